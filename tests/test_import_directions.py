@@ -26,7 +26,7 @@ _COMMON = frozenset(
         *("errors", "near_names", "printable"),
         *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
         *("pipelines.losing_tails", "pipelines.offset_places", "pipelines.recovery"),
-        "pipelines.worded_kinds",
+        *("pipelines.findings", "pipelines.worded_kinds"),
     }
 )
 _INGEST = "pipelines.segment_ingest"
@@ -57,6 +57,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
     "pipelines.offset_places": frozenset({"kafka_log", "pipelines.progress"}),
     "pipelines.worded_kinds": frozenset(),
+    "pipelines.findings": frozenset({"errors", "kafka_log"}),
     "pipelines.losing_tails": frozenset(
         {
             *("kafka_log", "pipelines.offset_places", "pipelines.progress"),
@@ -67,6 +68,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         {
             *("kafka_log", "pipelines.losing_tails", "pipelines.offset_places"),
             *("pipelines.progress", "pipelines.worded_kinds", "printable", "segment_codec"),
+            "pipelines.findings",
         }
     ),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),

@@ -1,13 +1,11 @@
 """What Airflow is told of a job's end."""
 
-from dataclasses import fields
-
 import pytest
 
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
-from seglake.pipelines.segment_ingest.report.ingest_summary import Findings, IngestSummary
-from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry
+from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake_outcome import ExitCode, Outcome, summary_of
 from support.summaries import made_summary
 
@@ -30,29 +28,17 @@ def test_a_run_that_is_done_tells_what_it_took() -> None:
     assert found["look_at"] == []
 
 
-@pytest.mark.parametrize(
-    ("values", "line"),
-    [
-        ({"refused": {"orders-0": "orders-0: another log"}}, "refused: orders-0: another log"),
-        ({"left_out": {"orders": "orders: run again"}}, "left out: orders: run again"),
-        ({"ingested_unknown_outcomes": ["a-0: producer 6"]}, "taken in doubt: a-0: producer 6"),
-        ({"contradicted": ["a-0: producer 6"]}, "taken otherwise before: a-0: producer 6"),
-        ({"superseded": ["a-0 [5, 9): 4 records"]}, "lost an election: a-0 [5, 9): 4 records"),
-        ({"limits_crossed": ["limits.x: 2"]}, "limit crossed: limits.x: 2"),
-        *(
-            (
-                {"conflicts": {"a-0": ConflictCount(lost=1), "b-0": ConflictCount(**{kind: 1})}},
-                "copies contradict each other: b-0",
-            )
-            for kind in ConflictCount._fields
-            if kind != "lost"
-        ),
-    ],
-)
-def test_each_cause_of_exit_code_three_is_named(values: dict[str, object], line: str) -> None:
-    found = told(summary(**values))
+@pytest.mark.parametrize("kind", [kind for kind in FindingKind if kind.needs_a_look])
+def test_each_cause_of_exit_code_three_is_named(kind: FindingKind) -> None:
+    found = told(summary(findings=[Finding(kind, "a-0: what it is")]))
     assert found["exit_code"] == 3
-    assert found["look_at"] == [line]
+    assert found["look_at"] == [f"{kind.replace('_', ' ')}: a-0: what it is"]
+
+
+def test_what_needs_no_look_is_not_named() -> None:
+    known = [kind for kind in FindingKind if not kind.needs_a_look]
+    found = told(summary(findings=[Finding(kind, "x") for kind in known]))
+    assert (found["exit_code"], found["look_at"]) == (0, [])
 
 
 def test_a_table_that_was_not_compacted_is_named() -> None:
@@ -66,38 +52,9 @@ def test_a_table_that_was_not_compacted_is_named() -> None:
     assert (told["exit_code"], told["look_at"]) == (3, ["not compacted: records: CommitError: no"])
 
 
-_STUCK = {
-    "partition": "a-0",
-    "bound_offset": 5,
-    "since": "2024-01-01T00:00:00+00:00",
-    "stopped_by": "high_watermark",
-    "log_end_offset": 9,
-}
-
-
-_SAMPLES: dict[str, object] = {
-    "unread_files": [UnreadEntry("loose_segment", "/data", "/data", 1, 69, "0.log")],
-    "stuck": [_STUCK],
-    "blocked": [{"partition": "a-0", "reason": "no entry"}],
-}
-
-
-def test_no_cause_of_exit_code_three_is_forgotten() -> None:
-    samples: dict[str, object] = {"list": ["x"], "dict": {"a-0": "x"}}
-    causes = []
-    for field in fields(Findings):
-        kind = type(getattr(summary().findings, field.name)).__name__
-        if kind in samples and field.name not in ("conflicts", "not_ingested_yet"):
-            sample = _SAMPLES.get(field.name, samples[kind])
-            made = summary(**{field.name: sample})
-            if made.exit_code == ExitCode.LOOK:
-                causes.append(field.name)
-                assert told(made)["look_at"], field.name
-    assert {"refused", "left_out", "limits_crossed"} <= set(causes)
-
-
 def test_a_long_list_is_cut_and_says_so() -> None:
-    found = told(summary(refused={str(n): f"log {n}" for n in range(30)}))
+    refused = [Finding(FindingKind.REFUSED, f"log {n}") for n in range(30)]
+    found = told(summary(findings=refused))
     lines = found["look_at"]
     assert isinstance(lines, list)
     assert len(lines) == 21

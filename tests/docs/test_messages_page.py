@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import seglake
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.segment_codec.errors import DefectCode, TailKind
 from support.product_texts import sentences
 
@@ -24,7 +25,7 @@ _SAID_ELSEWHERE = {
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
     "run_records/metrics_file.py": "docs/operations.md",
-    "pipelines/lake_report/advice.py": "the page says the same: tests/lake_report/test_advice.py",
+    "pipelines/findings/kinds.py": "the page says the same: tests/docs/test_findings_page.py",
     "pipelines/lake_query/duckdb_script.py": "SQL",
     "pipelines/lake_query/duckdb_sql.py": "SQL",
     "pipelines/lake_query/duckdb_text.py": "SQL",
@@ -109,7 +110,7 @@ def test_the_page_quotes_messages() -> None:
 
 def test_quoted_messages_are_those_of_the_product(product_texts: list[str]) -> None:
     """What the page has as an ellipsis is a value, or what a label stands before."""
-    said = "\n".join(product_texts)
+    said = "\n".join([*product_texts, *(kind.label for kind in FindingKind)])
     unsaid = [(quote, part) for quote in _quoted() for part in _parts(quote) if part not in said]
     assert unsaid == []
 

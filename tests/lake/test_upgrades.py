@@ -212,12 +212,12 @@ def test_later_version_upgrades_a_lake_and_earlier_ones_refuse_it(
         ["maintain", *place, *local],
         ["sql", *place, "--csv", query],
     )
-    assert json.loads(upgraded.stdout)["notes"] == [
+    assert [note["text"] for note in json.loads(upgraded.stdout)["findings"]] == [
         "the lake was upgraded: table tomorrows, column said_by of checkpoints; earlier versions"
         " of seglake refuse it"
     ]
     summary = json.loads(taken.stdout)
-    assert (summary["records"], summary["notes"]) == (20, [])
+    assert (summary["records"], summary["findings"]) == (20, [])
     assert (audit.code, merged.code) == (0, 0), (audit.stdout, merged.stderr)
     assert asked.stdout.splitlines()[1:] == ["9,2,tomorrow"], asked.stderr
     assert again.stdout == asked.stdout

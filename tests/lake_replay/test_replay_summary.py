@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from support.lakes import ingested, replayed
 from support.made_logs import make_log_dir
@@ -10,7 +12,8 @@ from support.made_logs import make_log_dir
 
 def test_replay_that_left_something_out_is_a_reason_to_look() -> None:
     assert ReplaySummary("run", "/lake").exit_code == 0
-    assert ReplaySummary("run", "/lake", left_out={"orders-0": "cannot be read"}).exit_code == 3
+    left_out = Findings([Finding(FindingKind.LEFT_OUT, "cannot be read", "orders-0")])
+    assert ReplaySummary("run", "/lake", findings=left_out).exit_code == 3
 
 
 def test_what_is_left_is_said_with_its_partitions_the_most_first(tmp_path: Path) -> None:

@@ -10,15 +10,11 @@ import pytest
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.findings import findings_of
-from seglake.pipelines.lake_report.model import (
-    DamagedPlace,
-    Finding,
-    Level,
-    Need,
-    level_of,
-)
+from seglake.pipelines.lake_report.model import DamagedPlace, Level, level_of
 from seglake.pipelines.recovery import LOSS_ABOVE, Loss
 
 _NOW = datetime(2026, 11, 2, tzinfo=UTC)
@@ -54,35 +50,35 @@ def test_a_partition_with_loss_is_never_fine(loss: Loss) -> None:
     (found,) = _found(lost={loss: _RANGES})
     assert found.text == "50 offsets in [100, 150)"
     is_known = loss.waits or loss is Loss.NEVER_INGESTED
-    assert level_of(found.need) is (Level.KNOWN if is_known else Level.LOOK)
+    assert level_of(found.kind) is (Level.KNOWN if is_known else Level.LOOK)
 
 
 def test_bound_that_stands_still_longer_than_the_limit_needs_a_look() -> None:
     (found,) = _found(_SEEN, stuck_after=timedelta(hours=4))
-    assert found == Finding(Need.STUCK, "5 h, 30 offsets")
+    assert found == Finding(FindingKind.STUCK, "5 h, 30 offsets")
     assert _found(_SEEN, stuck_after=timedelta(hours=6)) == ()
 
 
 @pytest.mark.parametrize(
     ("stop", "need", "level"),
     [
-        (StoppedBy.REFUSED, Need.REFUSED, Level.LOOK),
-        (StoppedBy.UNREAD, Need.LEFT_OUT, Level.LOOK),
-        (StoppedBy.NO_SEGMENT, Need.NOT_ON_DISK, Level.LOOK),
-        (StoppedBy.OPEN_TRANSACTION, Need.OPEN_TRANSACTION, Level.KNOWN),
-        (StoppedBy.NO_HIGH_WATERMARK, Need.NO_HIGH_WATERMARK, Level.LOOK),
-        (StoppedBy.LOST_ELECTION, Need.LOST_ELECTION, Level.KNOWN),
-        (StoppedBy.TAIL, Need.TAIL, Level.KNOWN),
+        (StoppedBy.REFUSED, FindingKind.REFUSED, Level.LOOK),
+        (StoppedBy.UNREAD, FindingKind.LEFT_OUT, Level.LOOK),
+        (StoppedBy.NO_SEGMENT, FindingKind.NOT_ON_DISK, Level.LOOK),
+        (StoppedBy.OPEN_TRANSACTION, FindingKind.OPEN_TRANSACTION, Level.KNOWN),
+        (StoppedBy.NO_HIGH_WATERMARK, FindingKind.NO_HIGH_WATERMARK, Level.LOOK),
+        (StoppedBy.LOST_ELECTION, FindingKind.LOST_ELECTION, Level.KNOWN),
+        (StoppedBy.TAIL, FindingKind.TAIL, Level.KNOWN),
     ],
 )
 def test_what_stopped_a_run_is_told_with_its_level(
-    stop: StoppedBy, need: Need, level: Level
+    stop: StoppedBy, need: FindingKind, level: Level
 ) -> None:
     left = (LeftRange("why", 100, 150),)
     lost = {LOSS_ABOVE[stop]: _RANGES} if stop in LOSS_ABOVE and stop is not StoppedBy.TAIL else {}
     detail = "what" if stop in (StoppedBy.REFUSED, StoppedBy.UNREAD) else None
     (found,) = _found(replace(_SEEN, stopped_by=stop, detail=detail, not_ingested=left), lost)
-    assert (found.need, level_of(found.need)) == (need, level)
+    assert (found.kind, level_of(found.kind)) == (need, level)
     assert found.text in ("what; why", "why", "50 offsets in [100, 150)")
 
 
@@ -90,11 +86,11 @@ def test_what_is_proved_and_not_on_the_disk_is_told_beside_what_stopped_a_run() 
     left = (LeftRange("not on disk: the recovery point says 12", 9, 12),)
     seen = replace(_SEEN, stopped_by=StoppedBy.TAIL, not_ingested=left)
     lost = {Loss.NOT_ON_DISK: GapRanges(1, 3, ((9, 12),))}
-    assert [(found.need, found.text) for found in _found(seen, lost)] == [
-        (Need.NOT_ON_DISK, "3 offsets in [9, 12): the recovery point says 12"),
-        (Need.TAIL, ""),
+    assert [(found.kind, found.text) for found in _found(seen, lost)] == [
+        (FindingKind.NOT_ON_DISK, "3 offsets in [9, 12): the recovery point says 12"),
+        (FindingKind.TAIL, ""),
     ]
-    assert [found.need for found in _found(seen)] == [Need.TAIL]  # the lake has them by now
+    assert [found.kind for found in _found(seen)] == [FindingKind.TAIL]  # the lake has them by now
 
 
 def test_partition_without_a_segment_of_which_nothing_is_proved_is_fine() -> None:
@@ -108,47 +104,47 @@ def test_lost_offsets_are_told_with_the_first_places_the_most_urgent_need_first(
         Loss.MISSING: GapRanges(5, 10, ranges),
     }
     assert _found(lost=lost) == (
-        Finding(Need.MISSING, "10 offsets in [0, 2), [10, 12), [20, 22), …"),
-        Finding(Need.QUARANTINED, "1 offset in [7, 8)"),
+        Finding(FindingKind.MISSING, "10 offsets in [0, 2), [10, 12), [20, 22), …"),
+        Finding(FindingKind.QUARANTINED, "1 offset in [7, 8)"),
     )
 
 
 def test_what_the_run_says_goes_before_what_the_tables_say() -> None:
-    told = (Finding(Need.REFUSED, "said by the run"),)
+    told = (Finding(FindingKind.REFUSED, "said by the run"),)
     assert _found(replace(_SEEN, stopped_by=StoppedBy.REFUSED), told=told) == told
 
 
 @pytest.mark.parametrize(
     ("verb", "need", "level"),
     [
-        ("differs from", Need.REPLICAS_DIFFER, Level.LOOK),
-        ("lost an election to", Need.LOST_TAIL, Level.KNOWN),
+        ("differs from", FindingKind.REPLICAS_DIFFER, Level.LOOK),
+        ("lost an election to", FindingKind.LOST_TAIL, Level.KNOWN),
     ],
 )
 def test_replicas_that_differ_need_a_look_and_lost_elections_are_worth_knowing(
-    verb: str, need: Need, level: Level
+    verb: str, need: FindingKind, level: Level
 ) -> None:
     detail = f"leader epoch 1, offsets 0 to 4 {verb} leader epoch 1, offsets 0 to 4"
     place = _place("replica_conflict", detail)
     found = _found(damage=Damage((place,), 1))
-    assert [(finding.need, level_of(finding.need)) for finding in found] == [(need, level)]
+    assert [(finding.kind, level_of(finding.kind)) for finding in found] == [(need, level)]
 
 
 @pytest.mark.parametrize(
     ("codes", "needs"),
     [
-        (["decompression_limit"], [Need.TOO_LARGE]),
-        (["decompression_limit", "crc_mismatch"], [Need.TOO_LARGE, Need.QUARANTINED]),
-        (["crc_mismatch"], [Need.QUARANTINED]),
+        (["decompression_limit"], [FindingKind.TOO_LARGE]),
+        (["decompression_limit", "crc_mismatch"], [FindingKind.TOO_LARGE, FindingKind.QUARANTINED]),
+        (["crc_mismatch"], [FindingKind.QUARANTINED]),
     ],
 )
 def test_sound_batches_above_the_limit_need_no_other_replica(
-    codes: list[str], needs: list[Need]
+    codes: list[str], needs: list[FindingKind]
 ) -> None:
     places = tuple(_place(code) for code in codes)
     lost = {Loss.QUARANTINED: GapRanges(1, 1, ((7, 8),))}
     found = _found(lost=lost, damage=Damage(places, len(places)))
-    assert [finding.need for finding in found] == needs
+    assert [finding.kind for finding in found] == needs
 
 
 def _place(code: str, detail: str = "") -> DamagedPlace:

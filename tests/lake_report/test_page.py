@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 
-from seglake.pipelines.lake_report.model import Finding, Need, ThisRun
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.model import ThisRun
 from seglake.pipelines.lake_report.page import to_html
 from support.internal_logs import INTERNAL, OFFSETS, commits, write_topic
 from support.lakes import ingested
@@ -47,7 +49,7 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
         run_id=HOSTILE,
         exit_code=3,
         lines=(f"refused: {HOSTILE}",),
-        findings=((f"{HOSTILE}-0", Finding(Need.REFUSED, HOSTILE)),),
+        findings=(Finding(FindingKind.REFUSED, HOSTILE, f"{HOSTILE}-0"),),
     )
     text = to_html(reported(tmp_path, this_run=said)).decode()
     assert "<script>alert" not in text

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from seglake.pipelines.lake_report.model import Need, OffsetState
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.model import OffsetState
 from seglake.pipelines.lake_report.page_data import to_json
 from support.reports import reported
 from support.wide_lake import write_wide_lake
@@ -16,11 +17,11 @@ def test_numbers_that_javascript_cannot_hold_are_texts(tmp_path: Path) -> None:
     assert str(2**60) in [offset for ranges in strips for offset in ranges]
 
 
-def test_names_stand_once_and_every_state_and_need_has_its_place(tmp_path: Path) -> None:
+def test_names_stand_once_and_every_state_and_kind_has_its_place(tmp_path: Path) -> None:
     write_wide_lake(tmp_path, 120)
     data = json.loads(to_json(reported(tmp_path)))
     assert data["states"] == [str(state) for state in OffsetState]
-    assert data["needNames"] == [str(need) for need in Need]
-    assert len(data["needs"]) == len(Need)
+    assert data["kindNames"] == [str(kind) for kind in FindingKind]
+    assert len(data["kinds"]) == len(FindingKind)
     assert len(data["topics"]) == len(set(data["topics"])) == 3
     assert len(data["partitions"]) == 120

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from seglake.pipelines.lake_report.model import Finding, Need, ThisRun
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.model import ThisRun
 from seglake.pipelines.lake_report.page import to_html
 from support.browser import CHROMIUM, NARROW, OpenPage, started
 from support.lakes import ingested
@@ -216,7 +218,7 @@ def test_without_scripts_the_answer_and_what_to_do_are_there(
 
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     write_wide_lake(tmp_path / "lake", 6, topic=_HOSTILE)
-    told = ((f"{_HOSTILE}-0", Finding(Need.LEFT_OUT, _HOSTILE)),)
+    told = (Finding(FindingKind.LEFT_OUT, _HOSTILE, f"{_HOSTILE}-0"),)
     said = ThisRun(command="ingest", run_id=_HOSTILE, exit_code=3, lines=(_HOSTILE,), findings=told)
     file = tmp_path / "report.html"
     file.write_bytes(to_html(reported(tmp_path / "lake", this_run=said)))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from seglake.pipelines.lake_report.model import RANKS, Level, OffsetState
+from seglake.pipelines.lake_report.model import Level, OffsetState
 from support.reports import reported
 from support.wide_lake import write_wide_lake
 
@@ -16,7 +16,7 @@ def test_most_urgent_need_comes_first_then_the_most_lost_offsets_then_names(
     assert levels == sorted(levels, reverse=True)
     assert set(levels) == set(Level)
     look = [each for each in found if each.level is Level.LOOK]
-    needs = [RANKS[each.findings[0].need] for each in look]
+    needs = [each.findings[0].rank for each in look]
     assert needs == sorted(needs)
     missing = [each.count(OffsetState.MISSING) for each in look]
     assert missing == sorted(missing, reverse=True)

@@ -6,7 +6,8 @@ import pytest
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.errors import NotALakeError
-from seglake.pipelines.lake_report.model import Level, Need, OffsetState
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.model import Level, OffsetState
 from support.audits import audited
 from support.conversions import DAMAGED_COPIES, DISK_COPIES, Conversions, DiskCopy
 from support.elected_logs import write_elected
@@ -92,7 +93,7 @@ def test_rows_that_lost_an_election_need_a_look_until_they_are_retaken(tmp_path:
     write_elected(disk, WINNER)
     ingested(disk, lake, read=TO_LOG_END)
     (each,) = reported(lake).partitions
-    assert [finding.need for finding in each.findings] == [Need.SUPERSEDED]
+    assert [finding.kind for finding in each.findings] == [FindingKind.SUPERSEDED]
     assert each.offsets[OffsetState.SUPERSEDED].ranges == ((20, 40),)
     retaken(lake, disk, read=TO_LOG_END)
     (each,) = reported(lake).partitions

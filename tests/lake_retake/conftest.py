@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from support.elected_logs import ElectedLog, write_elected
 from support.lakes import ingested
 from support.retaken_lakes import LOSER, TO_LOG_END, Lost
@@ -26,7 +27,7 @@ def made_lost(tmp_path_factory: pytest.TempPathFactory) -> Lost:
         ingested(write_elected(folder / "disk", loser), folder / "lake", read=TO_LOG_END)
         write_elected(folder / "disk", winner, broker_id=1, high_watermark=high_watermark)
         summary = ingested(folder / "disk", folder / "lake")
-        assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
+        assert (summary.exit_code, bool(summary.findings.of(FindingKind.SUPERSEDED))) == (3, True)
         return folder
 
     return made

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import WrongCallError
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from support import broker_disks
@@ -163,7 +164,10 @@ def test_a_name_that_selects_nothing_is_a_wrong_call(
 
 def test_a_glob_that_selects_nothing_is_named_beside_one_that_does(lost: Path) -> None:
     summary = retaken(lost, _disk("broker2"), dry_run=True, select={"topics": ["rep", "rpe"]})
-    assert summary.findings.left_out["rpe"] == "rpe selects no topic of the lake; did you mean rep?"
+    assert (
+        summary.findings.reasons(FindingKind.LEFT_OUT)["rpe"]
+        == "rpe selects no topic of the lake; did you mean rep?"
+    )
     assert summary.exit_code == 3
 
 

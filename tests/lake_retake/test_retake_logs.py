@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.accounts import imbalances_of
@@ -92,8 +93,8 @@ def test_a_leader_that_has_written_nothing_yet_has_won_all_the_same(lake: Path, 
     write_elected(disk, empty, broker_id=1, epochs=[(1, 0), (3, 20)])
     for said in ("20 records lost an election", "lost an election in an earlier run"):
         summary = ingested(disk, lake)
-        assert (summary.exit_code, len(summary.findings.superseded)) == (3, 1)
-        assert said in summary.findings.superseded[0]
+        (superseded,) = summary.findings.of(FindingKind.SUPERSEDED)
+        assert (summary.exit_code, said in superseded.text) == (3, True)
         assert any("whose end won an election" in note for note in summary.notes)
         assert current(lake) == empty.consumed()
         assert (audited(lake).exit_code, imbalances_of(lake)) == (3, [])
@@ -114,7 +115,7 @@ def test_a_shorter_log_that_lost_nothing_has_won_nothing(
     """What its files prove above the lake is a loss of its own."""
     ingested(write_elected(disk, LOSER), lake, read=TO_LOG_END)
     write_elected(disk, ElectedLog.of(*BEFORE), broker_id=1, epochs=epochs)
-    assert ingested(disk, lake).findings.superseded == []
+    assert ingested(disk, lake).findings.of(FindingKind.SUPERSEDED) == []
     found = audited(lake)
     is_proved = epochs[-1][1] > LOSER.end
     assert (kinds(found), found.exit_code) == (set(), 3 if is_proved else 0)

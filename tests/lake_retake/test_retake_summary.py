@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from support.elected_logs import ElectedLog, Written, plain, write_elected
 from support.lakes import ingested, retaken
@@ -63,7 +64,11 @@ def test_a_gap_that_another_replica_fills_is_none(lake: Path, disk: Path) -> Non
     (disk / "orders-0" / f"{30:020d}.log").unlink()
     sound = write_elected(disk.with_name("sound"), _WINNER, broker_id=2)
     summary = retaken(lake, disk, sound)
-    assert (summary.exit_code, summary.gaps, summary.findings.limits_crossed) == (0, {}, [])
+    assert (summary.exit_code, summary.gaps, summary.findings.texts(FindingKind.LIMIT_CROSSED)) == (
+        0,
+        {},
+        [],
+    )
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
@@ -87,10 +92,13 @@ def test_a_note_of_the_log_is_passed_on(lake: Path, disk: Path) -> None:
     assert any("nothing more is ingested from it" in note for note in summary.notes)
 
 
-@pytest.mark.parametrize("finding", ["ingested_unknown_outcomes", "contradicted", "limits_crossed"])
-def test_what_is_in_doubt_asks_for_a_look(finding: str) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [FindingKind.DOUBTFUL_OUTCOME, FindingKind.CONTRADICTED, FindingKind.LIMIT_CROSSED],
+)
+def test_what_is_in_doubt_asks_for_a_look(kind: FindingKind) -> None:
     summary = RetakeSummary("run", "lake")
-    getattr(summary.findings, finding).append("what it is")
+    summary.findings.add_texts(kind, ["what it is"])
     assert summary.exit_code == 3
-    assert ": what it is" in summary.to_text()
-    assert json.loads(summary.to_json())[finding] == ["what it is"]
+    assert f"{kind.label}: what it is" in summary.to_text()
+    assert json.loads(summary.to_json())["findings_by_kind"] == {str(kind): 1}

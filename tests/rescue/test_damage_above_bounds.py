@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.lake_report.model import Level, Need
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.model import Level
 from seglake.pipelines.recovery import Loss
 from seglake.task_engine.engine import Engine
 from support.audits import audited
@@ -54,7 +55,7 @@ def test_damage_above_a_bound_is_quarantined_once_nothing_bounds_the_log(
     said = f"crc_mismatch at byte {_position(disk)} of orders-0/{0:020d}.log"
     assert (summary.exit_code, said in summary.to_text()) == (3, True)
     (partition,) = reported(lake).partitions
-    assert (Need.DAMAGED_ABOVE, said) in [(f.need, f.text) for f in partition.findings]
+    assert (FindingKind.DAMAGED_ABOVE, said) in [(f.kind, f.text) for f in partition.findings]
     assert partition.level is Level.LOOK
     again = ingested(disk, lake, engine=engine, isolation="read_committed")
     assert (again.exit_code, said in again.to_text()) == (3, True)
@@ -64,7 +65,7 @@ def test_damage_above_a_bound_is_quarantined_once_nothing_bounds_the_log(
     assert (row["previous_offset"], row["next_offset"]) == (24, 30)
     (partition,) = reported(lake).partitions
     assert partition.recovery.lost[Loss.QUARANTINED].ranges == ((25, 30),)
-    assert Need.QUARANTINED in [found.need for found in partition.findings]
+    assert FindingKind.QUARANTINED in [found.kind for found in partition.findings]
     assert Loss.QUARANTINED in summary.recovery.lost
     assert audited(lake).recovery.to_mapping() == reported(lake).recovery.to_mapping()
 
@@ -88,7 +89,7 @@ def test_damage_in_one_partition_is_said_beside_sound_ones(tmp_path: Path) -> No
 def test_damage_at_a_bound_is_said_once(high_watermark: int, tmp_path: Path) -> None:
     disk = _damaged_disk(tmp_path / "disk", high_watermark=high_watermark, is_open=False)
     summary = ingested(disk, tmp_path / "lake")
-    said = [str(left) for left in summary.findings.not_ingested_yet if left.is_damaged]
+    said = summary.findings.of(FindingKind.DAMAGED_ABOVE)
     assert (summary.exit_code, len(said) + len(summary.damaged)) == (3, 1)
 
 
@@ -97,4 +98,4 @@ def test_an_end_that_its_writer_may_complete_is_no_damage(tmp_path: Path) -> Non
     log = disk / "orders-0" / f"{0:020d}.log"
     log.write_bytes(log.read_bytes()[: _position(disk) + 100])
     summary = ingested(disk, tmp_path / "lake")
-    assert not any(left.is_damaged for left in summary.findings.not_ingested_yet)
+    assert summary.findings.of(FindingKind.DAMAGED_ABOVE) == []

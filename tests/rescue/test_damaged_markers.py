@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.broker_disks import log_dir
+from support.found import unknown_outcomes
 from support.lakes import ingested, read_table
 from support.oracle import Isolation, expected_records
 
@@ -35,5 +37,5 @@ def test_a_damaged_marker_of_a_real_broker_costs_no_record_of_its_transaction(
     true = expected_records("06_transactions", "live", "tx-lat", 0, Isolation.READ_COMMITTED)
     found = sorted(row["offset"] for row in read_table(lake, "records"))
     assert found == [record.offset for record in true]
-    assert summary.findings.unknown_outcomes == []
-    assert not any("disagree" in note for note in summary.findings.notes)
+    assert unknown_outcomes(summary) == []
+    assert not any("disagree" in note for note in summary.findings.texts(FindingKind.NOTE))

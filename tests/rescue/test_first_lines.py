@@ -10,6 +10,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import C
 from support.broker_disks import log_dir
 from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import Partition, Segment
+from support.found import conflicts
 from support.lakes import ingested, replayed
 from support.made_logs import made_batches, write_over
 from support.reports import reported
@@ -70,14 +71,14 @@ def test_a_dry_run_counts_only_losing_batches_that_quarantine_lacks(
     logs = [ElectedLog.of(*_COMMON, *plain(2, 2)), ElectedLog.of(*_COMMON, *plain(1, 5))]
     disks = [write_elected(tmp_path / str(n), log, broker_id=n) for n, log in enumerate(logs)]
     dead = {"upper_bound": "log_end"}
-    before = ingested(disks, lake, read=dead, dry_run=True).findings.conflicts
+    before = conflicts(ingested(disks, lake, read=dead, dry_run=True))
     assert [count.lost for count in before.values()] == [5]
     ingested(disks, lake, read=dead)
     again = ingested(disks, lake, read=dead, dry_run=True)
-    assert (again.findings.conflicts, again.exit_code) == ({}, 0)
+    assert (conflicts(again), again.exit_code) == ({}, 0)
     cut = {"max_raw_bytes": 10}
     planned = ingested(disks, lake, read=dead, dry_run=True, quarantine=cut)
-    assert planned.findings.conflicts == {}
+    assert conflicts(planned) == {}
 
 
 @pytest.mark.parametrize(

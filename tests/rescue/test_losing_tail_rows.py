@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited, falsified
 from support.elected_logs import ElectedLog, Written
@@ -63,7 +64,7 @@ def test_markers_and_what_won_give_no_rows(tmp_path: Path, lake: Path) -> None:
     ingested(other, lake, read=DEAD)
     rows = {**DEAD, "losing_tails": "rows"}
     summary = ingested([winner, other], lake, read=rows)
-    assert summary.findings.superseded
+    assert summary.findings.of(FindingKind.SUPERSEDED)
     assert "not salvaged" not in summary.to_text()
     values = {value for _, value in WINNER.consumed()[20:]}
     assert not values & {value for _, value in salvaged(lake)}

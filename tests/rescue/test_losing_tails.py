@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_report.advice import command_for
-from seglake.pipelines.lake_report.model import Need
 from seglake.pipelines.losing_tails import TailKind, tail_lines, tails_of
 from seglake.task_engine.engine import Engine
 from support.audits import audited
@@ -14,6 +14,7 @@ from support.broker_disks import log_dir
 from support.dumps import DumpBatch
 from support.elected_logs import ElectedLog, Written, plain
 from support.encoder import Codec
+from support.found import conflicts
 from support.lakes import ingested, read_table, replayed
 from support.losing_logs import (
     COMMON,
@@ -37,11 +38,11 @@ def test_a_tail_above_the_winners_end_is_in_quarantine_in_the_same_run(
     summary = ingested(disks, lake, engine=engine, read=DEAD)
     assert summary.exit_code == 0
     assert places(lake) == batches_of(LOSER, 20)
-    assert summary.findings.lost_elections == []
+    assert summary.findings.of(FindingKind.UNLISTED_TAIL) == []
     assert {row["base_offset"] for row in read_table(lake, "batches")} == {0, 5, 10, 15, 20, 25}
     assert_sound(lake, disks)
     again = ingested(disks, lake, engine=engine, read=DEAD)
-    assert (again.exit_code, again.findings.conflicts) == (0, {})
+    assert (again.exit_code, conflicts(again)) == (0, {})
     assert places(lake) == batches_of(LOSER, 20)
 
 
@@ -51,12 +52,12 @@ def test_a_loser_that_comes_alone_says_what_it_has_above_the_lake(
     winner, loser = disks_of(tmp_path, WINNER, LOSER)
     ingested(winner, lake)
     summary = ingested(loser, lake)
-    (left,) = summary.findings.lost_elections
-    assert (left.from_offset, left.log_end_offset) == (30, 45)
-    assert "(up to 15 records); quarantine lists them" in left.reason
-    assert left.reason in summary.to_text()
+    (left,) = summary.findings.of(FindingKind.UNLISTED_TAIL)
+    assert left.ranges == ((30, 45),)
+    assert "(up to 15 records); quarantine lists them" in left.text
+    assert left.text in summary.to_text()
     again = ingested(loser, lake, read=DEAD)
-    assert again.findings.lost_elections == []
+    assert again.findings.of(FindingKind.UNLISTED_TAIL) == []
     assert places(lake) == batches_of(LOSER, 20)
 
 
@@ -65,13 +66,13 @@ def test_up_to_the_high_watermark_the_tail_waits_and_the_summary_says_how_to_get
 ) -> None:
     disks = disks_of(tmp_path, WINNER, LOSER)
     summary = ingested(disks, lake)
-    (left,) = summary.findings.lost_elections
-    assert (left.from_offset, left.log_end_offset) == (30, 45)
-    assert left.reason.endswith("or with --upper-bound log_end")
+    (left,) = summary.findings.of(FindingKind.UNLISTED_TAIL)
+    assert left.ranges == ((30, 45),)
+    assert left.text.endswith("or with --upper-bound log_end")
     assert places(lake) == batches_of(LOSER, 20)[:2]
     ingested(disks, lake, read=DEAD)
     assert places(lake) == batches_of(LOSER, 20)
-    assert ingested(disks, lake).findings.conflicts == {}
+    assert conflicts(ingested(disks, lake)) == {}
     assert places(lake) == batches_of(LOSER, 20)
 
 
@@ -133,7 +134,7 @@ def test_a_loser_that_comes_later_ends_in_quarantine_whole(
     winner, loser = disks_of(tmp_path, WINNER, LOSER)
     ingested(winner, lake, read={"upper_bound": bound})
     summary = ingested(loser, lake, read=DEAD)
-    assert summary.findings.superseded == []
+    assert summary.findings.of(FindingKind.SUPERSEDED) == []
     assert places(lake) == batches_of(LOSER, 20)
     assert_sound(lake, [winner, loser])
 
@@ -153,7 +154,7 @@ def test_a_winner_that_comes_later_leaves_the_losers_rows_as_history(
 def test_a_dry_run_counts_the_tail_and_writes_nothing(tmp_path: Path, lake: Path) -> None:
     disks = disks_of(tmp_path, WINNER, LOSER)
     planned = ingested(disks, lake, read=DEAD, dry_run=True)
-    assert sum(count.lost for count in planned.findings.conflicts.values()) == 5
+    assert sum(count.lost for count in conflicts(planned).values()) == 5
     assert not lake.exists()
 
 
@@ -228,10 +229,10 @@ def test_the_command_that_the_summary_names_decodes_as_many_records(
         found
         for each in reported(lake).partitions
         for found in each.findings
-        if found.need is Need.LOST_TAIL
+        if found.kind is FindingKind.LOST_TAIL
     )
     assert finding.text == "25 records at 25 offsets in quarantine, not in records: [20, 45)"
-    assert command_for(finding.need, "/lake", ()) == (
+    assert command_for(finding.kind, "/lake", ()) == (
         "seglake replay --lake /lake --set read.losing_tails=rows"
     )
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support import broker_disks
 from support.audits import audited
@@ -128,7 +128,7 @@ def test_without_a_proof_first_segments_were_deleted_or_lost(
         assert not recovery.is_whole
         assert (recovery.no_loss, recovery.lost_offsets) == ({}, 0)
         assert recovery.to_mapping()["perhaps_lost"] == {"orders-0": 40}
-    assert [f.need for f in reported(lake).partitions[0].findings] == [Need.DELETED_OR_LOST]
+    assert [f.kind for f in reported(lake).partitions[0].findings] == [FindingKind.DELETED_OR_LOST]
     assert viewed(lake, "SELECT deleted_or_lost FROM completeness") == [{"deleted_or_lost": 40}]
     assert ingested(unproved, lake).exit_code == 0  # said once, as all gaps
 

@@ -11,6 +11,7 @@ from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited, checked
 from support.broker_disks import log_dir, partitions
+from support.found import unknown_outcomes
 from support.lakes import ingested, read_table
 from support.oracle import Isolation, expected_records
 from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
@@ -168,7 +169,7 @@ def test_a_damaged_abort_that_txnindex_names_is_in_doubt_for_no_other_producer(
     write_log(data, log, (0,), has_end_snapshot=False)
     damage_batch(data, log, (0,), 3)
     summary = ingested(data, lake, isolation="read_committed", read=_DEAD)
-    assert summary.findings.unknown_outcomes == []
+    assert unknown_outcomes(summary) == []
     assert any("the abort of producer 2" in note for note in summary.notes)
     undecided_gaps = [gap for gap in read_table(lake, "gaps") if gap["cause"] == "undecided"]
     assert [(gap["start_offset"], gap["next_offset"]) for gap in undecided_gaps] == [(3, 6)]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.lake_report.model import Level, Need
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.model import Level
 from seglake.pipelines.recovery import Loss
 from support.audits import audited
 from support.encoder import Partition, Segment
@@ -133,7 +134,9 @@ def test_a_folder_that_cannot_be_read_is_a_need_of_its_partition(tmp_path: Path)
     shutil.move(disk / "orders-0", tmp_path / "kept")
     (disk / "orders-0").symlink_to(tmp_path / "nowhere", target_is_directory=True)
     ingested([disk, _disk(tmp_path / "other", broker_id=1)], lake)
-    assert [found.need for found in by_name(reported(lake))["orders-0"].findings] == [Need.LEFT_OUT]
+    assert [found.kind for found in by_name(reported(lake))["orders-0"].findings] == [
+        FindingKind.LEFT_OUT
+    ]
 
 
 def test_an_older_copy_in_the_same_folder_does_not_tell_that_nothing_is_lost(

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress_views import EventLog
 from seglake.run_records.event_record import EventRecord, found_events
 from seglake.run_records.run_record import RunEnd, RunStart
@@ -15,16 +17,22 @@ _START = RunStart(
 )
 
 
+# Any: values of JSON.
+def _found(kind: FindingKind, place: str, **facts: Any) -> dict[str, Any]:
+    return Finding(kind, "it is so", place, facts=facts).to_mapping()
+
+
 @pytest.mark.parametrize(
     ("summary", "event"),
     [
         (
-            {"left_out": {"orders-eu-3": "gone"}},
-            {"event": "left_out", "topic": "orders-eu", "partition": 3, "reason": "gone"},
+            {"findings": [_found(FindingKind.LEFT_OUT, "orders-eu-3", reason="gone")]},
+            {"event": "left_out", "topic": "orders-eu", "partition": 3, "message": "it is so"}
+            | {"ranges": [], "reason": "gone"},
         ),
         (
-            {"left_out": {"/disk/lost+found": "denied"}},
-            {"event": "left_out", "name": "/disk/lost+found", "reason": "denied"},
+            {"findings": [_found(FindingKind.LEFT_OUT, "/disk/lost+found")]},
+            {"event": "left_out", "name": "/disk/lost+found", "message": "it is so", "ranges": []},
         ),
         (
             {"gaps": {"missing": {"a-0": {"gaps": 1, "offsets": 4}}}},
@@ -32,10 +40,9 @@ _START = RunStart(
             | {"offsets": 4},
         ),
         (
-            {"stuck": [{"partition": "a-0", "since": "then"}]},
-            {"event": "stuck", "topic": "a", "partition": 0, "since": "then"},
+            {"findings": [_found(FindingKind.NOTE, "")]},
+            {"event": "note", "message": "it is so", "ranges": []},
         ),
-        ({"notes": ["look here"]}, {"event": "note", "message": "look here"}),
     ],
 )
 def test_what_a_summary_names_is_an_event_with_its_place(

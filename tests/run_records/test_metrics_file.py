@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.run_records import metrics_file
 from seglake.run_records.metrics_file import MetricsFile
 from seglake.run_records.run_record import RunEnd, RunStart
@@ -16,7 +17,9 @@ _PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
 _START = RunStart(
     command="ingest", run_id="r", engine="local", sources=["/disk"], lake="/lake", writes=True
 )
-_DONE = RunEnd(exit_code=0, seconds=1.5, summary={"records": 7, "left_out": {"a-0": "x"}})
+_DONE = RunEnd(
+    exit_code=0, seconds=1.5, summary={"records": 7, "findings_by_kind": {"left_out": 1}}
+)
 _FAILED = RunEnd(exit_code=1, seconds=0.5, summary={}, error=OSError("x"))
 _SUCCESS = "seglake_last_success_timestamp_seconds"
 
@@ -26,7 +29,7 @@ def _values(path: Path) -> dict[str, float]:
     assert {family.type for family in families} == {"gauge"}
     samples = [sample for family in families for sample in family.samples]
     assert {sample.labels["lake"] for sample in samples} == {"/lake"}
-    return {sample.name: sample.value for sample in samples}
+    return {f"{sample.name}{sample.labels.get('kind', '')}": sample.value for sample in samples}
 
 
 @pytest.fixture
@@ -38,7 +41,8 @@ def test_counts_are_gauges_and_things_are_counted(path: Path) -> None:
     MetricsFile(str(path), pytest.fail).end(_START, _DONE)
     values = _values(path)
     assert values["seglake_last_run_records"] == 7
-    assert values["seglake_last_run_left_out"] == 1
+    found = {kind: values[f"seglake_last_run_findings{kind}"] for kind in FindingKind}
+    assert {kind for kind, count in found.items() if count} == {FindingKind.LEFT_OUT}
     assert values["seglake_last_run_duration_seconds"] == 1.5
     assert [*path.parent.iterdir()] == [path]  # it came by a rename
 
@@ -76,6 +80,7 @@ def test_the_page_explains_every_metric_and_no_other() -> None:
         "defects": {"crc_mismatch": 1},
         "gaps": {"missing": {"a-0": gap}},
         "disks": {"copies": []},
+        "findings_by_kind": {},
     }
     samples = metrics_file._samples(replace(_DONE, summary=summary), None)
     text = _PAGE.read_text("utf-8")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited, checked, kinds
@@ -68,7 +69,11 @@ def test_a_whole_wrapper_across_the_end_of_a_cleaned_one_accounts_for_what_is_ne
     ingested(data, lake)
     whole = [_wrapped(range(10), magic), _wrapped(range(10, 20), magic)]
     summary = ingested(_write(data, whole, 0, broker_id=2), lake)
-    assert (summary.exit_code, summary.findings.refused, summary.counts.quarantined) == (0, {}, 0)
+    assert (
+        summary.exit_code,
+        summary.findings.reasons(FindingKind.REFUSED),
+        summary.counts.quarantined,
+    ) == (0, {}, 0)
     assert offsets_taken(lake) == [*_KEPT, *range(8, 20)]
     assert [gap.cause for gap in standing_gaps(lake)] == []
     assert imbalances_of(lake) == []
@@ -106,7 +111,7 @@ def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_n
     ingested(write_over(data, [lost], broker_id=1), lake)
     for stop in (24, 24, 31, 38):
         summary = ingested(_elected(data, stop, topic_id), lake)
-        assert summary.findings.refused == {}
+        assert summary.findings.reasons(FindingKind.REFUSED) == {}
         assert offsets_taken(lake) == list(range(stop))
         assert imbalances_of(lake) == []
         assert kinds(audited(lake)) == {"superseded"}
@@ -118,7 +123,7 @@ def test_a_batch_that_won_an_election_over_what_was_taken_accounts_for_what_is_n
     values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
     assert (values[19], values[20]) == (b"19 of 0", b"20 of 1")
     older = ingested(_elected(data, 24, topic_id), lake)
-    assert (older.findings.refused, older.exit_code, offsets_taken(lake)) == (
+    assert (older.findings.reasons(FindingKind.REFUSED), older.exit_code, offsets_taken(lake)) == (
         {},
         3,
         list(range(38)),

@@ -18,6 +18,7 @@ import pytest
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.encoder import write_checkpoint
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested, oracle_record, read_table
 from support.oracle import Isolation, OracleRecord, expected_records
 
@@ -237,7 +238,11 @@ def test_every_crash_of_the_cleaner_leaves_the_records_of_before_or_after(
     # No checkpoint says that the cleaner was there: what it took of older formats is `missing`.
     limits = {"fail_on_unexplained_gap": False}
     summary = ingested(data, lake, isolation=_ISOLATION, limits=limits)
-    assert (summary.exit_code, summary.counts.quarantined, summary.findings.not_ingested_yet) == (
+    assert (
+        summary.exit_code,
+        summary.counts.quarantined,
+        summary.findings.of(*NOT_INGESTED_YET),
+    ) == (
         0,
         0,
         [],

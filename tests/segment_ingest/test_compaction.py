@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances_of
@@ -92,7 +93,7 @@ def test_a_log_that_is_cleaned_between_two_runs_is_taken_on(
     ends = _disk(scenario, second, data, lost)
     summary = ingested(data, lake, isolation=_COMMITTED)
     _assert_sound(summary)
-    assert summary.findings.refused == {}
+    assert summary.findings.reasons(FindingKind.REFUSED) == {}
     assert not [note for note in summary.notes if "election" in note]
     assert _covered(lake) == ends
     found = _found(lake)

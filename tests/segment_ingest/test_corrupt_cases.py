@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases, every
@@ -20,6 +21,7 @@ from support.corrupt_outcomes import (
     corrupt_outcome,
     outcome_names,
 )
+from support.found import NOT_INGESTED_YET
 from support.lakes import Row, ingested, oracle_record, read_table
 from support.oracle import expected_records
 
@@ -120,7 +122,7 @@ def test_one_range_from_zero_is_covered(converted: Converted) -> None:
     has_bad_files = converted.expected.case.name.startswith(("checkpoints_garbage", "stray_files"))
     needs_a_look = is_missing or is_cut_off or has_bad_files or converted.expected.defects
     assert converted.summary.exit_code == (3 if needs_a_look else 0)
-    assert bool(converted.summary.findings.not_on_disk) == is_cut_off
+    assert bool(converted.summary.findings.of(FindingKind.NOT_ON_DISK)) == is_cut_off
 
 
 def test_every_covered_offset_lies_in_one_batch_or_one_gap(converted: Converted) -> None:
@@ -187,9 +189,9 @@ def _is_inside(row: Row) -> bool:
 def test_the_summary_names_the_tail(converted: Converted) -> None:
     expected = converted.expected
     tails = [
-        unread_range.reason
-        for unread_range in converted.summary.findings.not_ingested_yet
-        if "tail" in unread_range.reason
+        left.text
+        for left in converted.summary.findings.of(*NOT_INGESTED_YET)
+        if "tail" in left.text
     ]
     assert [expected.tail in reason for reason in tails if expected.tail] == [True] * len(tails)
     assert bool(tails) == (expected.tail not in (None, "tail_zero"))  # of zeros nothing is wanted

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from support.accounts import imbalances_of
 from support.cases import cases
 from support.encoder import (
@@ -132,7 +133,7 @@ def test_a_disk_that_ends_below_the_brokers_checkpoint_is_named(tmp_path: Path) 
     log = data / "orders-0" / f"{0:020d}.log"
     log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     summary = ingested(data, tmp_path / "lake")
-    (short,) = summary.findings.not_on_disk
+    (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
     assert (short.ranges, summary.exit_code) == (((10, 20),), 3)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
@@ -171,7 +172,10 @@ def test_an_index_beside_an_empty_segment_costs_no_records(
         )
         summary = ingest([str(data)], str(lake), scan)
     named = [] if is_gone else [str(index)]
-    assert (summary.counts.records, [*summary.findings.left_out]) == (60, named)
+    assert (summary.counts.records, [*summary.findings.reasons(FindingKind.LEFT_OUT)]) == (
+        60,
+        named,
+    )
     assert summary.exit_code == (0 if is_gone else 3)
 
 

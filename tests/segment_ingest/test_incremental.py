@@ -11,6 +11,7 @@ from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases, every
 from support.encoder import Partition, Record, Segment, record_batch
+from support.found import NOT_INGESTED_YET
 from support.lakes import Row, content, ingested, ingested_in_pieces, versions
 from support.made_logs import FIRST_MS, made_records, made_segments, make_log_dir, write_over
 from support.taken import (
@@ -68,7 +69,7 @@ def test_a_high_watermark_inside_a_batch_leaves_the_batch_for_later(data: Path, 
         make_log_dir(data, {_ORDERS: [0, 20]}, high_watermarks={_ORDERS: high_watermark})
         summary = ingested(data, lake)
         assert offsets_taken(lake) == list(range(taken))
-        left = [unread_range.from_offset for unread_range in summary.findings.not_ingested_yet]
+        left = [waiting.ranges[0][0] for waiting in summary.findings.of(*NOT_INGESTED_YET)]
         assert left == ([high_watermark] if high_watermark < 20 else [])
         assert bool(summary.topics) == (taken > taken_before)
         taken_before = taken

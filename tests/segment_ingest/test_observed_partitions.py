@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import seglake
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.task_engine.engine import SparkEngine
 from support import broker_disks
@@ -17,6 +18,7 @@ from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import (
     Partition,
 )
+from support.found import NOT_INGESTED_YET
 from support.lakes import content, ingested
 from support.made_logs import made_segments, write_over
 from support.observed_logs import blocked, ends_of, files_of, orders, rows_in, said_in
@@ -66,7 +68,7 @@ def test_a_run_with_nothing_new_says_what_it_leaves_in_the_same_words(
     second = ingested(data, lake)
     assert is_nothing_new(second)
     assert said_in(second) == said_in(first)
-    assert second.findings.not_ingested_yet == first.findings.not_ingested_yet
+    assert second.findings.of(*NOT_INGESTED_YET) == first.findings.of(*NOT_INGESTED_YET)
 
 
 def test_a_log_that_grows_above_its_high_watermark_is_seen_to_grow(data: Path, lake: Path) -> None:
@@ -196,7 +198,7 @@ def test_another_log_is_seen_as_refused_and_tells_nothing_of_the_one_in_the_lake
     write_over(data, [Partition("plain", 0, made_segments("plain", 0, [0, 20]))])
     ingested(data, lake)
     write_over(data, [Partition("plain", 0, made_segments("other", 0, [0, 50]))])
-    assert "plain-0" in ingested(data, lake).findings.refused
+    assert "plain-0" in ingested(data, lake).findings.reasons(FindingKind.REFUSED)
     row = rows_in(lake)[-1]
     assert (row["stopped_by"], row["next_offset"]) == ("refused", None)
     assert "is not the log that this lake has" in row["detail"]
@@ -262,10 +264,10 @@ def test_a_log_that_grows_over_a_bound_that_stands_is_stuck(
     assert run("1h").exit_code == 0
     found = run("1s")
     assert found.exit_code == 3
-    (stuck,) = found.findings.stuck
+    (stuck,) = found.findings.of(FindingKind.STUCK)
     offset = 5 if is_committed else 10
-    assert (stuck.partition, stuck.bound_offset, stuck.log_end_offset) == ("orders-0", offset, 100)
-    assert stuck.moved_offsets == 80
+    assert (stuck.place, stuck.ranges) == ("orders-0", ((offset, 100),))
+    assert stuck.facts["moved_offsets"] == 80
     bound = "last stable offset" if is_committed else "high watermark"
     line = found.to_text().splitlines()[1]
     assert line.startswith(f"stuck: orders-0: the {bound} has stood at {offset} for ")

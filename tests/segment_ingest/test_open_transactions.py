@@ -16,6 +16,7 @@ from support.encoder import (
     end_marker,
     record_batch,
 )
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested, read_table
 from support.made_logs import FIRST_MS, made_batches, write_over
 from support.taken import is_nothing_new, offsets_taken
@@ -47,13 +48,13 @@ def test_read_committed_waits_for_the_end_of_a_transaction(
     write_over(data, [Partition("orders", 0, [Segment(0, batches[:3])])])
     summary = ingested(data, lake, isolation=_COMMITTED)
     assert offsets_taken(lake) == list(range(5))
-    (left,) = summary.findings.not_ingested_yet
-    assert left.from_offset == 5
-    assert "producer 7 has a transaction open since offset 5" in left.reason
+    (left,) = summary.findings.of(*NOT_INGESTED_YET)
+    assert left.ranges == ((5, 15),)
+    assert "producer 7 has a transaction open since offset 5" in left.text
     assert is_nothing_new(ingested(data, lake, isolation=_COMMITTED))
 
     write_over(data, [Partition("orders", 0, [Segment(0, batches)])])
-    assert ingested(data, lake, isolation=_COMMITTED).findings.not_ingested_yet == []
+    assert ingested(data, lake, isolation=_COMMITTED).findings.of(*NOT_INGESTED_YET) == []
     given = range(5, 10) if is_commit else ()
     assert offsets_taken(lake) == [*range(5), *given, *range(10, 15), *range(16, 21)]
     states = {row["base_offset"]: row["state"] for row in read_table(lake, "batches")}

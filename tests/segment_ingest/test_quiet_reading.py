@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.planning import damage_above
 from seglake.pipelines.segment_ingest.repair import left_in_copies
 from support.counted_reads import counted
@@ -19,6 +20,7 @@ from support.encoder import (
     record_batch,
     write_checkpoint,
 )
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested
 from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
 from support.observed_logs import files_of, said_in
@@ -115,14 +117,14 @@ def test_more_than_a_run_may_search_is_named(
     assert (reads.segment_bytes, said_in(again)) == (0, said_in(first))
     # 411 kB of the small log, and of the other one the whole batches in the rest, eleven.
     found = [
-        (left.partition, left.is_damaged, left.from_offset)
-        for left in first.findings.not_ingested_yet
-        if "above the high watermark" not in left.reason
+        (left.place, left.kind is FindingKind.DAMAGED_ABOVE, left.ranges[0][0])
+        for left in first.findings.of(*NOT_INGESTED_YET)
+        if "above the high watermark" not in left.text
     ]
     assert found == [
         ("orders-0", True, 25),
-        ("orders-0", False, 55),
         ("payments-0", True, 15),
+        ("orders-0", False, 55),
     ]
     assert (
         "not searched for damage: it waits, and of what waits a run reads 64 MiB" in first.to_text()
@@ -139,7 +141,8 @@ def _undecided_disk(data: Path, *more: EncodedBatch) -> list[EncodedBatch]:
 def test_copies_are_asked_about_undecided_transactions_once(data: Path, lake: Path) -> None:
     _undecided_disk(data)
     first, _ = counted(data, lake, isolation="read_committed", **_LOG_END)
-    assert (first.exit_code, first.findings.undecided_offsets) == (3, 5)
+    (undecided,) = first.findings.of(FindingKind.UNDECIDED)
+    assert (first.exit_code, undecided.facts["offsets"]) == (3, 5)
     before = files_of(lake)
     _, reads = counted(data, lake, isolation="read_committed", **_LOG_END)
     assert len(reads.opened) == 1  # for the end of the log

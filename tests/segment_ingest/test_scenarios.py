@@ -14,6 +14,7 @@ from functools import cache
 import pytest
 
 from seglake.lake.tables import TABLES
+from seglake.pipelines.findings.kinds import FindingKind
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.broker_disks import LogDir, PartitionFacts
@@ -220,7 +221,7 @@ def test_nothing_is_damaged_and_nobody_has_to_look(converted: Converted) -> None
     is_remote = "remote" in _GAP_CAUSES.get((converted.scenario, converted.copy), set())
     assert converted.summary.exit_code == (3 if is_remote else 0)
     assert converted.summary.left_out == {}
-    assert converted.summary.findings.not_on_disk == []
+    assert converted.summary.findings.of(FindingKind.NOT_ON_DISK) == []
     assert converted.summary.counts.missing_offsets == 0
 
 

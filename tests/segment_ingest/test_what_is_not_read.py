@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import SparkEngine
 from support.accounts import imbalances_of
@@ -18,6 +19,7 @@ from support.audits import audited, kinds
 from support.broker_disks import unpacked
 from support.cases import cases
 from support.encoder import Partition
+from support.found import unknown_outcomes, unread_files
 from support.lake_rows import new_lake
 from support.lakes import content, ingested, oracle_record, read_table, replayed
 from support.made_logs import made_records, made_segments, make_log_dir, write_over
@@ -68,20 +70,19 @@ def test_compressed_segments_wait_until_somebody_decompresses_them(
         summary = ingested(disk, lake)
         assert summary.exit_code == 3
         assert (ranges_taken(lake), gaps_taken(lake)) == (readable, [])
-        assert summary.findings.not_on_disk == []
-        (files,) = summary.findings.unread_files
+        assert summary.findings.of(FindingKind.NOT_ON_DISK) == []
+        (files,) = unread_files(summary)
         waiting = {n for base in compressed for n in range(base, base + 20)}
         assert {n for start, stop in files.ranges for n in range(start, stop)} == waiting
-        assert (files.place, files.files, files.size_bytes) == (
+        assert (files.place, files.facts["files"], files.facts["size_bytes"]) == (
             "orders-0",
             len(compressed),
             sum(path.stat().st_size for path in disk.rglob("*.gz")),
         )
     said = summary.left_out["orders-0"]
     assert said.endswith(f"in {disk}/orders-0: decompress there and run again")
-    assert json.loads(summary.to_json())["unread_files"][0]["ranges"] == [
-        list(offsets) for offsets in files.ranges
-    ]
+    (told,) = [of for of in json.loads(summary.to_json())["findings"] if of["kind"] == "left_out"]
+    assert told["ranges"] == [list(offsets) for offsets in files.ranges]
     _decompress(disk)
     assert ingested(disk, lake).exit_code == 0
     assert records_taken(lake) == made_records({_ORDERS: range(60)})
@@ -105,9 +106,9 @@ def test_how_a_transaction_ended_in_a_compressed_segment_is_not_guessed(
     ingested(disk, whole, isolation=isolation)
     packed = log.rename(log.with_name(f"{log.name}.gz"))
     for _ in range(2):
-        findings = ingested(disk, lake, isolation=isolation).findings
-        assert (findings.unknown_outcomes, findings.ingested_unknown_outcomes) == ([], [])
-        assert [*findings.left_out] == ["cmp-txn-0"]
+        summary = ingested(disk, lake, isolation=isolation)
+        assert unknown_outcomes(summary) == []
+        assert [*summary.left_out] == ["cmp-txn-0"]
     packed.rename(log)
     assert ingested(disk, lake, isolation=isolation).exit_code == 0
     for table in ("records", "batches", "gaps"):
@@ -120,7 +121,7 @@ def test_segments_that_are_compressed_after_they_were_ingested_are_of_no_interes
     ingested(disk, lake)
     _compress(disk, 0, 20)
     summary = ingested(disk, lake)
-    assert (summary.exit_code, summary.findings.unread_files, summary.notes) == (0, [], [])
+    assert (summary.exit_code, unread_files(summary), summary.notes) == (0, [], [])
 
 
 def test_another_replica_has_what_is_compressed_in_the_one_that_is_read(
@@ -154,11 +155,11 @@ def test_a_disk_whose_checkpoints_prove_more_ends_with_3_as_long_as_it_does(
     for _ in range(2):
         summary = ingested(disk, lake)
         assert summary.exit_code == 3
-        (short,) = summary.findings.not_on_disk
+        (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
         assert short.ranges == ((40, 60),)
         assert f"not on disk: orders-0: [40, 60): {_MARKS} says 60" in summary.to_text()
     allowed = ingested(disk, lake, limits={"fail_on_short_log": False})
-    assert (allowed.exit_code, len(allowed.findings.not_on_disk)) == (0, 1)
+    assert (allowed.exit_code, len(allowed.findings.of(FindingKind.NOT_ON_DISK))) == (0, 1)
     shorter.write_bytes(content)
     assert (ingested(disk, lake).exit_code, offsets_taken(lake)) == (0, list(range(60)))
 
@@ -178,7 +179,7 @@ def test_without_a_high_watermark_the_files_of_the_folder_prove_it(
         (folder / f"{50:020d}.{name}").write_bytes(b"")
     summary = ingested(disk, lake)
     assert (summary.exit_code, offsets_taken(lake)) == (3, list(range(40)))
-    (short,) = summary.findings.not_on_disk
+    (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
     assert short.ranges == ((40, 50),)
     # Nothing is new, and it is looked at all the same.
     assert ingested(disk, lake).exit_code == 3
@@ -197,7 +198,10 @@ def test_a_partition_without_a_folder_is_named(disk: Path, lake: Path) -> None:
     assert "not read: orders-0: 1 archive (" in text
     shutil.move(lake.with_name("kept"), disk / "orders-0")
     again = ingested(disk, lake)
-    assert (again.exit_code, again.findings.not_on_disk) == (3, [])  # the archive is still there
+    assert (again.exit_code, again.findings.of(FindingKind.NOT_ON_DISK)) == (
+        3,
+        [],
+    )  # the archive is still there
     assert offsets_taken(lake) == list(range(60))
 
 
@@ -210,7 +214,7 @@ def test_a_replica_that_was_emptied_does_not_hide_what_its_checkpoints_prove(
     (disk / "orders-0" / "leader-epoch-checkpoint").write_text("0\n2\n0 0\n3 40\n")
     other = make_log_dir(tmp_path / "other", {_ORDERS: [0, 20]}, broker_id=1)
     summary = ingested([disk, other], lake)
-    (short,) = summary.findings.not_on_disk
+    (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
     assert (summary.exit_code, short.ranges) == (3, ((0, 60),))
 
 
@@ -237,7 +241,7 @@ def test_a_running_broker_that_rolls_a_segment_meanwhile_is_no_reason_to_look(
     disk = make_log_dir(tmp_path / "data", {_ORDERS: [0, 20]})
     broker = _Broker(disk, monkeypatch, times)
     summary = ingested(disk, lake)
-    assert (summary.exit_code, summary.findings.not_on_disk) == (0, [])
+    assert (summary.exit_code, summary.findings.of(FindingKind.NOT_ON_DISK)) == (0, [])
     assert offsets_taken(lake) == list(range(min(broker.end, 40)))
 
 
@@ -279,7 +283,7 @@ def test_offsets_in_a_remote_tier_are_a_reason_to_look_once(lake: Path) -> None:
         assert (
             "NOT recovered: 720 offsets in the remote tier only in ti-0 [0, 375), ti-1 [0, 345)"
         ) in summary.to_text()
-    assert [(files.place, files.kind) for files in summary.findings.unread_files] == [
+    assert [(files.place, files.facts["files_kind"]) for files in unread_files(summary)] == [
         ("ti-0", "tier_object"),
         ("ti-1", "tier_object"),
     ]
@@ -351,7 +355,10 @@ def test_both_engines_name_the_same_holes(
     for summary in (by_spark, by_processes):
         assert (summary.exit_code, [*summary.left_out]) == (3, ["orders-0"])
         assert summary.gaps["missing"]["orders-1"].ranges == ((20, 40),)
-        assert [short.ranges for short in summary.findings.not_on_disk] == [((40, 60),), ((0, 20),)]
+        assert [short.ranges for short in summary.findings.of(FindingKind.NOT_ON_DISK)] == [
+            ((40, 60),),
+            ((0, 20),),
+        ]
     assert by_spark.to_text().splitlines()[1:] == by_processes.to_text().splitlines()[1:]
     assert kinds(audited(lake, engine=spark)) == {"missing"}
     new_lake(tmp_path / "empty")

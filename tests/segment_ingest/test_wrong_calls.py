@@ -10,6 +10,7 @@ import pytest
 
 from seglake.errors import SeglakeError
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.errors import StorageError
@@ -266,7 +267,9 @@ def test_a_partition_without_a_high_watermark_is_left_until_it_is_asked_for(
     (data / "replication-offset-checkpoint").write_text(checkpoint_text([]))
     summary = ingested(data, lake)
     assert (summary.records, summary.exit_code) == (0, 3)
-    assert [left.partition for left in summary.findings.blocked] == ["orders-0"]
+    assert [left.place for left in summary.findings.of(FindingKind.NO_HIGH_WATERMARK)] == [
+        "orders-0"
+    ]
     assert ingested(data, lake, read={"upper_bound": "log_end"}).records == 10
 
 

@@ -11,6 +11,7 @@ from seglake.lake.table_creation import create_missing
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.storage.storages import Storages
 from support import remote_runs
+from support.found import concurrent_ranges
 from support.made_logs import made_records, make_log_dir
 from support.meanwhile import Meanwhile, once
 from support.remote_runs import ingested_at, run_together
@@ -90,5 +91,5 @@ def test_who_is_slower_is_told_of_the_other(s3: S3Server, bucket: str, tmp_path:
     engine = Meanwhile(once(lambda: others.append(ingested_at(source, lake, s3.properties()))))
     summary = ingested_at(source, lake, s3.properties(), engine=engine)
     (other,) = others
-    assert {lost.run_id for lost in summary.findings.concurrent_ranges} == {other.run_id}
+    assert {lost.run_id for lost in concurrent_ranges(summary)} == {other.run_id}
     assert is_nothing_new(ingested_at(source, lake, s3.properties()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import crc32c
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked, kinds
 from support.contradictions import (
@@ -212,7 +213,11 @@ def test_records_above_the_header_of_the_last_batch_are_not_missing_from_the_dis
     disk = written(tmp_path / "disk", log_of(Contradiction(last_offset_delta=last_delta), 2), 9)
     for records in (9, 0):
         summary = ingested(disk, tmp_path / "lake")
-        assert (summary.records, summary.findings.not_on_disk, summary.exit_code) == (
+        assert (
+            summary.records,
+            summary.findings.of(FindingKind.NOT_ON_DISK),
+            summary.exit_code,
+        ) == (
             records,
             [],
             0,

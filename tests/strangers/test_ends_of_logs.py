@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited
@@ -20,6 +21,7 @@ from support.encoder import (
     wrapper,
     write_log_dir,
 )
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested, read_table, replayed
 from support.made_logs import made_batches, write_over
 from support.taken import gaps_taken, offsets_taken
@@ -91,7 +93,7 @@ def test_what_no_writer_left_is_damage(
     assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(10)])
     assert _quarantined(lake) == garbage
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
-    assert summary.findings.not_ingested_yet == []
+    assert summary.findings.of(*NOT_INGESTED_YET) == []
     again = ingested(disk, lake)
     assert (again.exit_code, _quarantined(lake)) == (0, garbage)
     assert ingested(disk, lake, read=_LOG_END).exit_code == 0
@@ -169,7 +171,7 @@ def test_damage_in_front_of_an_empty_last_segment_hides_the_offsets_up_to_it(
 def test_what_a_writer_may_have_left_waits_for_it(tmp_path: Path, lake: Path, end: bytes) -> None:
     summary = ingested(_disk(tmp_path / "disk", (0, _SOUND, end)), lake)
     assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
-    assert len(summary.findings.not_ingested_yet) == 1
+    assert len(summary.findings.of(*NOT_INGESTED_YET)) == 1
     assert audited(lake).exit_code == 0
 
 
@@ -179,7 +181,7 @@ def test_zeros_of_a_file_made_in_advance_are_nothing_to_wait_for(
 ) -> None:
     summary = ingested(_disk(tmp_path / "disk", (0, _SOUND, bytes(9000))), lake, read=read)
     assert (summary.exit_code, read_table(lake, "quarantine")) == (0, [])
-    assert summary.findings.not_ingested_yet == []
+    assert summary.findings.of(*NOT_INGESTED_YET) == []
 
 
 @pytest.mark.parametrize("end", _UNFINISHED.values(), ids=_UNFINISHED.keys())
@@ -190,10 +192,10 @@ def test_of_a_dead_disk_nothing_waits_and_the_end_is_kept(
     summary = ingested(disk, lake, read=_LOG_END)
     assert (summary.exit_code, offsets_taken(lake)) == (3, [*range(10)])
     assert _quarantined(lake) == end.removesuffix(bytes(4096))
-    assert summary.findings.not_ingested_yet == []
+    assert summary.findings.of(*NOT_INGESTED_YET) == []
     rows = read_table(lake, "quarantine")
     again = ingested(disk, lake, read=_LOG_END)
-    assert (again.exit_code, again.findings.not_ingested_yet) == (0, [])
+    assert (again.exit_code, again.findings.of(*NOT_INGESTED_YET)) == (0, [])
     assert read_table(lake, "quarantine") == rows
     assert (imbalances_of(lake), audited(lake).exit_code) == ([], 0)
 
@@ -286,5 +288,5 @@ def test_offsets_that_a_checkpoint_proves_in_the_end_are_one_gap(
         _disk(tmp_path / "disk", (0, _SOUND, end), watermark=30), lake, read=_LOG_END
     )
     assert gaps_taken(lake) == [(10, 30, "quarantined")]
-    assert (summary.exit_code, summary.findings.not_on_disk) == (3, [])
+    assert (summary.exit_code, summary.findings.of(FindingKind.NOT_ON_DISK)) == (3, [])
     assert audited(lake).exit_code == 0

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from seglake.cli.main import main
-from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.encoder import (
@@ -89,7 +89,7 @@ def test_commands_of_audit_report_and_replay_bring_the_records(
     (of_audit,) = commands_in(capsys.readouterr().out)
     (of_replay,) = commands_in(replayed(lake, limits=LOW).to_text())
     (partition,) = reported(lake).partitions
-    assert Need.TOO_LARGE in [finding.need for finding in partition.findings]
+    assert FindingKind.TOO_LARGE in [finding.kind for finding in partition.findings]
     assert of_audit == of_replay
     run(of_audit, capsys)
     assert is_whole(lake)

@@ -8,6 +8,7 @@ import pytest
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.task_engine.engine import Engine
 from support.audits import checked
+from support.found import unread_files
 from support.lakes import ingested, replayed
 from support.made_logs import make_log_dir
 from support.printed import cat
@@ -164,7 +165,7 @@ def test_what_is_not_read_is_named_by_every_command_that_has_sources(
 def test_a_selection_of_topics_leaves_out_what_is_of_others(log_dir: Path, lake: Path) -> None:
     (log_dir / "payments-0.tar").touch()
     chosen = ingested(log_dir, lake, select={"topics": ["orders"]})
-    assert (chosen.exit_code, chosen.findings.unread_files) == (0, [])
+    assert (chosen.exit_code, unread_files(chosen)) == (0, [])
     assert ingested(log_dir, lake).exit_code == 3
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader
 from seglake.task_engine.engine import Engine
 from support.audits import checked
+from support.found import unread_files
 from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.printed import cat
@@ -78,9 +80,9 @@ def test_a_lost_segment_costs_only_its_offsets_until_it_is_back(
     for _ in range(2):
         summary = ingested(log_dir, lake, engine=engine)
         assert (summary.exit_code, offsets_taken(lake), gaps_taken(lake)) == (3, found, [])
-        assert summary.findings.not_on_disk == []
-        (files,) = summary.findings.unread_files
-        assert (files.kind, list(files.ranges)) == ("unreadable_segment", ranges)
+        assert summary.findings.of(FindingKind.NOT_ON_DISK) == []
+        (files,) = unread_files(summary)
+        assert (files.facts["files_kind"], list(files.ranges)) == ("unreadable_segment", ranges)
         count = "1 segment" if len(lost) == 1 else f"{len(lost)} segments"
         shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
         said = summary.left_out["orders-0"]

@@ -7,6 +7,7 @@ import pytest
 
 from seglake.cli import register_command, sql_command
 from seglake.lake.parquet_files import folder_value
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.pipelines.segment_ingest.parquet_export import convert
 from seglake.pipelines.settings.settings import Settings
@@ -68,8 +69,8 @@ def test_a_topic_of_255_characters_in_a_checkpoint_leaves_the_others_as_they_are
     lines = [version, str(int(count) + 1), *rest, f"{longest} 0 7"]
     marks.write_text("\n".join(lines) + "\n")
     summary = ingested(log_dir, lake)
-    (short,) = summary.findings.not_on_disk
-    assert (summary.exit_code, short.key.topic, short.ranges) == (3, longest, ((0, 7),))
+    (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
+    assert (summary.exit_code, short.place, short.ranges) == (3, f"{longest}-0", ((0, 7),))
     assert len(_taken(lake)) == 16
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
@@ -80,7 +81,7 @@ def test_replicas_that_differ_are_a_conflict_in_the_run_that_meets_them(
     disks: tuple[Path, Path], lake: Path, engine: Engine
 ) -> None:
     summary = ingested(disks, lake, engine=engine)
-    assert (summary.exit_code, summary.findings.refused) == (3, {})
+    assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (3, {})
     assert ", and no leader epoch says which won" in summary.to_text()
     assert "same leader" not in summary.to_text()
     assert _texts(lake) == {"both": 30, "long": 14}
@@ -100,8 +101,8 @@ def test_a_replica_that_comes_later_is_not_spliced_to_another_one(
     assert exit_code(checked(second, lake)) == 3
     for _ in range(2):
         summary = ingested(second, lake, engine=engine)
-        assert (summary.exit_code, summary.findings.superseded) == (3, [])
-        reason = summary.findings.refused["orders-0"]
+        assert (summary.exit_code, summary.findings.of(FindingKind.SUPERSEDED)) == (3, [])
+        reason = summary.findings.reasons(FindingKind.REFUSED)["orders-0"]
         assert f"nothing is ingested from {second / 'orders-0'}" in reason
         assert (versions(lake)["records"], _texts(lake)) == (before, texts)
     assert ingested(first, lake, engine=engine).exit_code == 0
@@ -129,7 +130,7 @@ def test_a_replica_that_is_only_longer_is_taken_on(
     long = _replica(data / "b1", "same", [11, 3], magic, codec, broker_id=1)
     for disk in (short, long, short):
         summary = ingested(disk, lake)
-        assert (summary.exit_code, summary.findings.refused) == (0, {})
+        assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (0, {})
     assert _texts(lake) == {"both": 30, "same": 14}
     assert ingested([short, long], data / "lake").exit_code == 0
     assert conflict_rows(data / "lake") == []
@@ -161,7 +162,7 @@ def test_a_wrapper_that_the_cleaner_made_smaller_is_no_conflict(data: Path, lake
     log.write_bytes(log.read_bytes().replace(before, wrapper(30, kept, 1, Codec.GZIP).data))
     for number, runs in enumerate(([[whole, cleaned]], [[whole], [cleaned]])):
         summaries = [ingested(run, data / f"lake{number}") for run in runs]
-        assert [(found.exit_code, found.findings.refused) for found in summaries] == [
-            (0, {})
-        ] * len(runs)
+        assert [
+            (found.exit_code, found.findings.reasons(FindingKind.REFUSED)) for found in summaries
+        ] == [(0, {})] * len(runs)
         assert conflict_rows(data / f"lake{number}") == []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support import broker_disks
 from support.lakes import ingested
@@ -71,8 +72,8 @@ def test_offsets_that_a_file_proves_are_named_as_not_on_disk_in_each_run(
     change(folder)
     for _ in range(2):
         summary = ingested(folder.parent, lake, engine=engine)
-        (short,) = summary.findings.not_on_disk
-        assert (summary.exit_code, short.ranges, short.claim.said_by) == (3, (lost,), proof)
+        (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
+        assert (summary.exit_code, short.ranges, short.facts["said_by"]) == (3, (lost,), proof)
     assert offsets_taken(lake) == [*range(lost[0])]
 
 
@@ -100,7 +101,7 @@ def test_garbage_beside_a_log_is_named_and_proves_no_billions_of_offsets(
     for _ in range(2):
         summary = ingested(folder.parent, lake, engine=engine)
         assert (summary.exit_code, [*summary.left_out]) == (3, [str(folder / garbage)])
-        assert summary.findings.not_on_disk == []
+        assert summary.findings.of(FindingKind.NOT_ON_DISK) == []
 
 
 def test_an_empty_segment_where_the_log_ends_proves_nothing(folder: Path, lake: Path) -> None:
@@ -155,5 +156,5 @@ def test_a_snapshot_of_the_metadata_log_proves_the_log_that_is_lost(
     name = f"{53:020}-{1:010}.checkpoint"
     (controller / _KRAFT / name).write_bytes(_snapshot(name))
     summary = ingested(controller, lake, select={"internal_topics": True})
-    (short,) = summary.findings.not_on_disk
-    assert (summary.exit_code, short.ranges, short.claim.said_by) == (3, ((0, 53),), name)
+    (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
+    assert (summary.exit_code, short.ranges, short.facts["said_by"]) == (3, ((0, 53),), name)

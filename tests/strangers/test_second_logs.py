@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.cli.cat_command import main as cat
-from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
@@ -13,6 +13,7 @@ from support.audits import audited, kinds
 from support.conflicting_logs import conflict_rows, segment_of
 from support.elected_logs import current
 from support.encoder import Partition
+from support.found import conflicts
 from support.lakes import ingested, read_table, retaken, versions
 from support.made_logs import TOPIC_IDS, write_over
 from support.reports import by_name, reported
@@ -80,10 +81,10 @@ def test_both_logs_of_one_broker_are_named_and_no_record_is_lost(
     new = _log_dir(data / "d1", "new", 10, epoch=1, directory_id=directory_id)
     summary = ingested(data, lake, engine=engine)
     assert summary.exit_code == 3
-    (reason,) = summary.findings.refused.values()
+    (reason,) = summary.findings.reasons(FindingKind.REFUSED).values()
     assert f"{old / 'orders-0'} and {new / 'orders-0'}" in reason
-    assert summary.findings.conflicts["orders-0"].same_broker == 2
-    assert summary.findings.superseded == []
+    assert conflicts(summary)["orders-0"].same_broker == 2
+    assert summary.findings.of(FindingKind.SUPERSEDED) == []
     assert len(_rows(lake)) == 100
     assert _is_accounted(lake, "old:100", "new:10")
     before = versions(lake)
@@ -103,8 +104,8 @@ def test_nothing_is_superseded_by_another_log_of_the_same_broker(
     assert ingested(first, lake, engine=engine).exit_code == 0
     count = len(_rows(lake))
     summary = ingested(second, lake, engine=engine)
-    assert (summary.exit_code, summary.findings.superseded) == (3, [])
-    assert f"{second / 'orders-0'} has" in summary.findings.refused["orders-0"]
+    assert (summary.exit_code, summary.findings.of(FindingKind.SUPERSEDED)) == (3, [])
+    assert f"{second / 'orders-0'} has" in summary.findings.reasons(FindingKind.REFUSED)["orders-0"]
     assert "lagging replica" not in summary.to_text()
     assert len(_rows(lake)) == count
     assert _is_accounted(lake, "old:100", "new:10")
@@ -162,7 +163,7 @@ def test_an_empty_second_log_takes_nothing_away(
     new = _log_dir(data / "d1", "new", 0, epoch=1, directory_id=directory_id)
     runs = [data] if order == "at once" else [old, new]
     summaries = [ingested(run, lake) for run in runs]
-    assert (summaries[-1].exit_code, summaries[-1].findings.superseded) == (3, [])
+    assert (summaries[-1].exit_code, summaries[-1].findings.of(FindingKind.SUPERSEDED)) == (3, [])
     assert _is_accounted(lake, "old:20")
     assert len(_rows(lake)) == 20
 
@@ -174,7 +175,7 @@ def test_the_same_log_in_two_log_dirs_of_one_broker_is_named_and_read_once(
     _log_dir(data / "d1", "same", 40, epoch=0)
     summary = ingested(data, lake, engine=engine)
     assert summary.exit_code == 3
-    assert "has it in two log dirs" in summary.findings.refused["orders-0"]
+    assert "has it in two log dirs" in summary.findings.reasons(FindingKind.REFUSED)["orders-0"]
     assert (len(_rows(lake)), conflict_rows(lake)) == (40, [])
 
 
@@ -185,7 +186,11 @@ def test_copies_of_one_log_dir_at_different_times_are_no_second_log(
     _log_dir(data / "monday", "same", 20, epoch=0, directory_id=directory_id)
     _log_dir(data / "friday", "same", 40, epoch=0, directory_id=directory_id)
     summary = ingested(data, lake)
-    assert (summary.exit_code, summary.findings.refused, len(_rows(lake))) == (0, {}, 40)
+    assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED), len(_rows(lake))) == (
+        0,
+        {},
+        40,
+    )
 
 
 def test_a_log_dir_whose_end_lost_an_election_is_no_second_log(data: Path, lake: Path) -> None:
@@ -193,7 +198,7 @@ def test_a_log_dir_whose_end_lost_an_election_is_no_second_log(data: Path, lake:
     before = _log_dir(data / "monday", "old", 20, epoch=0, directory_id="one")
     after = _log_dir(data / "friday", "new", 10, epoch=1, directory_id="one")
     summary = ingested([before, after], lake)
-    assert (summary.exit_code, summary.findings.refused) == (0, {})
+    assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (0, {})
     assert {value[:3] for value in _rows(lake)} == {b"new"}
 
 
@@ -202,7 +207,11 @@ def test_an_unfinished_copy_to_another_log_dir_is_no_second_log(data: Path, lake
     future = _log_dir(data / "d1", "same", 20, epoch=0) / "orders-0"
     future.rename(future.with_name("orders-0.0123456789abcdef0123456789abcdef-future"))
     summary = ingested(data, lake)
-    assert (summary.exit_code, summary.findings.refused, len(_rows(lake))) == (0, {}, 40)
+    assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED), len(_rows(lake))) == (
+        0,
+        {},
+        40,
+    )
 
 
 def test_both_logs_of_one_broker_are_named_where_records_are_only_printed(
@@ -232,8 +241,8 @@ def test_a_retake_of_whole_partitions_keeps_to_the_log_that_the_lake_has(
 def test_another_broker_wins_an_election_as_before(data: Path, lake: Path) -> None:
     ingested(_log_dir(data / "b1", "old", 20, epoch=0), lake)
     summary = ingested(_log_dir(data / "b2", "new", 10, epoch=1, broker_id=2), lake)
-    assert (summary.exit_code, bool(summary.findings.superseded)) == (3, True)
-    assert summary.findings.refused == {}
+    assert (summary.exit_code, bool(summary.findings.of(FindingKind.SUPERSEDED))) == (3, True)
+    assert summary.findings.reasons(FindingKind.REFUSED) == {}
 
 
 def test_report_of_two_logs_says_so_though_each_offset_is_explained(tmp_path: Path) -> None:
@@ -242,4 +251,7 @@ def test_report_of_two_logs_says_so_though_each_offset_is_explained(tmp_path: Pa
     _log_dir(disks / "d1", "new", 10, epoch=1)
     ingested(disks, tmp_path / "lake")
     found = by_name(reported(tmp_path / "lake"))["orders-0"]
-    assert [finding.need for finding in found.findings] == [Need.LEFT_OUT, Need.TWO_LOGS]
+    assert [finding.kind for finding in found.findings] == [
+        FindingKind.LEFT_OUT,
+        FindingKind.TWO_LOGS,
+    ]

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from seglake.cli import ingest_command
-from seglake.pipelines.lake_report.model import Need
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.encoder import Partition, Segment
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested
 from support.made_logs import made_batches, write_over
 from support.reports import reported
@@ -28,10 +29,10 @@ def _disk(folder: Path, *, watermark: int = 16, end: int = 16, topic: str = "ord
     return write_over(folder, [Partition(topic, 0, segments, high_watermark=watermark)])
 
 
-def _needs(lake: Path) -> dict[str, set[Need]]:
+def _needs(lake: Path) -> dict[str, set[FindingKind]]:
     """What the report says that somebody should look at, by partition."""
     return {
-        str(partition.key): {finding.need for finding in partition.findings}
+        str(partition.key): {finding.kind for finding in partition.findings}
         for partition in reported(lake).partitions
         if partition.findings
     }
@@ -66,7 +67,7 @@ def test_audit_and_report_name_a_log_without_a_high_watermark(tmp_path: Path, la
     disk = _emptied(_disk(tmp_path / "disk"))
     ingested([disk, tmp_path / "other"], lake)
     assert audited(lake).problems == ("orders-0: [0, 16) lie on the disk without a high watermark",)
-    assert _needs(lake) == {"orders-0": {Need.NO_HIGH_WATERMARK}}
+    assert _needs(lake) == {"orders-0": {FindingKind.NO_HIGH_WATERMARK}}
     ingested(disk, lake, read=_LOG_END)
     assert audited(lake).exit_code == 0
 
@@ -86,7 +87,7 @@ def test_a_short_log_is_named_by_every_command(
         (problem,) = audited(lake).problems
         assert problem.startswith(f"not on disk: orders-0: {said}")
         assert audited(lake).exit_code == 3
-        assert _needs(lake) == {"orders-0": {Need.NOT_ON_DISK}}
+        assert _needs(lake) == {"orders-0": {FindingKind.NOT_ON_DISK}}
         ingested(disk, lake)
     whole = _disk(tmp_path / "whole")
     ingested([disk, whole], lake)
@@ -166,7 +167,7 @@ def test_what_a_running_broker_leaves_above_its_bounds_is_said_and_green(
     ingested(disk, lake, read=_LOG_END)
     above = ingested(disk, lake)
     assert above.to_text().startswith("nothing new in 1 partition")
-    assert above.findings.not_ingested_yet == []
+    assert above.findings.of(*NOT_INGESTED_YET) == []
 
 
 def test_what_lies_outside_of_a_window_is_said(tmp_path: Path, lake: Path) -> None:

@@ -3,8 +3,8 @@
 from dataclasses import fields
 from typing import Any
 
+from seglake.pipelines.findings.findings import Findings
 from seglake.pipelines.segment_ingest.report.ingest_summary import (
-    Findings,
     IngestSummary,
     PlannedWork,
     RunCounts,
@@ -15,8 +15,9 @@ from seglake.pipelines.segment_ingest.report.ingest_summary import (
 def made_summary(**facts: Any) -> IngestSummary:
     """A summary in which all but these facts are as of a run that met nothing."""
     parts: dict[str, Any] = {}
-    for name, kind in (("planned", PlannedWork), ("counts", RunCounts), ("findings", Findings)):
+    for name, kind in (("planned", PlannedWork), ("counts", RunCounts)):
         own = {field.name: facts.pop(field.name) for field in fields(kind) if field.name in facts}
         parts[name] = kind(**own)
+    parts["findings"] = Findings(facts.pop("findings", ()))
     named = {"run_id": "run", "source_id": "source", "lake": "/lake", **facts}
     return IngestSummary(**named, **parts)

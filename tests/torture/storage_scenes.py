@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.run import audit
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
@@ -89,8 +90,8 @@ def _ingest(folder: str, storage: Storage, upper_bound: str = "high_watermark") 
         object.__setattr__(scan.settings.read, "window_bytes", _PIECE_BYTES)
         object.__setattr__(scan.settings.write, "wave_bytes", 2 * _PIECE_BYTES)
         summary = ingest([f"{folder}/disk"], f"{folder}/lake", scan)
-    found = summary.findings
-    return Answer(summary.exit_code, is_whole=not (found.left_out or found.not_on_disk))
+    found = summary.findings.of(FindingKind.LEFT_OUT, FindingKind.NOT_ON_DISK)
+    return Answer(summary.exit_code, is_whole=not found)
 
 
 def _replay(folder: str, storage: Storage) -> Answer:

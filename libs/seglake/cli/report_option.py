@@ -12,12 +12,12 @@ from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
     from seglake.commands import AuditResult
+    from seglake.pipelines.findings.findings import Finding
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
-    from seglake.pipelines.lake_report.model import Finding
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 
-    Told = Iterable[tuple[str, Finding]]
+    Told = Iterable[Finding]
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -64,11 +64,12 @@ def write(
 
 def told_by_audit(found: "AuditResult") -> "Told":
     """Yield an audit's unexplained findings, except those that the report finds in the tables."""
+    from seglake.pipelines.findings.findings import Finding
+    from seglake.pipelines.findings.kinds import FindingKind
     from seglake.pipelines.lake_audit.problems import ProblemKind
-    from seglake.pipelines.lake_report.model import Finding, Need
 
     seen = (ProblemKind.MISSING, ProblemKind.SUPERSEDED)
     for partition in found.lake.partitions:
         said = [str(problem) for problem in partition.problems if problem.kind not in seen]
         if said:
-            yield str(partition.partition), Finding(Need.PROBLEM, "; ".join(said))
+            yield Finding(FindingKind.PROBLEM, "; ".join(said), str(partition.partition))

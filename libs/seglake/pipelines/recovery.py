@@ -11,6 +11,7 @@ from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.observation import Observation, StoppedBy, UnreadPlace
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.losing_tails import (
     LosingTail,
     TailKind,
@@ -46,6 +47,11 @@ class Loss(WordedKind):
     NEVER_INGESTED = ("never_ingested", "outside of the chosen times")
     OPEN_TRANSACTION = ("open_transaction", "behind an open transaction")
     HIGH_WATERMARK = ("high_watermark", "above the high watermark")
+
+    @property
+    def kind(self) -> FindingKind:
+        """Return the kind of finding that such offsets are."""
+        return FindingKind["WAITING" if self is Loss.HIGH_WATERMARK else self.name]
 
     @property
     def is_there(self) -> bool:
@@ -105,6 +111,19 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
 }
 """Reasons why offsets above the ingested ones are not in the tables; a log that lost has no
 such offsets."""
+
+
+KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
+    StoppedBy.HIGH_WATERMARK: FindingKind.WAITING,
+    StoppedBy.NO_HIGH_WATERMARK: FindingKind.NO_HIGH_WATERMARK,
+    StoppedBy.OPEN_TRANSACTION: FindingKind.OPEN_TRANSACTION,
+    StoppedBy.TAIL: FindingKind.TAIL,
+    StoppedBy.LOST_ELECTION: FindingKind.LOST_ELECTION,
+    StoppedBy.REFUSED: FindingKind.REFUSED,
+    StoppedBy.UNREAD: FindingKind.LEFT_OUT,
+}
+"""Findings on a log, by why a run stops in it."""
+
 
 _VERDICTS = tuple(dict.fromkeys(cause.verdict for cause in Loss))
 _UNKNOWN = GapRanges(1, 0, ())  # somewhere, nobody knows how many

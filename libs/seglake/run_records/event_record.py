@@ -7,28 +7,7 @@ from typing import Any
 from seglake.pipelines.progress_views import EventLog
 from seglake.run_records.run_record import RunEnd, RunStart, error_text
 
-# Of the summary: what is named by partition, how grave it is, and under which name its facts go.
-_BY_PARTITION = {
-    "damaged": ("quarantined", "warning", "spans"),
-    "left_damaged": ("still_quarantined", "warning", "spans"),
-    "left_out": ("left_out", "error", "reason"),
-    "refused": ("refused", "error", "reason"),
-    "conflicts": ("conflict", "warning", "batches"),
-}
-_LISTS = {
-    "not_ingested_yet": "info",
-    "blocked": "error",
-    "not_on_disk": "error",
-    "stuck": "error",
-    "lost_elections": "info",
-}
-_TEXTS = {
-    "notes": "info",
-    "problems": "error",
-    "limits_crossed": "error",
-    "superseded": "warning",
-    "contradicted": "warning",
-}
+_SPANS = {"damaged": "quarantined", "left_damaged": "still_quarantined"}
 
 
 class EventRecord:
@@ -62,26 +41,24 @@ class EventRecord:
 
 # Any: values of JSON.
 def found_events(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a summary names, one event each, with its level."""
-    for key, (event, level, name) in _BY_PARTITION.items():
-        for partition, found in summary.get(key, {}).items():
-            yield level, {"event": event, **_place(partition), name: found}
+    """Yield one event for each finding of a summary, and for its damage and gaps, with levels."""
+    for key, event in _SPANS.items():
+        for partition, spans in summary.get(key, {}).items():
+            yield "warning", {"event": event, **_place(partition), "spans": spans}
     for key in ("gaps", "left_gaps"):
         for cause, partitions in summary.get(key, {}).items():
             for partition, found in partitions.items():
                 yield "warning", {"event": "gap", **_place(partition), "cause": cause, **found}
-    for key, level in _LISTS.items():
-        for entry in summary.get(key, ()):
-            facts = {**entry}
-            yield level, {"event": key, **_place(facts.pop("partition")), **facts}
-    for key, level in _TEXTS.items():
-        for text in summary.get(key, ()):
-            yield level, {"event": key.removesuffix("s"), "message": text}
+    for found in summary.get("findings", ()):
+        facts = {**found}
+        level = "error" if facts.pop("needs_a_look") else "info"
+        event, place = facts.pop("kind"), _place(facts.pop("place"))
+        yield level, {"event": event, **place, "message": facts.pop("text"), **facts}
 
 
 def _place(name: str) -> dict[str, object]:
-    """Topic and partition, or what else is named: a folder that is none."""
+    """Return topic and partition, or what else is named: a folder or nothing."""
     topic, _, number = name.rpartition("-")
     if topic and number.isdecimal():
         return {"topic": topic, "partition": int(number)}
-    return {"name": name}
+    return {"name": name} if name else {}

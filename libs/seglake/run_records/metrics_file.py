@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from prometheus_client.parser import text_string_to_metric_families
 
 from seglake.errors import WrongCallError
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.run_records.run_record import RunEnd, RunStart
 
 _LAST_SUCCESS = "seglake_last_success_timestamp_seconds"
@@ -30,15 +31,7 @@ _COUNTS = {
     "repaired_records": "Records that filled gaps.",
     "covered_offsets": "Offsets that the lake covers.",
     "left_offsets": "Offsets of gaps that still stand.",
-    "left_out": "Partitions or folders that could not be read.",
-    "refused": "Partitions whose log is not the one that the lake has.",
-    "stuck": "Partitions whose log grows while its bound stands still.",
-    "not_ingested_yet": "Partitions with offsets that wait.",
-    "conflicts": "Partitions of which replicas contradict each other or the lake.",
-    "superseded": "Ranges that lost an election after they were ingested.",
-    "limits_crossed": "Limits of the settings that were crossed.",
     "problems": "Problems of the whole lake that an audit found.",
-    "notes": "Notes of the summary.",
 }
 
 
@@ -106,6 +99,11 @@ def _samples(end: RunEnd, last_success: float | None) -> Iterator[_Sample]:
     for key, text in _COUNTS.items():
         if key in end.summary:
             yield _Sample(f"{last}_{key}", text, _number(end.summary[key]))
+    if "findings_by_kind" in end.summary:
+        for kind in FindingKind:
+            labels = {"kind": str(kind), "look": "yes" if kind.needs_a_look else "no"}
+            count = end.summary["findings_by_kind"].get(kind, 0)
+            yield _Sample(f"{last}_findings", "Findings, by kind.", count, labels)
     for code, count in end.summary.get("defects", {}).items():
         text = "Spans quarantined, by defect."
         yield _Sample(f"{last}_quarantined_by_defect", text, count, {"defect": code})

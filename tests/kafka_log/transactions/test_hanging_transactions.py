@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_duration
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.values import SettingsError
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir, partitions
 from support.cases import cases
+from support.found import NOT_INGESTED_YET
 from support.lakes import Row, ingested, read_table
 from support.oracle import Isolation, expected_records
 from support.rising_disks import rising
@@ -38,18 +40,22 @@ def test_a_transaction_is_named_with_its_age_against_the_newest_record(
 ) -> None:
     write_log(data, _LOG, (0,))
     summary = ingested(data, lake, isolation=_COMMITTED)
-    (left,) = summary.findings.not_ingested_yet
-    assert left.reason == (
-        "producer 1 has a transaction open since offset 3, 7 s before the newest record; "
+    (left,) = summary.findings.of(*NOT_INGESTED_YET)
+    assert left.text == (
+        "orders-0: producer 1 has a transaction open since offset 3, 7 s before the newest record; "
         f"{_END - 3} offsets wait for its end"
     )
-    (fact,) = json.loads(summary.to_json())["open_transactions"]
+    (_, fact) = json.loads(summary.to_json())["findings"]
     assert fact == {
-        "partition": "orders-0",
+        "kind": "blocking_transaction",
+        "needs_a_look": False,
+        "place": "orders-0",
+        "ranges": [],
+        "text": "orders-0: producer 1 has a transaction open since offset 3, 7 s before the newest"
+        " record",
         "producer_id": 1,
         "first_offset": 3,
         "age_ms": 7000,
-        "action": "blocks",
     }
 
 
@@ -71,8 +77,8 @@ def test_runs_on_a_real_disk_that_grows_take_what_a_consumer_of_committed_record
     for _ in rising(disk, (15, 35, 50, 70, 90, 100)):
         summary = ingested(disk, lake, isolation=_COMMITTED, select={"internal_topics": True})
         waits += any(
-            "transaction open" in unread_range.reason
-            for unread_range in summary.findings.not_ingested_yet
+            "transaction open" in unread_range.text
+            for unread_range in summary.findings.of(*NOT_INGESTED_YET)
         )
     assert waits == 6
     found: dict[tuple[str, int], list[int]] = {}
@@ -97,7 +103,7 @@ def test_only_what_is_older_than_the_limit_is_passed(
     summary = ingested(data, lake, isolation=_COMMITTED, limits=limits)
     expected = [offset for offset in _LOG.states(_END) if offset not in _OF_1]
     assert offsets_taken(lake) == (expected if is_passed else [0, 1, 2])
-    assert bool(summary.findings.not_ingested_yet) != is_passed
+    assert bool(summary.findings.of(*NOT_INGESTED_YET)) != is_passed
     assert (
         "undecided: orders-0: producer 1 has a transaction open" in summary.to_text()
     ) == is_passed
@@ -173,8 +179,8 @@ def test_a_later_run_knows_of_transactions_that_an_earlier_one_took_as_open(
     write_log(data, log, edges, has_files=has_files, has_end_snapshot=False)
     summary = ingested(data, lake)
     found = [
-        (transaction.producer_id, transaction.first_offset)
-        for transaction in summary.findings.open_transactions
+        (transaction.facts["producer_id"], transaction.facts["first_offset"])
+        for transaction in summary.findings.of(FindingKind.OPEN_ROWS)
     ]
     assert found == [(1, 3), (2, _END + 3)]
     assert summary.counts.open_rows == 3

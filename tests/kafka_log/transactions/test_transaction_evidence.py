@@ -10,6 +10,7 @@ from support.broker_disks import log_dir
 from support.cases import cases
 from support.corrupt_cases import corrupt_case
 from support.encoder import producer_snapshot
+from support.found import unknown_outcomes
 from support.lakes import content, ingested, read_table
 from support.surveyed import log_bounds
 from support.transaction_logs import TransactionLog, commit, sent, write_log
@@ -94,7 +95,7 @@ def test_a_damaged_marker_of_a_real_broker_is_known_from_the_files(
     states = {row["offset"]: row["transaction_state"] for row in rows}
     assert {offset: states[offset] for offset in expected} == expected
     assert states[102] == "open"
-    assert summary.findings.unknown_outcomes == []
+    assert unknown_outcomes(summary) == []
     assert [said in note for note in summary.notes].count(True) >= 1
 
 
@@ -104,10 +105,10 @@ def test_a_damaged_marker_without_files_is_uncertain_and_said_so(tmp_path: Path)
     for path in [*disk.rglob("*.txnindex"), *disk.rglob("*.snapshot")]:
         path.unlink()
     summary = ingested(disk, tmp_path / "lake")
-    assert len(summary.findings.unknown_outcomes) == 2
-    assert "producer 1's transaction from offset 115 on" in summary.findings.unknown_outcomes[1]
+    assert len(unknown_outcomes(summary)) == 2
+    assert "producer 1's transaction from offset 115 on" in unknown_outcomes(summary)[1]
     assert (
         "(offset 123) cannot be told; no later marker ends it, so it counts as open"
-        in (summary.findings.unknown_outcomes[1])
+        in (unknown_outcomes(summary)[1])
     )
     assert "unknown outcome: tx-a-0: whether producer 6's transaction" in summary.to_text()

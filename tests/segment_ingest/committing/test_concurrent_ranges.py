@@ -8,6 +8,7 @@ from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.settings.settings import Settings
 from support.accounts import imbalances_of
+from support.found import concurrent_ranges
 from support.lakes import content, ingested, local_scan, replayed
 from support.made_logs import make_log_dir
 from support.meanwhile import Meanwhile, once
@@ -27,7 +28,8 @@ def test_of_two_runs_the_slower_says_what_it_lost(data: Path, lake: Path, tmp_pa
         "a concurrent run ingested: 55 offsets in orders-0 (40), payments-0 (10), orders-1 (5)"
         f" (run id {other.run_id})"
     ]
-    assert json.loads(summary.to_json())["concurrent_ranges"][1]["partition"] == "orders-1"
+    (told,) = json.loads(summary.to_json())["findings"]
+    assert told["by_run"][1]["partition"] == "orders-1"
     ingested(data, tmp_path / "alone")
     assert content(lake, "records") == content(tmp_path / "alone", "records")
     assert imbalances_of(lake) == []
@@ -43,7 +45,7 @@ def test_only_what_is_lost_is_named(data: Path, lake: Path) -> None:
         others.append(ingested(data, lake, select={"topics": ["payments"]}))
 
     summary = ingested(data, lake, engine=Meanwhile(once(take)))
-    (lost,) = summary.findings.concurrent_ranges
+    (lost,) = concurrent_ranges(summary)
     assert (lost.partition, lost.start_offset, lost.next_offset) == ("payments-0", 10, 15)
     assert (summary.topics, summary.records) == (["orders"], 45)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.accounts import standing_gaps
 from support.audits import audited, kinds
@@ -30,7 +31,7 @@ def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
     write_log(data, UNKNOWN_END_LOG, (0,), has_files=False)
     summary = replayed(lake, data) if replays else ingested(data, lake, isolation=isolation)
     assert standing_gaps(lake) == []
-    (text,) = summary.contradicted
+    (text,) = summary.findings.texts(FindingKind.CONTRADICTED)
     assert text == (
         "orders-0: producer 1's transaction from offset 0 on was committed at offset 3, and an "
         "earlier run ingested it as aborted: its rows stay as they are"
@@ -45,7 +46,7 @@ def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
             "offset 2 was ingested as aborted, the marker at offset 3 says committed"
         ) in to_text(found)
     again = replayed(lake, data) if replays else ingested(data, lake, isolation=isolation)
-    assert (again.exit_code, again.contradicted) == (0, [])
+    assert (again.exit_code, again.findings.texts(FindingKind.CONTRADICTED)) == (0, [])
 
 
 def test_a_marker_that_comes_later_and_says_the_same_is_no_reason_to_look(
@@ -57,7 +58,11 @@ def test_a_marker_that_comes_later_and_says_the_same_is_no_reason_to_look(
     assert ingested(data, lake).exit_code == 3
     write_log(data, log, (0,), has_files=False)
     summary = ingested(data, lake)
-    assert (summary.exit_code, summary.counts.repaired_gaps, summary.contradicted) == (0, 1, [])
+    assert (
+        summary.exit_code,
+        summary.counts.repaired_gaps,
+        summary.findings.texts(FindingKind.CONTRADICTED),
+    ) == (0, 1, [])
 
 
 def test_nothing_is_contradicted_while_the_true_end_may_still_be_missing(
@@ -71,7 +76,7 @@ def test_nothing_is_contradicted_while_the_true_end_may_still_be_missing(
             damage_batch(disk, log, (0,), index)
         summary = ingested(disk, lake)
         assert len(standing_gaps(lake)) == len(left)
-        assert len(summary.contradicted) == (0 if left else 1)
+        assert len(summary.findings.texts(FindingKind.CONTRADICTED)) == (0 if left else 1)
         assert audited(lake).exit_code == (0 if left else 3)
 
 
@@ -85,5 +90,5 @@ def test_rows_of_an_aborted_end_are_not_contradicted_by_a_commit_behind_another_
         write_log(disk, log, (0,), has_files=False)
         for index in left:
             damage_batch(disk, log, (0,), index)
-        assert ingested(disk, lake).contradicted == []
+        assert ingested(disk, lake).findings.texts(FindingKind.CONTRADICTED) == []
         assert len(standing_gaps(lake)) == len(left)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases
@@ -17,6 +18,7 @@ from support.conflicting_logs import (
     two_copies,
 )
 from support.dumps import DumpBatch
+from support.found import NOT_INGESTED_YET, conflicts
 from support.lakes import Row, ingested, ingested_in_pieces, oracle_record, read_table, versions
 from support.made_logs import write_over
 from support.oracle import expected_records, partition_dump
@@ -95,9 +97,7 @@ def test_tails_that_lost_an_election_are_listed_batch_by_batch(lake: Path) -> No
     assert {row["broker_id"] for row in read_table(lake, "batches")} == {2}
     assert imbalances_of(lake) == []
     assert summary.exit_code == 0  # normal in Kafka, with unclean elections allowed
-    assert sum(count.lost for count in summary.findings.conflicts.values()) == len(
-        conflict_rows(lake)
-    )
+    assert sum(count.lost for count in conflicts(summary).values()) == len(conflict_rows(lake))
 
 
 def test_a_listed_batch_comes_with_its_bytes_and_both_epochs(lake: Path) -> None:
@@ -119,10 +119,9 @@ def test_a_listed_batch_comes_with_its_bytes_and_both_epochs(lake: Path) -> None
 def test_a_lost_tail_above_what_is_covered_is_named(lake: Path) -> None:
     summary = ingested(_disks("diverged"), lake)
     named = {
-        (lost.partition, lost.from_offset, lost.log_end_offset)
-        for lost in summary.findings.lost_elections
+        (lost.place, *lost.ranges[0]) for lost in summary.findings.of(FindingKind.UNLISTED_TAIL)
     }
-    assert summary.findings.not_ingested_yet == []
+    assert summary.findings.of(*NOT_INGESTED_YET) == []
     assert named == {(f"rep-{p}", _COVERED[p], _LOST_END[p]) for p in _PARTITIONS}
     assert all(row["base_offset"] < _COVERED[row["partition"]] for row in conflict_rows(lake))
 
@@ -196,14 +195,18 @@ def test_rows_that_lost_an_election_later_stay_and_the_winner_is_listed(
     assert imbalances_of(lake) == []
     before_third = versions(lake)
     again = ingested(_disks("diverged", *brokers), lake)
-    waiting = [line for line in again.findings.superseded if "waits for `seglake retake`" in line]
+    waiting = [
+        line
+        for line in again.findings.texts(FindingKind.SUPERSEDED)
+        if "waits for `seglake retake`" in line
+    ]
     assert (again.exit_code, again.topics, len(waiting)) == (3, [], 3)
     assert versions(lake) == before_third
 
 
 def test_a_dry_run_counts_conflicts_and_writes_nothing(lake: Path) -> None:
     summary = ingested(_disks("diverged"), lake, dry_run=True)
-    assert sum(count.lost for count in summary.findings.conflicts.values()) == 12
+    assert sum(count.lost for count in conflicts(summary).values()) == 12
     assert versions(lake) == {}
 
 
@@ -213,7 +216,7 @@ def test_a_dry_run_counts_conflicts_and_writes_nothing(lake: Path) -> None:
 @pytest.mark.parametrize("copy", ["lagging", "follower_down", "healed"])
 def test_copies_of_one_history_do_not_contradict_each_other(lake: Path, copy: str) -> None:
     summary = ingested(_disks(copy), lake, read={"upper_bound": "log_end"})
-    assert (summary.exit_code, summary.findings.conflicts, conflict_rows(lake)) == (0, {}, [])
+    assert (summary.exit_code, conflicts(summary), conflict_rows(lake)) == (0, {}, [])
     for partition in _PARTITIONS:
         assert _found(lake, partition) == expected_records(_SCENARIO, copy, "rep", partition)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from seglake.log_dirs.batch_search import BatchRequest, find_batches
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.replica_conflicts import log_check
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from support import broker_disks
@@ -28,6 +29,7 @@ from support.encoder import (
     wrapper,
     write_checkpoint,
 )
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested, read_table, row_versions
 from support.made_logs import TOPIC_IDS, made_segments, write_over
 from support.taken import gaps_taken, is_nothing_new, offsets_taken
@@ -137,10 +139,10 @@ def test_a_log_that_was_wiped_and_filled_again_is_refused_and_the_others_go_on(
     write_over(data, [*_every("second", _REFILLED), _INSIDE_A_BATCH, more])
     summary = ingested(data, lake)
     assert summary.exit_code == 3
-    assert set(summary.findings.refused) == {
+    assert set(summary.findings.reasons(FindingKind.REFUSED)) == {
         f"orders-{number}" for number in (*range(len(old)), 99)
     }
-    assert summary.findings.not_ingested_yet == []
+    assert summary.findings.of(*NOT_INGESTED_YET) == []
     assert _notes(summary) == []
     assert offsets_taken(lake, "payments") == list(range(20))
     assert offsets_taken(lake) == sorted((len(old) + 1) * list(range(40)))
@@ -148,10 +150,10 @@ def test_a_log_that_was_wiped_and_filled_again_is_refused_and_the_others_go_on(
     assert imbalances_of(lake) == []
 
     again = ingested(data, lake)
-    assert (again.exit_code, again.planned.tasks, again.findings.refused) == (
+    assert (again.exit_code, again.planned.tasks, again.findings.reasons(FindingKind.REFUSED)) == (
         3,
         0,
-        summary.findings.refused,
+        summary.findings.reasons(FindingKind.REFUSED),
     )
     assert is_nothing_new(ingested(data, lake, select={"topics": ["!orders"]}))
     other = tmp_path / "other"
@@ -177,7 +179,7 @@ def test_a_flipped_leader_epoch_makes_no_other_log(
     order = [flipped, clean] if is_flipped_first else [clean, flipped]
     for disk in order:
         summary = ingested(disk, lake)
-        assert (summary.exit_code, summary.findings.refused) == (0, {})
+        assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (0, {})
     assert offsets_taken(lake) == list(range(end))
 
 
@@ -276,7 +278,7 @@ def test_damage_to_the_batch_that_was_taken_last_is_no_other_log(
     batches = _batches("first", 0, end)
     batches[7] = _struck(batches[7], position)
     summary = _taken(Partition("orders", 0, [Segment(0, batches)]), data, lake)
-    assert summary.findings.refused == {}
+    assert summary.findings.reasons(FindingKind.REFUSED) == {}
     assert offsets_taken(lake) == list(range(end))
 
 
@@ -302,7 +304,7 @@ def test_what_was_quarantined_or_never_taken_tells_nothing_of_an_older_copy(
     batches[3] = _struck(batches[3], 65)
     _taken(Partition("orders", 0, [Segment(0, batches)]), data, lake)
     summary = _taken(_log("first", [0, 20]), data, lake)
-    assert summary.findings.refused == {}
+    assert summary.findings.reasons(FindingKind.REFUSED) == {}
     assert "an older or lagging replica" in _notes(summary)[0]
 
 
@@ -353,7 +355,7 @@ def test_many_partitions_are_compared_by_the_engine(
     ingested(data, lake)
     write_over(data, [*disk("first", 25)[:3], *disk("second", 25)[3:]])
     summary = ingested(data, lake)
-    assert sorted(summary.findings.refused) == ["orders-3", "orders-4"]
+    assert sorted(summary.findings.reasons(FindingKind.REFUSED)) == ["orders-3", "orders-4"]
     assert summary.records == 15
 
 
@@ -394,7 +396,10 @@ def test_a_real_topic_that_was_made_again_without_an_id_is_refused(data: Path, l
     taken = ingested(_without_ids(old, data), lake).records
     assert taken > 8
     summary = ingested(_without_ids(disk, data), lake)
-    assert (summary.exit_code, list(summary.findings.refused)) == (3, [f"{topic}-0"])
+    assert (summary.exit_code, list(summary.findings.reasons(FindingKind.REFUSED))) == (
+        3,
+        [f"{topic}-0"],
+    )
     assert len(offsets_taken(lake, topic)) == taken
     assert offsets_taken(lake, "dr-mid")
     assert imbalances_of(lake) == []

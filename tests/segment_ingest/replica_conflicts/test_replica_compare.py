@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.pipelines.findings.kinds import FindingKind
 from support.conflicting_logs import (
     conflict_rows,
     numbered_values,
@@ -13,6 +14,7 @@ from support.conflicting_logs import (
     two_copies,
 )
 from support.encoder import Partition, Record, Segment, messages, positions_of, record_batch
+from support.found import conflicts
 from support.lakes import ingested, read_table
 from support.taken import is_nothing_new, offsets_taken
 
@@ -26,7 +28,7 @@ def test_other_bytes_of_the_same_leader_are_a_conflict_and_the_chosen_ones_stay(
         orders_partition([segment_of(numbered_values(20, 7, 11))]),
     )
     summary = ingested(disks, lake)
-    assert (summary.exit_code, summary.findings.conflicts["orders-0"].differs) == (3, 2)
+    assert (summary.exit_code, conflicts(summary)["orders-0"].differs) == (3, 2)
     values = {row["offset"]: row["value"] for row in read_table(lake, "records")}
     assert [values[offset] for offset in range(20)] == numbered_values(20)
     rows = conflict_rows(lake)
@@ -128,7 +130,7 @@ def test_a_tail_lost_also_to_a_leader_who_kept_older_batches_there(data: Path, l
         ),
     )
     summary = ingested(disks, lake)
-    assert (summary.exit_code, summary.findings.conflicts["orders-0"].lost) == (0, 2)
+    assert (summary.exit_code, conflicts(summary)["orders-0"].lost) == (0, 2)
     assert places_of(conflict_rows(lake)) == [(1, 0, 10, 14), (1, 0, 15, 19)]
     assert all("lost an election" in row["defect_detail"] for row in conflict_rows(lake))
 
@@ -150,7 +152,7 @@ def test_rows_that_lost_an_election_below_the_start_of_the_log_wait_for_no_retak
     )
     ingested([loser], lake)
     summary = ingested([winner], lake)
-    assert (summary.exit_code, summary.findings.superseded) == (3, [])
-    assert summary.findings.conflicts["orders-0"].contradicts == 1
+    assert (summary.exit_code, summary.findings.of(FindingKind.SUPERSEDED)) == (3, [])
+    assert conflicts(summary)["orders-0"].contradicts == 1
     assert offsets_taken(lake) == list(range(20))
     assert is_nothing_new(ingested([winner], lake))

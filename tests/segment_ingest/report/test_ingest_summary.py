@@ -9,13 +9,19 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import EndClaim, PartitionKey
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_bytes
 from seglake.pipelines.recovery import Loss, NoLoss, PartitionRecovery, Recovery
-from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
+    ConcurrentRange,
+    concurrent_findings,
+)
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
-from seglake.pipelines.segment_ingest.report.unread import UnreadRange
+from seglake.pipelines.segment_ingest.report.run_findings import short_log_finding
 from support.encoder import Partition, Segment
 from support.faults import bad_crc, batch
+from support.found import NOT_INGESTED_YET
 from support.lakes import ingested
 from support.made_logs import make_log_dir, write_over
 from support.summaries import made_summary
@@ -67,8 +73,8 @@ def test_how_a_log_ends_is_said_in_plain_words(
     make_log_dir(data, {("orders", 0): [0, 10]})
     with (data / "orders-0" / f"{0:020d}.log").open("ab") as file:
         file.write(end)
-    (left,) = ingested(data, lake).findings.not_ingested_yet
-    assert left.reason == f"the last segment ends in {said}"
+    (left,) = ingested(data, lake).findings.of(*NOT_INGESTED_YET)
+    assert left.text == f"orders-0: the last segment ends in {said}"
 
 
 def test_the_summary_counts_damage_by_partition(data: Path, lake: Path) -> None:
@@ -140,15 +146,19 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         ),
         topics=["a"],
         odd_rows={"open_rows": {"a-0": 2, "b-0": 3}, "replaced_header_names": {"a-0": 1}},
-        not_ingested_yet=[UnreadRange("a-0", "it waits", 5, 9)],
-        lost_elections=[UnreadRange("a-0", "offsets [9, 13)", 9, 13)],
-        concurrent_ranges=[
-            ConcurrentRange("a-0", 10, 72, RangeKind.INGEST, "other"),
-            ConcurrentRange("a-0", 2, 3, RangeKind.REPAIR, "other"),
-            ConcurrentRange("a-0", 5, 7, RangeKind.REFILL, "other"),
+        findings=[
+            Finding(FindingKind.NOTE, "a note"),
+            Finding(FindingKind.WAITING, "a-0: it waits"),
+            Finding(FindingKind.UNLISTED_TAIL, "a-0: offsets [9, 13)"),
+            *concurrent_findings(
+                [
+                    ConcurrentRange("a-0", 10, 72, RangeKind.INGEST, "other"),
+                    ConcurrentRange("a-0", 2, 3, RangeKind.REPAIR, "other"),
+                    ConcurrentRange("a-0", 5, 7, RangeKind.REFILL, "other"),
+                ]
+            ),
+            Finding(FindingKind.LEFT_OUT, "a-1: it is gone", "a-1"),
         ],
-        left_out={"a-1": "a-1: it is gone"},
-        notes=["a note"],
     )
     assert summary.to_text().splitlines()[1:] == [
         "completed the commit of an earlier run for a",
@@ -162,23 +172,23 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         " 2 more",
         "rows of transactions that have not ended: 5 in b-0 (3), a-0 (2)",
         "header names that are not UTF-8: 1 in a-0 (1)",
-        "not ingested yet: a-0: it waits",
+        "left out: a-1: it is gone",
         "lost an election: a-0: offsets [9, 13)",
+        "not ingested yet: a-0: it waits",
         "a concurrent run ingested: 62 offsets in a-0 (62) (run id other)",
         "a concurrent run filled: 3 offsets in a-0 (3) (run id other)",
-        "left out: a-1: it is gone",
         "note: a note",
     ]
     assert summary.exit_code == 3
 
 
 def test_long_lists_are_cut_for_a_person_and_whole_for_a_machine() -> None:
-    summary = made_summary(notes=[f"note {n}" for n in range(30)])
+    summary = made_summary(findings=[Finding(FindingKind.NOTE, f"note {n}") for n in range(30)])
     lines = summary.to_text().splitlines()
     assert len(lines) == 22
     assert lines[-1] == "note: … and 10 more (all of them with --json)"
     (line,) = summary.to_json().splitlines()
-    assert len(json.loads(line)["notes"]) == 30
+    assert len(json.loads(line)["findings"]) == json.loads(line)["findings_by_kind"]["note"] == 30
     assert json.loads(line)["exit_code"] == 0
 
 
@@ -188,7 +198,8 @@ _SHORT = ShortLog(
 
 
 def test_a_limit_that_is_crossed_ends_with_exit_code_3() -> None:
-    crossed = made_summary(limits_crossed=["limits.x: 2 offsets"])
+    kind = FindingKind.LIMIT_CROSSED
+    crossed = made_summary(findings=[Finding(kind, "limits.x: 2 offsets")])
     assert (crossed.exit_code, made_summary().exit_code) == (3, 0)
     assert "limit crossed: limits.x: 2 offsets" in crossed.to_text().splitlines()
 
@@ -196,7 +207,7 @@ def test_a_limit_that_is_crossed_ends_with_exit_code_3() -> None:
 def test_a_machine_is_told_every_gap_and_every_log_that_is_too_short() -> None:
     ranges = tuple((start, start + 1) for start in range(0, 100, 2))
     gaps = {"missing": {f"a-{number}": GapRanges(50, 50, ranges) for number in range(30)}}
-    summary = made_summary(gaps=gaps, not_on_disk=[_SHORT])
+    summary = made_summary(gaps=gaps, findings=[short_log_finding(_SHORT)])
     facts = json.loads(summary.to_json())
     assert len(facts["gaps"]["missing"]) == 30
     assert facts["gaps"]["missing"]["a-7"] == {
@@ -204,8 +215,8 @@ def test_a_machine_is_told_every_gap_and_every_log_that_is_too_short() -> None:
         "offsets": 50,
         "ranges": [list(offsets) for offsets in ranges],
     }
-    (short,) = facts["not_on_disk"]
-    assert (short["partition"], short["ranges"]) == ("a-0", [[5, 7]])
+    (short,) = facts["findings"]
+    assert (short["place"], short["ranges"]) == ("a-0", [[5, 7]])
     assert "not on disk: a-0: [5, 7): a file says 7, the log ends at 5" in summary.to_text()
 
 

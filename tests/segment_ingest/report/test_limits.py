@@ -42,16 +42,20 @@ def test_a_limit_that_is_set_and_crossed_names_the_partitions(
 ) -> None:
     is_set: dict[str, Any] = {limit: True}
     limits = replace(LimitsSettings(), **is_set)
-    assert limits_crossed(limits, damaged, gaps, short) == [f"limits.{limit}: {said}"]
+    (crossed,) = limits_crossed(limits, damaged, gaps, short)
+    assert (crossed.text, crossed.facts) == (
+        f"limits.{limit}: {said}",
+        {"limit": f"limits.{limit}"},
+    )
     is_set[limit] = False
-    assert limits_crossed(replace(limits, **is_set), damaged, gaps, short) == []
+    assert [*limits_crossed(replace(limits, **is_set), damaged, gaps, short)] == []
     explained = {"deleted": {"a-0": GapRanges(1, 2, ((0, 2),))}}
-    assert limits_crossed(limits, {}, explained, []) == []
+    assert [*limits_crossed(limits, {}, explained, [])] == []
 
 
 def test_two_logs_of_one_name_count_together() -> None:
     """The topic was made again."""
     other = replace(_SHORT, key=_KEY._replace(topic_id="x"), ranges=((0, 9),))
-    assert limits_crossed(LimitsSettings(), {}, {}, [_SHORT, other]) == [
+    assert [*map(str, limits_crossed(LimitsSettings(), {}, {}, [_SHORT, other]))] == [
         "limits.fail_on_short_log: 11 offsets not on disk: a-0 [0, 9)"
     ]

@@ -39,7 +39,7 @@ def _seen(
 def test_the_longest_comes_first_and_of_them_the_one_with_most_above() -> None:
     seen = [_seen("a", 2), _seen("b", 9), _seen("c", 9, log_end=999), _seen("d", 1)]
     found = stuck_partitions(seen, _NOW, _HOUR)
-    assert [stuck.partition for stuck in found] == ["c-0", "b-0", "a-0"]
+    assert [stuck.place for stuck in found] == ["c-0", "b-0", "a-0"]
 
 
 def test_without_a_limit_nothing_is_stuck() -> None:
@@ -73,7 +73,7 @@ def test_a_log_that_is_not_held_back_is_never_stuck(why: StoppedBy) -> None:
 
 def test_a_summary_names_twenty_and_counts_the_rest() -> None:
     found = stuck_partitions([_seen(f"t{n:02}", 99 - n) for n in range(25)], _NOW, _HOUR)
-    summary = made_summary(stuck=found)
+    summary = made_summary(findings=found)
     lines = [line for line in summary.to_text().splitlines() if line.startswith("stuck: ")]
     assert [line.split()[1] for line in lines[:-1]] == [f"t{n:02}-0:" for n in range(20)]
     assert lines[-1] == "stuck: … and 5 more (all of them with --json)"

@@ -7,21 +7,21 @@ from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES, S
 
 def test_no_command_is_promised_at_the_highest_limit() -> None:
     defects = {"decompression_limit": 2, "crc_mismatch": 1}
-    (line,) = too_large(defects, MOST_DECOMPRESSED_BATCH_BYTES, "lake", ["disk"])
-    assert line == (
+    (found,) = too_large(defects, MOST_DECOMPRESSED_BATCH_BYTES, "lake", ["disk"])
+    assert found.text == (
         "2 batches above limits.max_decompressed_batch_bytes (1.0 GiB), which is the highest limit"
     )
-    assert too_large({"crc_mismatch": 1}, 1 << 20, "lake", []) == []
+    assert [*too_large({"crc_mismatch": 1}, 1 << 20, "lake", [])] == []
 
 
 def test_command_has_each_log_dir_and_is_quoted_for_a_shell() -> None:
-    (line,) = too_large({"decompression_limit": 1}, 1 << 20, "my lake", ["d0", "d 1"])
-    assert line.endswith(
+    (found,) = too_large({"decompression_limit": 1}, 1 << 20, "my lake", ["d0", "d 1"])
+    assert found.text.endswith(
         "; to decode it, if it is not above 1.0 GiB, run: seglake replay --lake 'my lake' "
         "--source d0 --source 'd 1' --set limits.max_decompressed_batch_bytes=1GiB"
     )
-    (line,) = too_large({"decompression_limit": 2}, 1 << 20, "lake", [])
-    assert "; to decode them, if they are not above 1.0 GiB, run: seglake replay" in line
+    (found,) = too_large({"decompression_limit": 2}, 1 << 20, "lake", [])
+    assert "; to decode them, if they are not above 1.0 GiB, run: seglake replay" in found.text
 
 
 def test_highest_limit_is_the_highest_that_the_settings_take() -> None:

@@ -8,18 +8,20 @@ from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.kafka_log.segment_survey import DataSpan
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread import (
-    OpenTransactionAction,
-    StillOpen,
     lost_tails,
-    still_open,
+    open_transactions,
     unread_ranges,
 )
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
 from support.planned import beside, partition_of, replica, survey, surveyed
 
+_BLOCKS = FindingKind.BLOCKING_TRANSACTION
+_SKIPPED = FindingKind.UNDECIDED_TRANSACTION
+_INCLUDED = FindingKind.OPEN_ROWS
 _OPEN = (DataSpan(30, 1, 1000), DataSpan(50, 2, 2500))
 
 
@@ -47,29 +49,29 @@ def test_a_log_that_is_ingested_whole_leaves_nothing() -> None:
 )
 def test_what_lies_above_the_high_watermark_is_counted(mark: int, said: str) -> None:
     (left,) = unread_ranges(surveyed(high_watermark=mark), Settings())
-    assert (left.partition, left.from_offset, left.log_end_offset) == ("orders-0", mark, 100)
+    assert (left.from_offset, left.log_end_offset) == (mark, 100)
     assert left.reason == f"{said} watermark {mark}"
 
 
 @pytest.mark.parametrize(
-    ("isolation", "after", "actions"),
+    ("isolation", "after", "kinds"),
     [
-        ("read_committed", None, ["blocks", "blocks"]),
-        ("read_committed", "2s", ["skipped", "blocks"]),
-        ("read_committed", "1s", ["skipped", "skipped"]),
-        ("read_uncommitted", None, ["included", "included"]),
+        ("read_committed", None, [_BLOCKS, _BLOCKS]),
+        ("read_committed", "2s", [_SKIPPED, _BLOCKS]),
+        ("read_committed", "1s", [_SKIPPED, _SKIPPED]),
+        ("read_uncommitted", None, [_INCLUDED, _INCLUDED]),
     ],
 )
 def test_an_open_transaction_has_its_age_and_what_a_run_does_about_it(
-    isolation: str, after: str | None, actions: list[str]
+    isolation: str, after: str | None, kinds: list[FindingKind]
 ) -> None:
     limits: dict[str, object] = {} if after is None else {"hanging_transaction_after": after}
     settings = _settings(read={"isolation": isolation}, limits=limits)
-    assert still_open(_with_open_transactions(settings), settings) == [
-        StillOpen("orders-0", producer_id, offset, age_ms, OpenTransactionAction(action))
-        for (producer_id, offset, age_ms), action in zip(
-            ((1, 30, 3000), (2, 50, 1500)), actions, strict=True
-        )
+    found = [*open_transactions(_with_open_transactions(settings), (), settings)]
+    assert [each.kind for each in found] == kinds
+    assert [(each.place, each.facts) for each in found] == [
+        ("orders-0", {"producer_id": 1, "first_offset": 30, "age_ms": 3000}),
+        ("orders-0", {"producer_id": 2, "first_offset": 50, "age_ms": 1500}),
     ]
 
 
@@ -99,13 +101,13 @@ def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None
     loser = OtherReplica(replica(broker_id=2), (), 130, divergence_offset=60, common_next_offset=60)
     partition = beside(surveyed(), loser)
     (lost,) = lost_tails(partition, Settings())
-    assert (lost.from_offset, lost.log_end_offset) == (100, 130)
-    assert lost.reason.startswith("offsets [100, 130) in /disks/2/orders-0, which are not in the")
-    assert "(up to 30 records); quarantine lists them once" in lost.reason
+    assert lost.ranges == ((100, 130),)
+    assert lost.text.startswith("orders-0: offsets [100, 130) in /disks/2/orders-0, which are")
+    assert "(up to 30 records); quarantine lists them once" in lost.text
     assert unread_ranges(partition, Settings()) == []  # no later run takes them
     covered = replace(partition, covered=((0, 120),))
-    assert [found.from_offset for found in lost_tails(covered, Settings())] == [120]
+    assert [found.ranges for found in lost_tails(covered, Settings())] == [((120, 130),)]
     below = beside(partition, replace(loser, log_end_offset=100))
-    assert lost_tails(below, Settings()) == []
+    assert [*lost_tails(below, Settings())] == []
     to_the_end = Settings.from_mappings([("t", {"read": {"upper_bound": "log_end"}})])
-    assert lost_tails(partition, to_the_end) == []  # quarantine has it after this run
+    assert [*lost_tails(partition, to_the_end)] == []  # quarantine has it after this run

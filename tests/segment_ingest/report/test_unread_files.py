@@ -3,7 +3,11 @@
 from seglake.kafka_log.replica import UnreadSegment
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
-from seglake.pipelines.segment_ingest.report.unread_files import left_out, unread_files
+from seglake.pipelines.segment_ingest.report.unread_files import (
+    left_out,
+    unread_files,
+    unread_findings,
+)
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from support.planned import KEY
 from support.summaries import made_summary
@@ -15,24 +19,25 @@ _GZS = (UnreadSegment(0, "0.log.gz", 1000), UnreadSegment(7, "7.log.gz", 24))
 _COMPRESSED = UnreadLog(KEY, "/d/orders-0", _RANGES, _GZS)
 
 
-def test_each_kind_says_what_to_do_and_the_largest_comes_first() -> None:
+def test_each_kind_says_what_to_do_and_what_nothing_accounts_for_comes_first() -> None:
     entries = unread_files([_ARCHIVE, _TIER], [_COMPRESSED], {"t-0"})
     lines = [
         line
-        for line in made_summary(unread_files=entries).to_text().splitlines()
+        for line in made_summary(findings=[*unread_findings(entries)]).to_text().splitlines()
         if line.startswith("not read: ")
     ]
     assert lines == [
-        "not read: t-0: 12 objects of a remote tier (4.0 KiB, 0-x.log, …) in /t/t-0: a tier is "
-        "not read, but replay reads copies of plain segments",
         "not read: a-0: 1 archive (2.0 KiB, a-0.tar) in /d: unpack into a log dir and give that as "
         "a source",
+        "not read: t-0: 12 objects of a remote tier (4.0 KiB, 0-x.log, …) in /t/t-0: a tier is "
+        "not read, but replay reads copies of plain segments",
     ]
 
 
 def test_what_no_gap_accounts_for_is_a_reason_to_look() -> None:
     def code(*files: UnreadFiles, known: str = "a-0") -> int:
-        return made_summary(unread_files=unread_files(files, [], {known})).exit_code
+        found = unread_files(files, [], {known})
+        return made_summary(findings=[*unread_findings(found)]).exit_code
 
     assert (code(), code(_ARCHIVE), code(_TIER), code(_TIER, known="t-0")) == (0, 3, 3, 0)
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
-from seglake.errors import ExitCode
+from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.progress_views import show_bytes
 from seglake.printable import as_lines
@@ -62,13 +63,26 @@ class MaintainSummary:
     seconds: float = 0.0
 
     @property
+    def findings(self) -> Findings:
+        """Return what a person should know: tables that were not compacted, and texts."""
+        failed = [table for table in self.tables if table.failure]
+        kind = FindingKind.NOT_COMPACTED
+        found = Findings(
+            Finding(kind, f"{table.table}: {table.failure}", table.table) for table in failed
+        )
+        found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
+        found.add_texts(FindingKind.NOTE, self.notes)
+        return found
+
+    @property
     def exit_code(self) -> int:
-        has_failed = any(table.failure for table in self.tables)
-        return ExitCode.LOOK if has_failed or self.left_out else ExitCode.DONE
+        return self.findings.exit_code
 
     def to_json(self) -> str:
         """Return JSON on one line."""
-        return json.dumps({**asdict(self), "exit_code": self.exit_code}, sort_keys=True)
+        facts = asdict(self) | self.findings.to_mapping() | {"exit_code": self.exit_code}
+        del facts["left_out"], facts["notes"]
+        return json.dumps(facts, sort_keys=True)
 
     def to_text(self) -> str:
         """Return a line for each table that something was done to."""
@@ -79,8 +93,7 @@ class MaintainSummary:
             lines.append(f"left by replays and probes that died: {scratch}")
         if self.recovered:
             lines.append(f"completed what an earlier run began: {', '.join(self.recovered)}")
-        lines += [f"left out: {why}" for why in self.left_out.values()]
-        lines += [f"note: {note}" for note in self.notes]
+        lines += self.findings.lines()
         return as_lines(lines)
 
     def _headline(self) -> str:

@@ -15,6 +15,7 @@ from seglake.lake.lake_folder import opening
 from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.segment_ingest.planning.unread_data import unread_log
@@ -23,7 +24,7 @@ from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.repair.salvage import salvage
 from seglake.pipelines.segment_ingest.report.salvaged import shown_nothing_salvaged
 from seglake.pipelines.segment_ingest.report.too_large import too_large
-from seglake.pipelines.segment_ingest.report.unread_files import unread_files
+from seglake.pipelines.segment_ingest.report.unread_files import unread_files, unread_findings
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
@@ -64,12 +65,14 @@ def replay(
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
     source_ids, (missing, notes) = _clusters(tables, scan.settings.select)
-    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run, notes=notes)
-    summary.left_out |= missing
+    summary = ReplaySummary(run_id or uuid.uuid4().hex, tables.lake_path, dry_run)
+    findings = summary.findings
+    findings.add_texts(FindingKind.NOTE, notes)
+    findings.add_reasons(FindingKind.LEFT_OUT, missing)
     replicas = _replicas(sources, tables, scan, summary)
     _check_clusters(replicas.keys() - source_ids, tables)
     if scan.settings.salvages and not dry_run:
-        summary.notes += _upgraded(tables, scan)
+        findings.add_texts(FindingKind.NOTE, _upgraded(tables, scan))
     for source_id in source_ids:
         if not dry_run:
             refuse_foreign_changes(tables, REQUIRED_TABLES)
@@ -82,7 +85,7 @@ def replay(
     _add_nothing_salvaged(summary, scan.settings)
     limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
-        summary.too_large = too_large(summary.left_spans, limit_bytes, tables.lake_path, sources)
+        findings.add(too_large(summary.left_spans, limit_bytes, tables.lake_path, sources))
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 
@@ -127,14 +130,12 @@ def _replicas(
         return {}
     scan.reporter.step("listing the sources")
     discovery = list_of_lake(sources, scan, tables)
-    summary.notes += discovery.notes
-    summary.left_out |= discovery.unreadable
+    summary.findings.add_texts(FindingKind.NOTE, discovery.notes)
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, discovery.unreadable)
     logs = (unread_log(replica, unread_offsets(replica), ()) for replica in discovery.replicas)
-    summary.unread_files = unread_files(
-        discovery.unread_files,
-        [log for log in logs if log is not None],
-        discovery.partitions,
-    )
+    known = [log for log in logs if log is not None]
+    unread = unread_files(discovery.unread_files, known, discovery.partitions)
+    summary.findings.add(unread_findings(unread))
     return {discovery.source_id: discovery.replicas}
 
 

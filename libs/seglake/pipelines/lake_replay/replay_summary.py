@@ -3,13 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
+from seglake.pipelines.findings.findings import Findings, WithFindings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_count
-from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
+from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_findings
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
@@ -28,13 +29,14 @@ from seglake.pipelines.segment_ingest.report.refills import (
     shown_refills,
 )
 from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
-from seglake.pipelines.segment_ingest.report.shown_lines import shown_concurrent, shown_plan
-from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
+from seglake.pipelines.segment_ingest.report.shown_lines import shown_plan
 from seglake.printable import as_lines
+
+_LEFT = (FindingKind.LEFT_OUT, FindingKind.NOT_READ, FindingKind.IN_TIER)
 
 
 @dataclass(slots=True)
-class ReplaySummary:
+class ReplaySummary(WithFindings):
     """Rows that a replay added, and damage and gaps that are left.
 
     Attributes:
@@ -47,11 +49,8 @@ class ReplaySummary:
         left_spans: unresolved quarantined spans, by defect code.
         left_damaged: unresolved quarantined spans, by partition.
         cut_spans: unresolved spans that the lake holds only in part.
-        too_large: unresolved spans that expand above the limit, and the command that decodes them.
         left_gaps: gaps left, also after a dry run's plan, by cause and partition; without the
             cleaner's.
-        contradicted: transactions that earlier runs ingested with another outcome than found now.
-        concurrent_ranges: gaps that another run filled first.
     """
 
     run_id: str
@@ -68,19 +67,9 @@ class ReplaySummary:
     left_spans: dict[str, int] = field(default_factory=dict)
     left_damaged: dict[str, int] = field(default_factory=dict)
     cut_spans: int = 0
-    too_large: list[str] = field(default_factory=list)
     left_gaps: dict[str, GapsByPartition] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    unread_files: list[UnreadEntry] = field(default_factory=list)
-    contradicted: list[str] = field(default_factory=list)
-    concurrent_ranges: list[ConcurrentRange] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
     seconds: float = 0.0
-
-    @property
-    def exit_code(self) -> int:
-        needs_a_look = self.left_out or need_a_look(self.unread_files) or self.contradicted
-        return ExitCode.LOOK if needs_a_look else ExitCode.DONE
 
     @property
     def planned_gaps(self) -> int:
@@ -105,11 +94,10 @@ class ReplaySummary:
             self.repaired_records += sum(result.totals.records for result in found.results)
             self.refilled |= Counter(self.refilled) + Counter(refilled_records(found.refills))
             self.left_in_copies |= found.left.records
-            self.left_out |= found.unread
-            self.contradicted += found.contradicted
-            self.concurrent_ranges += found.concurrent
-            self.notes += behind_note(found.left.offsets)
-        self.notes += dict.fromkeys(note for found in searches for note in found.notes)
+            self.findings.add_reasons(FindingKind.LEFT_OUT, found.unread)
+            self.findings.add([*found.contradicted, *concurrent_findings(found.concurrent)])
+            notes = [*behind_note(found.left.offsets), *found.notes]
+            self.findings.add_texts(FindingKind.NOTE, notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:
         """Add the unresolved spans, by partition and defect code, and the gaps left.
@@ -135,7 +123,8 @@ class ReplaySummary:
     def to_json(self) -> str:
         """Return JSON on one line."""
         facts = {
-            **asdict(self),
+            **asdict(replace(self, findings=Findings())),
+            **self.findings.to_mapping(),
             "planned_gaps": self.planned_gaps,
             "planned_offsets": self.planned_offsets,
             "repaired": {name: found._asdict() for name, found in self.repaired.items()},
@@ -157,7 +146,6 @@ class ReplaySummary:
         spans = ", ".join(f"{count} {code}" for code, count in sorted(self.left_spans.items()))
         if spans:
             lines.append(f"{still}quarantined: {spans} in {named_counts(self.left_damaged)}")
-        lines += [f"too large: {text}" for text in self.too_large]
         if self.cut_spans:
             spans = show_count(self.cut_spans, "quarantined span")
             lines.append(
@@ -170,11 +158,7 @@ class ReplaySummary:
         )
         if offsets:
             lines.append(f"offsets that are {still}not there: {offsets}")
-        lines += shown_concurrent(self.concurrent_ranges)
-        lines += [f"not read: {files}" for files in self.unread_files]
-        lines += [f"left out: {reason}" for reason in self.left_out.values()]
-        lines += [f"contradicted: {text}" for text in self.contradicted]
-        lines += [f"note: {note}" for note in self.notes]
+        lines += self.findings.lines()
         return as_lines(lines)
 
     def _headline(self) -> str:
@@ -190,11 +174,7 @@ class ReplaySummary:
             return f"{records} came from older copies"
         if not self.repaired_gaps:
             is_left = (
-                self.left_in_copies
-                or self.left_spans
-                or self.left_gaps
-                or self.left_out
-                or self.unread_files
+                self.left_in_copies or self.left_spans or self.left_gaps or self.findings.of(*_LEFT)
             )
             return "nothing could be filled in" if is_left else "nothing to fill"
         return (

@@ -2,51 +2,26 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.observation import DAMAGED, NOT_ON_DISK, Observation, StoppedBy, UnreadPlace
+from seglake.kafka_log.observation import DAMAGED, NOT_ON_DISK, Observation, UnreadPlace
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
-from seglake.pipelines.lake_report.model import (
-    RANKS,
-    DamagedPlace,
-    Finding,
-    Need,
-)
+from seglake.pipelines.lake_report.model import DamagedPlace
 from seglake.pipelines.losing_tails import TailKind, TailsOfPartition, shown_tail
 from seglake.pipelines.progress import show_count, show_duration
-from seglake.pipelines.recovery import Loss
+from seglake.pipelines.recovery import KIND_OF_STOP, Loss
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_RANGES = 3
-_NEEDS = {
-    Loss.MISSING: Need.MISSING,
-    Loss.QUARANTINED: Need.QUARANTINED,
-    Loss.SUPERSEDED: Need.SUPERSEDED,
-    Loss.REFUSED: Need.REFUSED,
-    Loss.LEFT_OUT: Need.LEFT_OUT,
-    Loss.NOT_ON_DISK: Need.NOT_ON_DISK,
-    Loss.UNDECIDED: Need.UNDECIDED,
-    Loss.REMOTE: Need.REMOTE,
-    Loss.DELETED_OR_LOST: Need.DELETED_OR_LOST,
-    Loss.NO_HIGH_WATERMARK: Need.NO_HIGH_WATERMARK,
-    Loss.NEVER_INGESTED: Need.NEVER_INGESTED,
-    Loss.OPEN_TRANSACTION: Need.OPEN_TRANSACTION,
-    Loss.HIGH_WATERMARK: Need.WAITING,
-}
-_STOPPED = {
-    StoppedBy.REFUSED: Need.REFUSED,
-    StoppedBy.UNREAD: Need.LEFT_OUT,
-    StoppedBy.NO_HIGH_WATERMARK: Need.NO_HIGH_WATERMARK,
-    StoppedBy.OPEN_TRANSACTION: Need.OPEN_TRANSACTION,
-    StoppedBy.LOST_ELECTION: Need.LOST_ELECTION,
-    StoppedBy.TAIL: Need.TAIL,
-}
 # Words in the details of other replicas' batches.
 _CONFLICTS = {
-    " lost an election": Need.LOST_TAIL,
-    " differs from ": Need.REPLICAS_DIFFER,
-    " is of a second log of the same broker; ": Need.TWO_LOGS,
+    " lost an election": FindingKind.LOST_TAIL,
+    " differs from ": FindingKind.REPLICAS_DIFFER,
+    " is of a second log of the same broker; ": FindingKind.TWO_LOGS,
 }
 
 
@@ -59,42 +34,42 @@ def findings_of(
     now: datetime,
     stuck_after: timedelta | None,
 ) -> tuple[Finding, ...]:
-    """Return all needs of a partition, the most urgent first, each once.
+    """Return the findings on a partition, the most urgent first, one of each kind.
 
     Args:
-        lost: ranges that were not recovered; each cause is a need.
+        lost: ranges that were not recovered; each cause is a finding.
         told: findings of the run that requested the report; they take precedence.
         stuck_after: time for which a bound may stand still while the log grows; None for ever.
     """
-    found: dict[Need, Finding] = {}
+    found: dict[FindingKind, Finding] = {}
     of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
     of_losses = [*_of_losses(lost, damage)]
     for finding in (*told, *of_log, *of_losses, *_of_damage(damage, seen)):
-        found.setdefault(finding.need, finding)
-    return tuple(sorted(found.values(), key=lambda finding: RANKS[finding.need]))
+        found.setdefault(finding.kind, finding)
+    return tuple(sorted(found.values(), key=attrgetter("rank")))
 
 
 def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
     """Yield the finding on batches of replicas that lost an election."""
     if lost := tails.get(TailKind.LOST):
-        yield Finding(Need.LOST_TAIL, shown_tail(lost))
+        yield Finding(FindingKind.LOST_TAIL, shown_tail(lost))
 
 
-def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[tuple[str, Finding]]:
-    """Yield the unread places in folders with a partition's name, by that name."""
+def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[Finding]:
+    """Yield the unread places in folders with a partition's name."""
     for place in places:
         for name in reversed(place.path.split("/")):
             folder = parse_folder_name(name)
             if folder is not None:
-                need = Need.NOT_ON_DISK if place.ranges else Need.LEFT_OUT
-                yield f"{folder.topic}-{folder.partition}", Finding(need, place.reason)
+                kind = FindingKind.NOT_ON_DISK if place.ranges else FindingKind.LEFT_OUT
+                yield Finding(kind, place.reason, f"{folder.topic}-{folder.partition}")
                 break
 
 
 def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Finding]:
     for loss, gaps in lost.items():
         if not (loss is Loss.QUARANTINED and _is_only_too_large(damage)):
-            yield Finding(_NEEDS[loss], _shown(gaps))
+            yield Finding(loss.kind, _shown(gaps))
 
 
 def _is_only_too_large(damage: Damage) -> bool:
@@ -107,17 +82,19 @@ def _is_only_too_large(damage: Damage) -> bool:
 def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
     for place in damage.places:
         if place.code == DefectCode.REPLICA_CONFLICT:
-            for text, need in _CONFLICTS.items():
+            for text, kind in _CONFLICTS.items():
                 if text in place.detail:
-                    yield Finding(need, place.detail)
+                    yield Finding(kind, place.detail)
             continue
         if place.is_resolved:
             continue
         if place.code == DefectCode.DECOMPRESSION_LIMIT:
-            yield Finding(Need.TOO_LARGE, place.detail)
+            yield Finding(FindingKind.TOO_LARGE, place.detail)
         if _is_at_end(place, seen):
             where = f"{place.code} at byte {place.position} of {place.segment}"
-            yield Finding(Need.QUARANTINED, f"the log ends in {where}; nothing shows its offsets")
+            yield Finding(
+                FindingKind.QUARANTINED, f"the log ends in {where}; nothing shows its offsets"
+            )
 
 
 def _is_at_end(place: DamagedPlace, seen: Observation | None) -> bool:
@@ -138,21 +115,23 @@ def _of_log(
     since = seen.waiting_since
     if since is not None and stuck_after is not None and seen.is_stuck(now, stuck_after):
         standing = show_duration(int((now - since) / timedelta(milliseconds=1)))
-        yield Finding(Need.STUCK, f"{standing}, {show_count(seen.moved_offsets, 'offset')}")
+        yield Finding(FindingKind.STUCK, f"{standing}, {show_count(seen.moved_offsets, 'offset')}")
     if seen.not_on_disk and Loss.NOT_ON_DISK in lost:
         why = dict.fromkeys(left.reason.removeprefix(NOT_ON_DISK) for left in seen.not_on_disk)
-        yield Finding(Need.NOT_ON_DISK, f"{_shown(lost[Loss.NOT_ON_DISK])}: {'; '.join(why)}")
+        yield Finding(
+            FindingKind.NOT_ON_DISK, f"{_shown(lost[Loss.NOT_ON_DISK])}: {'; '.join(why)}"
+        )
     if damaged := [
         f"{left.reason.removeprefix(DAMAGED)}" for left in seen.waiting if left.is_damaged
     ]:
-        yield Finding(Need.DAMAGED_ABOVE, "; ".join(damaged))
-    need = _STOPPED.get(seen.stopped_by)
-    if need is Need.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
+        yield Finding(FindingKind.DAMAGED_ABOVE, "; ".join(damaged))
+    kind = KIND_OF_STOP.get(seen.stopped_by)
+    if kind is FindingKind.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
         return  # an earlier run went to the end of the log
-    if need is not None:
+    if kind is not None and kind is not FindingKind.WAITING:
         detail = seen.detail if seen.says_why_unread else None
         reasons = [detail, *(each.reason for each in seen.waiting)]
-        yield Finding(need, "; ".join(text for text in reasons if text))
+        yield Finding(kind, "; ".join(text for text in reasons if text))
 
 
 def _shown(found: GapRanges) -> str:

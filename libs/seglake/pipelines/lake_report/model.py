@@ -8,6 +8,8 @@ from enum import IntEnum, StrEnum
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind, Look
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.recovery import PartitionRecovery, Recovery
 
@@ -27,33 +29,6 @@ class OffsetState(StrEnum):
     MISSING = "missing"
 
 
-class Need(StrEnum):
-    """Reasons to look at a partition, the most urgent first, or to know of it."""
-
-    MISSING = "missing"
-    SUPERSEDED = "superseded"
-    PROBLEM = "problem"  # of an audit
-    REFUSED = "refused"
-    LEFT_OUT = "left_out"
-    NOT_ON_DISK = "not_on_disk"
-    STUCK = "stuck"
-    TWO_LOGS = "two_logs"
-    REPLICAS_DIFFER = "replicas_differ"
-    TOO_LARGE = "too_large"
-    QUARANTINED = "quarantined"
-    UNDECIDED = "undecided"
-    REMOTE = "remote"
-    DELETED_OR_LOST = "deleted_or_lost"
-    DAMAGED_ABOVE = "damaged_above"  # a bound, so that it is not in quarantine yet
-    NO_HIGH_WATERMARK = "no_high_watermark"
-    OPEN_TRANSACTION = "open_transaction"
-    LOST_ELECTION = "lost_election"
-    LOST_TAIL = "lost_tail"
-    NEVER_INGESTED = "never_ingested"
-    WAITING = "waiting"  # above the high watermark
-    TAIL = "tail"
-
-
 class Level(IntEnum):
     """Level of attention that a partition needs."""
 
@@ -62,26 +37,9 @@ class Level(IntEnum):
     LOOK = 2
 
 
-_KNOWN = frozenset(
-    {
-        *(Need.OPEN_TRANSACTION, Need.LOST_ELECTION, Need.LOST_TAIL),
-        *(Need.NEVER_INGESTED, Need.WAITING, Need.TAIL),
-    }
-)
-RANKS = {need: rank for rank, need in enumerate(Need)}
-
-
-def level_of(need: Need) -> Level:
-    """Whether a need is one to look at."""
-    return Level.KNOWN if need in _KNOWN else Level.LOOK
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A need of a partition, with its facts."""
-
-    need: Need
-    text: str
+def level_of(kind: FindingKind) -> Level:
+    """Return the level of a partition with such a finding."""
+    return Level.KNOWN if kind.look is Look.NO else Level.LOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +102,7 @@ class PartitionReport:
 
     @property
     def level(self) -> Level:
-        return max((level_of(found.need) for found in self.findings), default=Level.FINE)
+        return max((level_of(found.kind) for found in self.findings), default=Level.FINE)
 
     def count(self, state: OffsetState) -> int:
         """Count the offsets in a state."""
@@ -176,14 +134,14 @@ class ThisRun:
     """The run that the report was asked of, with what it printed.
 
     Attributes:
-        findings: what it says of partitions, by their names.
+        findings: what it found.
     """
 
     command: str
     run_id: str | None
     exit_code: int
     lines: tuple[str, ...]
-    findings: tuple[tuple[str, Finding], ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,16 +13,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from seglake.errors import ExitCode
-from seglake.pipelines.lake_report.advice import ADVICE, command_for, command_for_groups
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_report.advice import command_for, command_for_groups
 from seglake.pipelines.lake_report.model import (
     LakeReport,
     Level,
-    Need,
     OffsetState,
     PartitionReport,
     level_of,
 )
 from seglake.pipelines.lake_report.page_data import to_json
+from seglake.pipelines.recovery import Loss
 
 _SCRIPTS = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.min.js", "page.js")
 _STYLE = "page.css"
@@ -30,7 +31,7 @@ _STYLE = "page.css"
 _PLOT_STYLE = "plot.css"
 _MOST_RUNS = 100
 _MOST_NAMES = 5
-_LOST = ("NOT recovered: ", "not recovered yet: ")  # followed by a cause
+_IN_QUARANTINE = "in quarantine, not in records"
 _EXITS = {
     ExitCode.DONE: "done",
     ExitCode.LOOK: "done and consistent, but a person should look",
@@ -51,7 +52,7 @@ def to_html(report: LakeReport) -> bytes:
 
     scripts = [part(name) for name in _SCRIPTS]
     style = part(_STYLE)
-    needs = {finding.need for each in report.partitions for finding in each.findings}
+    kinds = {finding.kind for each in report.partitions for finding in each.findings}
     text = environment.get_template("page.html.jinja").render(
         report=report,
         policy=_policy(scripts, [style, part(_PLOT_STYLE).strip()]),
@@ -61,9 +62,9 @@ def to_html(report: LakeReport) -> bytes:
         headline=report.headline,
         level=report.level,
         totals=[(state, report.count(state)) for state in OffsetState],
-        needs=_needs(report),
+        findings=_findings(report),
         groups_command=command_for_groups(report),
-        lines=[(line, _advice_for(line, needs)) for line in report.this_run.lines]
+        lines=[(line, _advice_for(line, kinds)) for line in report.this_run.lines]
         if report.this_run
         else [],
         exits=_EXITS,
@@ -88,39 +89,37 @@ def _hash(text: str) -> str:
 
 
 # Object: rows of the template.
-def _needs(report: LakeReport) -> list[dict[str, object]]:
-    """Return each need that there is, with its partitions: those to look at first."""
-    found: dict[Need, list[PartitionReport]] = {}
+def _findings(report: LakeReport) -> list[dict[str, object]]:
+    """Return each kind that there is, with its partitions: those to look at first."""
+    found: dict[FindingKind, list[PartitionReport]] = {}
     for each in report.partitions:
         for finding in each.findings:
-            found.setdefault(finding.need, []).append(each)
+            found.setdefault(finding.kind, []).append(each)
     return [
         {
-            "need": need,
-            "advice": ADVICE[need],
-            "level": level_of(need),
-            "count": len(found[need]),
-            "names": [str(each.key) for each in found[need][:_MOST_NAMES]],
-            "command": command_for(need, report.lake, (each.key for each in found[need])),
+            "kind": kind,
+            "level": level_of(kind),
+            "count": len(found[kind]),
+            "names": [str(each.key) for each in found[kind][:_MOST_NAMES]],
+            "command": command_for(kind, report.lake, (each.key for each in found[kind])),
         }
-        for need in Need
-        if need in found
+        for kind in FindingKind
+        if kind in found
     ]
 
 
-def _advice_for(line: str, needs: Collection[Need]) -> str | None:
-    """Say what to do about a line of a summary, as far as its label tells.
+def _advice_for(line: str, kinds: Collection[FindingKind]) -> str | None:
+    """Say what to do about a line of a summary, as far as its label or its cause tells.
 
     Args:
-        needs: those that the lake still has; damage that hides nothing needs no other replica.
+        kinds: those that the lake still has; damage that hides nothing needs no other replica.
     """
-    for need, advice in ADVICE.items():
-        label, ellipsis, _ = advice.quoted.partition("…")
-        is_cause = not ellipsis and line.startswith(_LOST) and label in line
-        if is_cause or (ellipsis and label.endswith(": ") and line.startswith(label)):
-            is_mended = need is Need.QUARANTINED and need not in needs
-            return None if is_mended else advice.to_do
-    return None
+    label = line.partition(": ")[0]
+    found = {loss.kind for loss in Loss if label == loss.verdict and f" {loss.words} in " in line}
+    found |= {FindingKind.LOST_TAIL} if label == _IN_QUARANTINE else set()
+    found |= {kind for kind in FindingKind if kind.label == label and label}
+    found -= {FindingKind.QUARANTINED} - {*kinds}
+    return found.pop().to_do if len(found) == 1 else None
 
 
 def _number(value: int) -> str:

@@ -9,12 +9,10 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from seglake.kafka_log.observation import Observation, StoppedBy
-from seglake.pipelines.lake_report.advice import ADVICE
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import (
-    RANKS,
     DamagedPlace,
     LakeReport,
-    Need,
     OffsetState,
     PartitionReport,
     level_of,
@@ -34,10 +32,10 @@ def to_json(report: LakeReport) -> str:
     data = {
         "states": list(OffsetState),
         "stops": list(StoppedBy),
-        "needNames": list(Need),
-        "needs": [
-            {"title": ADVICE[need].title, "toDo": ADVICE[need].to_do, "level": level_of(need)}
-            for need in Need
+        "kindNames": list(FindingKind),
+        "kinds": [
+            {"title": kind.words, "toDo": kind.to_do, "level": level_of(kind)}
+            for kind in FindingKind
         ],
         **{kind: [*found] for kind, found in names.items()},
         "partitions": partitions,
@@ -54,7 +52,7 @@ def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
         _index(names["sources"], each.source_id),
         _index(names["ids"], key.topic_id),
         each.records,
-        [[RANKS[found.need], found.text] for found in each.findings],
+        [[found.rank, found.text] for found in each.findings],
         [
             [
                 _STATES[state],

@@ -7,13 +7,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from seglake.kafka_log.observation import Observation
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.findings import findings_of, tail_findings
 from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
 from seglake.pipelines.lake_report.ledger import Ledger, LogName
 from seglake.pipelines.lake_report.model import (
-    RANKS,
-    Finding,
     Offsets,
     OffsetState,
     PartitionReport,
@@ -38,7 +38,7 @@ class LogFacts(NamedTuple):
 
 def partition_reports(
     facts: LogFacts,
-    told: Iterable[tuple[str, Finding]],
+    told: Iterable[Finding],
     *,
     now: datetime,
     stuck_after: timedelta | None,
@@ -46,12 +46,12 @@ def partition_reports(
     """Return every partition that the tables know, those that need a look first.
 
     Args:
-        told: what a run says of partitions, by their names.
+        told: what a run found; those with a partition's name as their place count.
     """
     logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
     by_name: dict[str, list[Finding]] = {}
-    for name, finding in told:
-        by_name.setdefault(name, []).append(finding)
+    for finding in told:
+        by_name.setdefault(finding.place, []).append(finding)
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
     damages = [facts.damage.get(log, Damage()) for log in logs]
     listed = sum(len(damage.places) for damage in damages)
@@ -101,11 +101,10 @@ def _by_name(log: LogName) -> tuple[str, int, str, str]:
 
 
 def _urgency(each: PartitionReport) -> tuple[int, int, int]:
-    """Return a sort key: level, most urgent need, number of lost offsets; sorting is stable."""
-    first = each.findings[0].need if each.findings else None
+    """Return a sort key: level, most urgent finding, number of lost offsets; sorting is stable."""
     lost = (Loss.MISSING, Loss.QUARANTINED, Loss.SUPERSEDED)
     return (
         -each.level,
-        len(RANKS) if first is None else RANKS[first],
+        each.findings[0].rank if each.findings else len(FindingKind),
         -sum(gaps.offsets for cause, gaps in each.recovery.lost.items() if cause in lost),
     )

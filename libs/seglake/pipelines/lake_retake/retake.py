@@ -11,6 +11,7 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
 from seglake.log_dirs.discovery import check_apart
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
@@ -75,7 +76,7 @@ def retake(
     if not dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
-    summary.findings.left_out |= {**discovery.not_read, **missing}
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, {**discovery.not_read, **missing})
     for isolation in Isolation:
         own = {key for key in keys if ledger.isolations.get(key.topic) == isolation}
         replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
@@ -117,9 +118,9 @@ def _retake(
         committed += done.committed
         left_out |= done.left_out
         lost, rounds = {key for key in lost if key.topic in done.lost}, rounds + 1
-    summary.findings.left_out |= left_out
     for topic in sorted(_topics_of(lost)):
-        summary.left_out[topic] = f"{topic}: concurrent runs kept committing first; run again"
+        left_out[topic] = f"{topic}: concurrent runs kept committing first; run again"
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, left_out)
     if context.is_dry_run:
         return
     _name_waiting(keys - lost, context, summary)
@@ -132,9 +133,10 @@ def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeS
     _, ledger = published(context, [])
     for key in sorted(keys, key=str):
         ranges = ledger.of(key).superseded
-        if ranges:
+        if ranges and str(key) not in summary.left_out:
             shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
-            summary.left_out.setdefault(str(key), f"{key}: {shown} waits: {NOTHING_YET}")
+            reason = f"{key}: {shown} waits: {NOTHING_YET}"
+            summary.findings.add_reasons(FindingKind.LEFT_OUT, {str(key): reason})
 
 
 class _Round(NamedTuple):
@@ -161,7 +163,7 @@ def _round(
     generations, ledger = published(context, sorted(_topics_of(keys)))
     wanted = wanted_ranges_of(keys, whole, ledger)
     plan = planned(replicas, wanted, ledger, context) if wanted else RetakePlan()
-    summary.findings.notes += plan.notes
+    summary.findings.add_texts(FindingKind.NOTE, plan.notes)
     if context.is_dry_run:
         summary.add_plan(plan, context.settings)
         return _Round((), (), plan.left_out)

@@ -3,19 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Replica
+from seglake.pipelines.findings.findings import Findings, WithFindings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_plan import RetakePlan
 from seglake.pipelines.offset_places import GapsByPartition
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-from seglake.pipelines.segment_ingest.report.doubts import doubts_of, left_out_doubts
+from seglake.pipelines.segment_ingest.report.doubts import doubts_of
 from seglake.pipelines.segment_ingest.report.gap_report import (
     expected_gaps,
     gap_lines,
@@ -26,7 +26,7 @@ from seglake.pipelines.segment_ingest.report.gap_report import (
 from seglake.pipelines.segment_ingest.report.limits import limits_crossed
 from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
 from seglake.pipelines.segment_ingest.report.run_report import damaged_spans, defect_counts
-from seglake.pipelines.segment_ingest.report.shown_lines import shown_damage, shown_doubt
+from seglake.pipelines.segment_ingest.report.shown_lines import shown_damage
 from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
 from seglake.pipelines.settings.settings import LimitsSettings, Settings
 from seglake.printable import as_lines
@@ -36,29 +36,7 @@ _MOST_LINES = 20
 
 
 @dataclass(slots=True)
-class RetakeFindings:
-    """Findings of a retake for a person; the names are those of an ingest's findings.
-
-    Attributes:
-        left_out: partitions of which nothing was ingested, or not all that was asked for, and why.
-    """
-
-    ingested_unknown_outcomes: list[str] = field(default_factory=list)
-    left_out_unknown_outcomes: list[str] = field(default_factory=list)
-    contradicted: list[str] = field(default_factory=list)
-    limits_crossed: list[str] = field(default_factory=list)
-    too_large: list[str] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def need_a_look(self) -> bool:
-        is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
-        return bool(self.left_out or is_in_doubt or self.limits_crossed)
-
-
-@dataclass(slots=True)
-class RetakeSummary:
+class RetakeSummary(WithFindings):
     """Ranges that were ingested again, and those that were not.
 
     Attributes:
@@ -86,20 +64,8 @@ class RetakeSummary:
     damaged: dict[str, int] = field(default_factory=dict)
     mended: dict[str, int] = field(default_factory=dict)
     quarantined_bytes: int = 0
-    findings: RetakeFindings = field(default_factory=RetakeFindings)
+    findings: Findings = field(default_factory=Findings)
     seconds: float = 0.0
-
-    @property
-    def exit_code(self) -> int:
-        return ExitCode.LOOK if self.findings.need_a_look else ExitCode.DONE
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        return self.findings.left_out
-
-    @property
-    def notes(self) -> list[str]:
-        return self.findings.notes
 
     def add(self, results: Iterable[RangeResult], released: Iterable[ReleasedRange]) -> None:
         """Count what a commit brought."""
@@ -116,12 +82,7 @@ class RetakeSummary:
         self.planned += [(str(each.key), (each.start_offset, stop)) for each, stop in plans]
         self.released += [(str(of.key), free) for of in plan.retakes for free in of.free]
         self.gaps = joined_places(self.gaps, expected_gaps(plan.ranges))
-        self._add_doubts(plans, settings)
-
-    def _add_doubts(self, taken: Iterable[tuple[RangePlan, int]], settings: Settings) -> None:
-        doubts = doubts_of(taken)
-        self.findings.ingested_unknown_outcomes += [doubt.text for doubt in doubts]
-        self.findings.left_out_unknown_outcomes += left_out_doubts(doubts, settings)
+        self.findings.add(doubts_of(plans, settings, is_dry_run=True))
 
     def add_findings(
         self, committed: Sequence[RangeResult], repairs: RepairResult, settings: Settings
@@ -134,28 +95,26 @@ class RetakeSummary:
         self.mended = Counter(self.mended) + Counter(repairs.mended)
         reports = [report for result in both for report in result.reports]
         self.quarantined_bytes += sum(report.bytes.in_quarantine for report in reports)
-        self._add_doubts([(result.plan, result.next_offset) for result in committed], settings)
+        taken = ((result.plan, result.next_offset) for result in committed)
+        doubts = doubts_of(taken, settings, is_dry_run=False)
+        self.findings.add([*doubts, *repairs.contradicted])
         self.refilled |= refilled_records(repairs.refills)
-        self.findings.contradicted += repairs.contradicted
-        self.findings.notes += repairs.notes
-        self.findings.left_out |= repairs.unread
+        self.findings.add_texts(FindingKind.NOTE, repairs.notes)
+        self.findings.add_reasons(FindingKind.LEFT_OUT, repairs.unread)
 
     def close(
         self, limits: LimitsSettings, replicas: Iterable[Replica], notes: Iterable[str]
     ) -> None:
         """Complete the summary after all additions; `replicas` are the sources'."""
-        found = self.findings
         log_dirs = log_dirs_of(each for each in replicas if str(each.key) in self.damaged)
         limit_bytes = limits.max_decompressed_batch_bytes
-        found.too_large = too_large(self.defects, limit_bytes, self.lake, log_dirs)
-        found.limits_crossed = limits_crossed(limits, self.damaged, self.gaps, ())
-        found.ingested_unknown_outcomes = [*dict.fromkeys(found.ingested_unknown_outcomes)]
-        found.notes = [*dict.fromkeys([*found.notes, *notes])]
+        self.findings.add(too_large(self.defects, limit_bytes, self.lake, log_dirs))
+        self.findings.add(limits_crossed(limits, self.damaged, self.gaps, ()))
+        self.findings.add_texts(FindingKind.NOTE, notes)
 
     def to_json(self) -> str:
         """Return JSON on one line."""
-        facts = asdict(self)
-        facts |= facts.pop("findings")
+        facts = asdict(replace(self, findings=Findings())) | self.findings.to_mapping()
         facts |= {"gaps": json_gaps(self.gaps), "exit_code": self.exit_code}
         return json.dumps(facts, sort_keys=True)
 
@@ -166,22 +125,9 @@ class RetakeSummary:
         lines += _listed("retaken", self.retaken)
         label = "to be released" if self.is_dry_run else "released"
         lines += _listed(label, self.released, ": above the log that won, free for the next ingest")
-        lines += shown_damage(
-            self.defects,
-            self.damaged,
-            self.quarantined_bytes,
-            self.findings.too_large,
-            self.mended,
-        )
+        lines += shown_damage(self.defects, self.damaged, self.quarantined_bytes, self.mended)
         lines += [*shown_refills(self.refilled, is_dry_run=False), *gap_lines(self.gaps)]
-        for text in self.findings.ingested_unknown_outcomes:
-            is_left_out = text in self.findings.left_out_unknown_outcomes
-            said = shown_doubt(text, is_left_out=is_left_out, is_dry_run=self.is_dry_run)
-            lines.append(f"unknown outcome: {said}")
-        lines += [f"contradicted: {text}" for text in self.findings.contradicted]
-        lines += [f"left out: {reason}" for reason in self.left_out.values()]
-        lines += [f"note: {note}" for note in self.notes]
-        lines += [f"limit crossed: {limit}" for limit in self.findings.limits_crossed]
+        lines += self.findings.lines()
         return as_lines(lines)
 
     def _headline(self) -> str:

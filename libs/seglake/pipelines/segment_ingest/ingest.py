@@ -62,7 +62,8 @@ from seglake.pipelines.segment_ingest.report.round_result import (
     short_logs,
     unmoved,
 )
-from seglake.pipelines.segment_ingest.report.run_report import RunFacts, summarize
+from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
+from seglake.pipelines.segment_ingest.report.run_report import summarize
 from seglake.pipelines.segment_ingest.round_look import looked
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,

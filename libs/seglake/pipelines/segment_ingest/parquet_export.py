@@ -11,6 +11,7 @@ from seglake.lake.parquet_files import folder_value
 from seglake.lake.plain_parquet import check_is_empty, to_plain_parquet
 from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import RECORDS
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.run_context import ScanContext
@@ -38,10 +39,12 @@ def convert(
         tables = LakeTables(path, storage)
         if storage.info(tables.path(RECORDS)) is None:  # nothing was selected
             create_missing(tables, is_single_writer=settings.write.single_writer)
-        summary.left_out.update(_without_a_folder(summary.topics))
-        is_whole = not (summary.left_out or summary.findings.refused)
+        findings = summary.findings
+        findings.add_reasons(FindingKind.LEFT_OUT, _without_a_folder(summary.topics))
+        is_whole = not findings.of(FindingKind.LEFT_OUT, FindingKind.REFUSED)
         if not is_whole:
-            summary.notes.append(f"what was left out is not in {path}: it has no {SUCCESS}")
+            note = f"what was left out is not in {path}: it has no {SUCCESS}"
+            findings.add_texts(FindingKind.NOTE, [note])
         to_plain_parquet(tables, is_whole=is_whole)
     return summary
 

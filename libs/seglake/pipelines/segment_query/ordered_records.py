@@ -152,7 +152,7 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
         stop = max(stop for _, stop in offsets[partition.key])
         for unread in unread_ranges(partition, settings):
             if unread.from_offset < stop:
-                yield f"not shown: {unread.partition}: {unread.reason}"
+                yield f"not shown: {partition.replica.key}: {unread.reason}"
 
 
 def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> SeparatedLogs:

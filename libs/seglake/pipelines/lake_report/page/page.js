@@ -17,8 +17,8 @@
       index, number, records, damage, damageCount,
       topic: data.topics[topic], name: `${data.topics[topic]}-${number}`,
       source: data.sources[source], id: id < 0 ? null : data.ids[id],
-      findings: findings.map(([need, text]) => ({ index: need, ...data.needs[need], text })),
-      level: Math.max(0, ...findings.map(([need]) => data.needs[need].level)),
+      findings: findings.map(([kind, text]) => ({ index: kind, ...data.kinds[kind], text })),
+      level: Math.max(0, ...findings.map(([kind]) => data.kinds[kind].level)),
       strip: strip.map(([state, count, ranges]) => ({ order: state, state: data.states[state], count, ranges })).sort((a, b) => a.order - b.order),
       seen: seen === 0 ? null : {
         logStart: seen[0], highWatermark: seen[1], lastStable: seen[2], logEnd: seen[3], next: seen[4],
@@ -134,13 +134,13 @@
   };
   const filter = () => {
     const wanted = controls.topic.value.trim().toLowerCase(), kind = controls.shown.value;
-    const need = data.needNames.indexOf(kind);
+    const chosen = data.kindNames.indexOf(kind);
     const state = kind.startsWith("state-") ? kind.slice(6) : null;
     const level = kind.startsWith("level-") ? Number(kind.slice(6)) : null;
     current = (controls.order.value === "name" ? byName : partitions).filter((partition) =>
       (!wanted || partition.name.toLowerCase().includes(wanted))
       && (level === null || partition.level === level)
-      && (need < 0 || partition.findings.some((finding) => finding.index === need))
+      && (chosen < 0 || partition.findings.some((finding) => finding.index === chosen))
       && (state === null || partition.strip.some((drawn) => drawn.state === state)));
     controls.found.textContent = `${shown(current.length)} of ${shown(partitions.length)} partitions`;
     refill();
@@ -211,7 +211,7 @@
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   for (const button of document.querySelectorAll(".show")) {
     button.hidden = false;
-    button.addEventListener("click", () => { controls.shown.value = button.dataset.need; filter(); document.getElementById("partitions").scrollIntoView(); });
+    button.addEventListener("click", () => { controls.shown.value = button.dataset.kind; filter(); document.getElementById("partitions").scrollIntoView(); });
   }
   document.querySelector(".tools").addEventListener("submit", (event) => event.preventDefault());
   for (const name of ["topic", "shown", "order"]) controls[name].addEventListener("input", filter);

@@ -1,9 +1,14 @@
 """Ranges that another run committed before this one. Effect: reads the ledger."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
-from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.offset_places import named_counts
+from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
@@ -41,3 +46,20 @@ def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[Con
                 start = found.pop().start_offset
         found.append(ConcurrentRange(name, start, row["next_offset"], kind, run_id))
     return found
+
+
+def concurrent_findings(ranges: Sequence[ConcurrentRange]) -> Iterator[Finding]:
+    """Yield a finding on the ranges that other runs ingested first, and one on those filled."""
+    for kind, layers in (
+        (FindingKind.CONCURRENT_INGEST, INGESTED),
+        (FindingKind.CONCURRENT_FILL, FILLS),
+    ):
+        found = [range_ for range_ in ranges if range_.kind in layers]
+        counts: Counter[str] = Counter()
+        for range_ in found:
+            counts[range_.partition] += range_.next_offset - range_.start_offset
+        if found:
+            runs = ", ".join(dict.fromkeys(range_.run_id for range_ in found))
+            offsets = show_count(counts.total(), "offset")
+            text = f"{offsets} in {named_counts(counts)} (run id {runs})"
+            yield Finding(kind, text, facts={"by_run": [asdict(range_) for range_ in found]})

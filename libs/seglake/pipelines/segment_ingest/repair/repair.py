@@ -16,6 +16,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import CurrentGap
+from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
     ConcurrentRange,
@@ -73,7 +74,7 @@ class RepairResult:
     rounds: tuple[tuple[RangeResult, ...], ...] = ()
     notes: tuple[str, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
-    contradicted: tuple[str, ...] = ()
+    contradicted: tuple[Finding, ...] = ()
     concurrent: tuple[ConcurrentRange, ...] = ()
     written_bytes: int = 0
     planned_fills: tuple[PlannedFill, ...] = ()
@@ -276,7 +277,7 @@ def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext
     )
 
 
-def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[str]:
+def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[Finding]:
     """Return the transactions that earlier runs ingested with another outcome than repairs show."""
     repaired: dict[PartitionKey, list[OffsetRange]] = {}
     for result in results:
@@ -284,7 +285,7 @@ def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[s
     if not repaired:
         return []
     state = repair_state(context, {key.topic for key in repaired})
-    found = []
+    found: list[Finding] = []
     for key, ranges in repaired.items():
         holes = [(gap.start_offset, gap.next_offset) for gap in state.gaps.get(key, ())]
         found += settled_otherwise(state.ledger.of(key), ranges, holes, context)

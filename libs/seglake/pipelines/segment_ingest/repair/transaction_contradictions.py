@@ -15,6 +15,8 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.tables import BATCHES, GAPS
 from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.control_record import ControlType
 from seglake.segment_codec.transactions import Marker, Markers, TransactionState
@@ -50,8 +52,8 @@ def settled_otherwise(
     repaired: Sequence[OffsetRange],
     holes: Sequence[OffsetRange],
     context: RunContext,
-) -> list[str]:
-    """The transactions that earlier runs took as something else than their markers say, in words.
+) -> list[Finding]:
+    """The transactions that earlier runs took as something else than their markers say.
 
     Args:
         repaired: offsets that have come since; only what they tell of is looked at.
@@ -75,17 +77,19 @@ def settled_otherwise(
             transaction = _Transaction(marker, row["transaction_state"])
             found.setdefault(transaction, []).append(row["base_offset"])
     return [
-        _said(ledger.key, *transaction, min(offsets))
+        _finding(ledger.key, *transaction, min(offsets))
         for transaction, offsets in sorted(found.items())
     ]
 
 
-def _said(key: PartitionKey, marker: Marker, state: str, first_offset: int) -> str:
-    return (
+def _finding(key: PartitionKey, marker: Marker, state: str, first_offset: int) -> Finding:
+    text = (
         f"{key}: producer {marker.producer_id}'s transaction from offset {first_offset} on was "
         f"{marker.state} at offset {marker.offset}, and an earlier run ingested it as {state}: its "
         "rows stay as they are"
     )
+    ranges, facts = ((first_offset, marker.offset),), {"producer_id": marker.producer_id}
+    return Finding(FindingKind.CONTRADICTED, text, str(key), ranges, facts)
 
 
 def _not_covered(ranges: Sequence[OffsetRange]) -> list[OffsetRange]:

@@ -3,40 +3,24 @@
 import json
 from dataclasses import asdict, dataclass, field, replace
 
-from seglake.errors import ExitCode
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.short_logs import ShortLog
+from seglake.pipelines.findings.findings import Findings, WithFindings
+from seglake.pipelines.findings.kinds import CONFLICTS, FindingKind
 from seglake.pipelines.losing_tails import tail_lines
 from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.recovery import Recovery, shown_losses
-from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
 from seglake.pipelines.segment_ingest.report.gap_report import gap_lines, json_gaps
 from seglake.pipelines.segment_ingest.report.planned_ranges import PlannedRange
 from seglake.pipelines.segment_ingest.report.refills import shown_left_in_copies, shown_refills
 from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
-from seglake.pipelines.segment_ingest.report.shown_lines import listed as _listed
-from seglake.pipelines.segment_ingest.report.shown_lines import (
-    shown_concurrent,
-    shown_damage,
-    shown_doubt,
-    shown_plan,
-)
-from seglake.pipelines.segment_ingest.report.stuck import StuckPartition
-from seglake.pipelines.segment_ingest.report.unread import (
-    OpenTransactionAction,
-    StillOpen,
-    UnreadRange,
-)
-from seglake.pipelines.segment_ingest.report.unread_files import UnreadEntry, need_a_look
+from seglake.pipelines.segment_ingest.report.shown_lines import shown_damage, shown_plan
 from seglake.printable import as_lines
 
-_LEFT_OUT = (
-    "its records are left out; --set read.undecided_transactions=rows ingests them, marked open"
-)
+_WHOLE_PARTITIONS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.STUCK)
+_LEFT = (FindingKind.LEFT_OUT, FindingKind.REFUSED, FindingKind.NOT_READ)
 _ODD_ROWS = {
     "open_rows": "rows of transactions that have not ended",
     "replaced_header_names": "header names that are not UTF-8",
@@ -90,80 +74,7 @@ class RunCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """Findings of a run for a person.
-
-    Attributes:
-        too_large: batches that expand above the limit, and the command that decodes them.
-        blocked: what cannot be ingested before a person does something.
-        lost_elections: what only replicas have that lost an election, and no run ingests.
-        open_transactions: those without an end in what was read, and what the run does about them.
-        unknown_outcomes: transactions whose end damage may hide, and as what they count.
-        ingested_unknown_outcomes: those on which this run decided, which may be wrong.
-        left_out_unknown_outcomes: those of them whose records it left out.
-        not_on_disk: logs of which their broker's files prove more than there is.
-        unread_files: files that are recognised and not read.
-        left_out: partitions, and folders of the sources, that could not be read this time, with
-            the reason.
-        conflicts: batches of other replicas that are not those of the tables, by partition.
-        superseded: ranges of rows that lost an election after they were ingested.
-        undecided_offsets: those of transactions without an end that this run left out.
-        expects_undecided: whether a dry run finds such transactions where it would ingest.
-        contradicted: transactions that earlier runs ingested otherwise than a repair shows.
-        concurrent_ranges: what another run committed first of what this one had planned.
-        refused: partitions whose log is not the one that the lake has, or that one broker has
-            twice, with what differs.
-        stuck: partitions whose log grows and whose bound stands still, the worst first.
-    """
-
-    too_large: list[str] = field(default_factory=list)
-    not_ingested_yet: list[UnreadRange] = field(default_factory=list)
-    blocked: list[UnreadRange] = field(default_factory=list)
-    lost_elections: list[UnreadRange] = field(default_factory=list)
-    open_transactions: list[StillOpen] = field(default_factory=list)
-    unknown_outcomes: list[str] = field(default_factory=list)
-    ingested_unknown_outcomes: list[str] = field(default_factory=list)
-    left_out_unknown_outcomes: list[str] = field(default_factory=list)
-    undecided_offsets: int = 0
-    expects_undecided: bool = False
-    contradicted: list[str] = field(default_factory=list)
-    concurrent_ranges: list[ConcurrentRange] = field(default_factory=list)
-    not_on_disk: list[ShortLog] = field(default_factory=list)
-    unread_files: list[UnreadEntry] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    conflicts: dict[str, ConflictCount] = field(default_factory=dict)
-    stuck: list[StuckPartition] = field(default_factory=list)
-    superseded: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    limits_crossed: list[str] = field(default_factory=list)
-
-    @property
-    def need_a_look(self) -> bool:
-        """Return whether a person should look."""
-        # A tail that lost an election is normal; copies that contradict each other are not.
-        is_contradicted = any(
-            any(conflict._replace(lost=0)) for conflict in self.conflicts.values()
-        )
-        is_in_doubt = self.ingested_unknown_outcomes or self.contradicted
-        return bool(
-            self.left_out
-            or need_a_look(self.unread_files)
-            or self.refused
-            or self.blocked
-            or self.limits_crossed
-            or self.stuck
-            or self.superseded
-            or self.undecided_offsets
-            or self.expects_undecided
-            or any(left.is_damaged for left in self.not_ingested_yet)
-            or is_in_doubt
-            or is_contradicted
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestSummary:
+class IngestSummary(WithFindings):
     """Summary of one run; for a machine, a flat JSON object.
 
     Attributes:
@@ -206,10 +117,6 @@ class IngestSummary:
     recovery: Recovery = field(default_factory=lambda: Recovery(()))
 
     @property
-    def exit_code(self) -> int:
-        return ExitCode.LOOK if self.findings.need_a_look else ExitCode.DONE
-
-    @property
     def partitions(self) -> int:
         """Count the partitions of the sources, also unreadable ones."""
         return self.planned.partitions
@@ -219,35 +126,19 @@ class IngestSummary:
         """Count the new rows of `records`."""
         return self.counts.records
 
-    @property
-    def notes(self) -> list[str]:
-        return self.findings.notes
-
-    @property
-    def contradicted(self) -> list[str]:
-        return self.findings.contradicted
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        return self.findings.left_out
-
     def to_json(self) -> str:
         """Return JSON on one line."""
-        flat, findings = asdict(replace(self, recovery=Recovery(()))), self.findings
-        flat |= {**flat.pop("planned"), **flat.pop("counts"), **flat.pop("findings")}
-        flat["open_transactions"] = [open_._asdict() for open_ in findings.open_transactions]
-        flat["not_on_disk"] = [short.to_mapping() for short in findings.not_on_disk]
+        flat = asdict(replace(self, findings=Findings(), recovery=Recovery(())))
+        flat |= {**flat.pop("planned"), **flat.pop("counts"), **self.findings.to_mapping()}
         flat["gaps"] = json_gaps(self.gaps)
         flat["recovery"] = None if self.is_dry_run else self.recovery.to_mapping()
         flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
-        flat["conflicts"] = {name: count._asdict() for name, count in findings.conflicts.items()}
         return json.dumps(
             {**flat, "taken": sorted(self.taken), "exit_code": self.exit_code}, sort_keys=True
         )
 
     def to_text(self, *, is_verbose: bool = False) -> str:
         """Return a few lines, the most important first; if verbose, all that a dry run plans."""
-        findings = self.findings
         planned = self.planned.planned_ranges
         damage = [range_ for range_ in planned if range_.is_damage]
         offsets = [range_ for range_ in planned if not range_.is_damage]
@@ -257,39 +148,19 @@ class IngestSummary:
         if self.recovered_topics:
             topics = ", ".join(self.recovered_topics)
             lines.append(f"completed the commit of an earlier run for {topics}")
-        lines += _listed("blocked", findings.blocked)
-        lines += _listed("stuck", findings.stuck)
-        size_bytes = self.counts.quarantined_bytes
+        lines += self.findings.lines(_WHOLE_PARTITIONS)
         lines += shown_damage(
-            self.defects, self.damaged, size_bytes, findings.too_large, self.mended
+            self.defects, self.damaged, self.counts.quarantined_bytes, self.mended
         )
         lines += self._repairs()
         lines += shown_salvaged(self.salvaged)
         fills = self.planned.planned_fills
         lines += shown_plan("would be filled", fills, is_verbose=is_verbose)
         lines += self._odd_rows()
-        lines += _listed("not ingested yet", findings.not_ingested_yet)
-        lines += _listed(
-            "open", self._shown_open(OpenTransactionAction.INCLUDED, "its rows are marked open")
-        )
-        lines += _listed("undecided", self._shown_open(OpenTransactionAction.SKIPPED, _LEFT_OUT))
-        lines += _listed("lost an election", findings.lost_elections)
-        lines += _listed("unknown outcome", self._shown_unknown())
-        lines += _listed("contradicted", findings.contradicted)
-        conflicts = [f"{name}: {count}" for name, count in findings.conflicts.items()]
-        lines += _listed("replica_conflict", conflicts)
-        lines += _listed("superseded", findings.superseded)
-        lines += shown_concurrent(findings.concurrent_ranges)
-        lines += _listed("not on disk", [short.reason for short in findings.not_on_disk])
-        unread = [files for files in findings.unread_files if not files.is_left_out]
-        lines += _listed("not read", unread)
-        lines += _listed("left out", list(findings.left_out.values()))
-        lines += _listed("refused", list(findings.refused.values()))
         if self.internal_topics_left_out:
             topics = ", ".join(self.internal_topics_left_out)
             lines.append(f"not selected: {topics}; internal, ingested with --internal-topics")
-        lines += _listed("note", findings.notes)
-        lines += [f"limit crossed: {limit}" for limit in findings.limits_crossed]
+        lines += self.findings.lines(kind for kind in FindingKind if kind not in _WHOLE_PARTITIONS)
         return as_lines(lines)
 
     def _headline(self) -> str:
@@ -305,7 +176,7 @@ class IngestSummary:
                 "was written or recorded"
             )
         if not self.topics:
-            listed = sum(sum(count) for count in self.findings.conflicts.values())
+            listed = sum(found.facts["batches"] for found in self.findings.of(*CONFLICTS))
             batches = show_count(listed, "batch", "batches")
             also = f"; {batches} of other replicas were quarantined" if listed else ""
             places = f"{partitions} of {self.source_id}"
@@ -322,11 +193,10 @@ class IngestSummary:
 
     def _quiet(self, places: str) -> str:
         """Return a run that brings nothing, and what it leaves on the disks."""
-        findings, left = self.findings, self.recovery.left_on_disk
+        left = self.recovery.left_on_disk
         if left:
             return f"nothing ingested in {places}: {'; '.join(shown_losses(left))}"
-        is_left = findings.left_out or findings.refused or self.left_in_copies
-        if is_left or need_a_look(findings.unread_files):
+        if self.left_in_copies or self.findings.of(*_LEFT):
             return f"nothing ingested in {places}"
         return f"nothing new in {places}"
 
@@ -355,21 +225,4 @@ class IngestSummary:
             f"{what}: {sum(counts.values())} in {named_counts(counts)}"
             for name, what in _ODD_ROWS.items()
             if (counts := self.odd_rows.get(name))
-        ]
-
-    def _shown_open(self, action: OpenTransactionAction, consequence: str) -> list[str]:
-        return [
-            f"{open_.partition}: {open_}; {consequence}"
-            for open_ in self.findings.open_transactions
-            if open_.action is action
-        ]
-
-    def _shown_unknown(self) -> list[str]:
-        taken = set(self.findings.ingested_unknown_outcomes)
-        left_out = set(self.findings.left_out_unknown_outcomes)
-        return [
-            shown_doubt(text, is_left_out=text in left_out, is_dry_run=self.is_dry_run)
-            if text in taken
-            else text
-            for text in self.findings.unknown_outcomes
         ]

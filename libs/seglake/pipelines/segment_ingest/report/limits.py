@@ -1,10 +1,12 @@
 """Limits of the settings that a run crossed, with partitions. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.short_logs import ShortLog
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace, offset_count
@@ -16,16 +18,15 @@ def limits_crossed(
     damaged: Mapping[str, int],
     gaps: GapsByPlace,
     short: Sequence[ShortLog],
-) -> list[str]:
-    """Return a line for each crossed limit, with its partitions.
+) -> Iterator[Finding]:
+    """Yield a finding on each crossed limit, with its partitions.
 
     Args:
         damaged: quarantined spans by partition.
     """
-    crossed = []
     if limits.fail_on_quarantine and damaged:
         spans = sum(damaged.values())
-        crossed.append(f"limits.fail_on_quarantine: {spans} quarantined in {named_counts(damaged)}")
+        yield _crossed("fail_on_quarantine", f"{spans} quarantined in {named_counts(damaged)}")
     missing, remote = gaps.get(GapCause.MISSING, {}), gaps.get(GapCause.REMOTE, {})
     doubtful = gaps.get(GapCause.DELETED_OR_LOST, {})
     for name, is_set, what, found in (
@@ -36,8 +37,12 @@ def limits_crossed(
     ):
         if is_set and found:
             count = show_count(offset_count(found), "offset")
-            crossed.append(f"limits.{name}: {count} {what}: {named_gaps(found)}")
-    return crossed
+            yield _crossed(name, f"{count} {what}: {named_gaps(found)}")
+
+
+def _crossed(limit: str, what: str) -> Finding:
+    name = f"limits.{limit}"
+    return Finding(FindingKind.LIMIT_CROSSED, f"{name}: {what}", facts={"limit": name})
 
 
 def _lacking(short: Iterable[ShortLog]) -> GapsByPartition:

@@ -204,10 +204,7 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
         last_stable_offset=bounds.last_stable_offset,
         log_end_offset=bounds.log_end_offset,
         next_offset=bounds.next_offset,
-        not_ingested=tuple(
-            LeftRange(left.reason, left.from_offset, left.log_end_offset)
-            for left in unread_ranges(partition, settings)
-        ),
+        not_ingested=tuple(unread_ranges(partition, settings)),
     )
 
 

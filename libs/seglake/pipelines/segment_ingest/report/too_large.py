@@ -1,8 +1,10 @@
-"""The summary's lines on batches that were not decoded because of their size. Pure."""
+"""Finding on batches that were not decoded because of their size. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from seglake.kafka_log.replica import Replica
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
 from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
@@ -11,8 +13,8 @@ from seglake.segment_codec.errors import DefectCode
 
 def too_large(
     defects: Mapping[str, int], limit_bytes: int, lake: str, log_dirs: Iterable[str]
-) -> list[str]:
-    """Return a line that names the limit and the command that decodes such batches, if there are.
+) -> Iterator[Finding]:
+    """Yield a finding that names the limit and the command that decodes such batches, if any.
 
     Args:
         defects: quarantined spans by defect code.
@@ -20,19 +22,21 @@ def too_large(
     """
     count = defects.get(DefectCode.DECOMPRESSION_LIMIT, 0)
     if not count:
-        return []
+        return
     said = (
         f"{show_count(count, 'batch', 'batches')} above limits.max_decompressed_batch_bytes "
         f"({show_bytes(limit_bytes)})"
     )
     if limit_bytes >= MOST_DECOMPRESSED_BATCH_BYTES:
-        return [f"{said}, which is the highest limit"]
+        yield Finding(FindingKind.TOO_LARGE, f"{said}, which is the highest limit")
+        return
     command = replay_with_highest_limit(lake, log_dirs)
     how = "to decode it, if it is not above"
     if count > 1:
         how = "to decode them, if they are not above"
     highest = show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)
-    return [f"{said}; {how} {highest}, run: {command}"]
+    facts = {"command": command}
+    yield Finding(FindingKind.TOO_LARGE, f"{said}; {how} {highest}, run: {command}", facts=facts)
 
 
 def log_dirs_of(replicas: Iterable[Replica]) -> list[str]:

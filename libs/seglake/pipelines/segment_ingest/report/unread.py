@@ -1,46 +1,20 @@
 """Ranges that a run leaves unread, with reasons. Pure."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-from seglake.kafka_log.observation import DAMAGED
+from seglake.kafka_log.observation import LeftRange
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.kafka_log.replica_selection import sound_end
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
-
-
-class OpenTransactionAction(StrEnum):
-    """Action of a run on an open transaction."""
-
-    BLOCKS = "blocks"
-    SKIPPED = "skipped"
-    INCLUDED = "included"
-
-
-class StillOpen(NamedTuple):
-    """A transaction without an end, as the summary names it; an age of None is not known."""
-
-    partition: str
-    producer_id: int
-    first_offset: int
-    age_ms: int | None
-    action: OpenTransactionAction
-
-    def __str__(self) -> str:
-        begin = f"producer {self.producer_id} has a transaction open since offset "
-        if not self.age_ms:
-            return begin + str(self.first_offset)
-        age = show_duration(self.age_ms)
-        return f"{begin}{self.first_offset}, {age} before the newest record"
-
+from seglake.segment_codec.transactions import OpenTransaction
 
 _TAILS: dict[TailKind | None, str] = {  # zeros are no end: nothing of them is to be ingested
     TailKind.TORN: "a batch that the end of the file cuts off",
@@ -48,82 +22,79 @@ _TAILS: dict[TailKind | None, str] = {  # zeros are no end: nothing of them is t
 }
 
 
+_LEFT_OUT = (
+    "its records are left out; --set read.undecided_transactions=rows ingests them, marked open"
+)
 _NO_HIGH_WATERMARK = (
     "replication-offset-checkpoint has no usable entry for it, so nothing counts as replicated;"
     " --upper-bound log_end would ingest it"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadRange:
-    """Reason why a partition was not ingested to the end of its log."""
+def open_transactions(
+    partition: SurveyedPartition, plans: Sequence[RangePlan], settings: Settings
+) -> Iterator[Finding]:
+    """Yield the open transactions of a log, the oldest first, by what the run does about them.
 
-    partition: str
-    reason: str
-    from_offset: int
-    log_end_offset: int
-
-    @property
-    def is_damaged(self) -> bool:
-        """Return whether damaged bytes hide the offsets."""
-        return self.reason.startswith(DAMAGED)
-
-    def __str__(self) -> str:
-        return f"{self.partition}: {self.reason}"
-
-
-def still_open(partition: SurveyedPartition, settings: Settings) -> list[StillOpen]:
-    """Return the open transactions of a log, the oldest first."""
-    bounds = partition.bounds
-    is_committed = settings.read.isolation is Isolation.READ_COMMITTED
-    passed = OpenTransactionAction.SKIPPED
-    if settings.takes_undecided:
-        passed = OpenTransactionAction.INCLUDED
-    return [
-        StillOpen(
-            partition=str(partition.replica.key),
-            producer_id=transaction.producer_id,
-            first_offset=transaction.first_offset,
-            age_ms=age_ms(transaction, bounds.newest_ms),
-            action=passed
-            if transaction in bounds.passed
-            else (OpenTransactionAction.BLOCKS if is_committed else OpenTransactionAction.INCLUDED),
+    Args:
+        plans: ranges that a dry run would ingest; a transaction that begins in one and is left
+            out of it needs a look.
+    """
+    bounds, name = partition.bounds, str(partition.replica.key)
+    for transaction in bounds.open_transactions:
+        is_passed = transaction in bounds.passed
+        if not is_passed and _waits(settings):
+            kind, consequence = FindingKind.BLOCKING_TRANSACTION, ""
+        elif is_passed and not settings.takes_undecided:
+            kind, consequence = FindingKind.UNDECIDED_TRANSACTION, f"; {_LEFT_OUT}"
+        else:
+            kind, consequence = FindingKind.OPEN_ROWS, "; its rows are marked open"
+        text = f"{name}: {_shown(transaction, bounds.newest_ms)}"
+        first = transaction.first_offset
+        facts = {
+            "producer_id": transaction.producer_id,
+            "first_offset": first,
+            "age_ms": age_ms(transaction, bounds.newest_ms),
+        }
+        yield Finding(kind, text + consequence, name, facts=facts)
+        is_planned = any(
+            str(plan.key) == name and plan.start_offset <= first < plan.next_offset
+            for plan in plans
         )
-        for transaction in bounds.open_transactions
-    ]
+        if is_planned and kind is FindingKind.UNDECIDED_TRANSACTION:
+            yield Finding(FindingKind.UNDECIDED, text, name, facts=facts)
 
 
-def leaves_out(open_transactions: Iterable[StillOpen], plans: Sequence[RangePlan]) -> bool:
-    """Return whether a transaction that begins in a planned range is left out of it."""
-    return any(
-        open_.action is OpenTransactionAction.SKIPPED
-        and str(plan.key) == open_.partition
-        and plan.start_offset <= open_.first_offset < plan.next_offset
-        for open_ in open_transactions
-        for plan in plans
-    )
+def _waits(settings: Settings) -> bool:
+    return settings.read.isolation is Isolation.READ_COMMITTED
 
 
-def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[UnreadRange]:
+def _shown(transaction: OpenTransaction, newest_ms: int | None) -> str:
+    begin = f"producer {transaction.producer_id} has a transaction open since offset "
+    age = age_ms(transaction, newest_ms)
+    if not age:
+        return begin + str(transaction.first_offset)
+    return f"{begin}{transaction.first_offset}, {show_duration(age)} before the newest record"
+
+
+def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[LeftRange]:
     """Return the ranges of a log that this run leaves unread, with reasons."""
     bounds = partition.bounds
-    name = str(partition.replica.key)
-    found: list[UnreadRange] = []
+    found: list[LeftRange] = []
     upper = bounds.next_offset
-    waiting = [
-        open_
-        for open_ in still_open(partition, settings)
-        if open_.action is OpenTransactionAction.BLOCKS
-    ]
+    waiting = [open_ for open_ in bounds.open_transactions if open_ not in bounds.passed]
+    if not _waits(settings):
+        waiting = []
 
     def add(reason: str, offset: int) -> None:
-        found.append(UnreadRange(name, reason, offset, bounds.log_end_offset))
+        found.append(LeftRange(reason, offset, bounds.log_end_offset))
 
     left = bounds.log_end_offset - upper
     shown = show_count(left, "offset")
     if waiting and left > 0:
         others = f" ({len(waiting) - 1} more open)" if len(waiting) > 1 else ""
-        add(f"{waiting[0]}; {shown} {'waits' if left == 1 else 'wait'} for its end{others}", upper)
+        oldest, wait = _shown(waiting[0], bounds.newest_ms), "waits" if left == 1 else "wait"
+        add(f"{oldest}; {shown} {wait} for its end{others}", upper)
     elif left > 0 and bounds.high_watermark is not None:
         add(f"{shown} {'lies' if left == 1 else 'lie'} above the high watermark {upper}", upper)
     elif left > 0:
@@ -136,8 +107,8 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Unre
 
 def lost_tails(
     partition: SurveyedPartition, settings: Settings, *, has_lost: bool = False
-) -> list[UnreadRange]:
-    """Return the ranges of losing copies above all covered offsets.
+) -> Iterator[Finding]:
+    """Yield the ranges of losing copies above all covered offsets.
 
     Nothing if the run quarantines them.
 
@@ -145,8 +116,8 @@ def lost_tails(
         has_lost: the chosen copy lost an election to the log in the lake.
     """
     if settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window:
-        return []
-    choice = partition.choice
+        return
+    choice, name = partition.choice, str(partition.replica.key)
     covered_offset = max((stop for _, stop in partition.covered), default=0)
     copies = [
         (other.replica, other.divergence_offset, other.log_end_offset)
@@ -158,14 +129,14 @@ def lost_tails(
         copies.insert(0, (choice.chosen, lost_from, end))
     else:
         covered_offset = max(covered_offset, partition.bounds.next_offset)
-    found: list[UnreadRange] = []
     for copy, divergence_offset, stop in copies:
         start = max(divergence_offset, covered_offset)
         if start < stop:
-            reason = (
-                f"offsets {shown_range(start, stop)} in {copy.folder}, which are not in "
-                f"the log that won (up to {show_count(stop - start, 'record')}); quarantine lists "
-                "them once that log reaches these offsets, or with --upper-bound log_end"
+            count = show_count(stop - start, "record")
+            text = (
+                f"{name}: offsets {shown_range(start, stop)} in {copy.folder}, which are "
+                f"not in the log that won (up to {count}); quarantine lists them once that log "
+                "reaches these offsets, or with --upper-bound log_end"
             )
-            found.append(UnreadRange(str(partition.replica.key), reason, start, stop))
-    return found
+            facts = {"folder": copy.folder}
+            yield Finding(FindingKind.UNLISTED_TAIL, text, name, ((start, stop),), facts)

@@ -1,12 +1,14 @@
 """Notes on files that hold records and are not read. Pure."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import UnreadSegment
 from seglake.kafka_log.unread_segments import are_compressed, why_unread
 from seglake.log_dirs.unread_files import UNREAD_NAMES, UnreadFiles, UnreadKind
+from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
 from seglake.segment_codec.log_dir import OFFSET_MAX
@@ -94,18 +96,29 @@ def unread_files(
     return sorted(found, key=lambda entry: (-entry.size_bytes, entry.folder, entry.kind))
 
 
-def need_a_look(entries: Iterable[UnreadEntry]) -> bool:
-    """Say whether a person should look: segments lie unread, and no gap says so."""
-    return not all(entry.is_accounted for entry in entries)
+def unread_findings(entries: Iterable[UnreadEntry]) -> Iterator[Finding]:
+    """Yield a finding on each entry; of further copies of a partition the folder is the place."""
+    places: set[str] = set()
+    for entry in entries:
+        kind, place = FindingKind.NOT_READ, entry.place
+        if entry.is_accounted:
+            kind = FindingKind.IN_TIER
+        elif entry.is_left_out:
+            kind, place = FindingKind.LEFT_OUT, entry.folder if place in places else place
+            places.add(place)
+        facts = {
+            "files_kind": entry.kind,
+            "folder": entry.folder,
+            "files": entry.files,
+            "size_bytes": entry.size_bytes,
+            "example": entry.example,
+        }
+        yield Finding(kind, str(entry), place, entry.ranges, facts)
 
 
 def left_out(entries: Iterable[UnreadEntry]) -> dict[str, str]:
-    """The partitions with segments that cannot be read as they are, and why or what to do."""
-    found: dict[str, str] = {}
-    for entry in entries:
-        if entry.is_left_out:
-            found[entry.folder if entry.place in found else entry.place] = str(entry)
-    return found
+    """Return the partitions with segments that cannot be read as they are, and why."""
+    return Findings(unread_findings(entries)).reasons(FindingKind.LEFT_OUT)
 
 
 def _kind(segments: Iterable[UnreadSegment]) -> str:

@@ -1,0 +1,38 @@
+"""docs/messages.md explains each kind of finding, in the catalogue's order."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from seglake.pipelines.findings.kinds import FindingKind, Look
+
+_PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
+_SECTION = re.compile(r"^## Findings$(.*?)^## ", re.MULTILINE | re.DOTALL)
+_ROW = re.compile(r"^\| `([^`]+)`([^|]*)\| ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+_LOOK = "Exit code 3"
+
+
+def _rows() -> list[tuple[str, str, str, str]]:
+    """Name, what else is quoted, meaning and advice of each row."""
+    section = _SECTION.search(_PAGE.read_text("utf-8"))
+    return [] if section is None else _ROW.findall(section[1])
+
+
+def test_each_kind_has_one_row_in_the_order_of_the_catalogue() -> None:
+    assert [name for name, *_ in _rows()] == [*FindingKind]
+
+
+@pytest.mark.parametrize("kind", FindingKind)
+def test_row_has_the_label_the_exit_code_and_the_advice(kind: FindingKind) -> None:
+    ((quoted, meaning, to_do),) = [row for name, *row in _rows() if name == kind]
+    assert not kind.label or f"`{kind.label}: …`" in quoted
+    assert (_LOOK in meaning) == (kind.look is not Look.NO)
+    assert (f"{_LOOK} with `limits." in meaning) == (kind.look is Look.BY_LIMIT)
+    assert _LINK.sub(r"\1", to_do) == kind.to_do
+
+
+def test_kinds_that_need_a_look_come_first() -> None:
+    is_known = [kind.look is Look.NO for kind in FindingKind]
+    assert is_known == sorted(is_known)
