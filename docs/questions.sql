@@ -16,7 +16,7 @@ GROUP BY topic, partition, broker_id, segment, position, length_bytes, defect_co
 ORDER BY topic, partition, position;
 
 SELECT topic, partition, covered, records, in_batches,
-       compacted, deleted, deleted_or_lost, remote, undecided, quarantined, missing, left_above
+       compacted, deleted, marker, deleted_or_lost, remote, undecided, quarantined, missing, left_above
 FROM completeness
 ORDER BY topic, partition;
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 _NUMBERS = {"partition", "next_offset", "offset", "position", "length_bytes", "broker_id"}
 _NUMBERS |= {"covered", "records", "in_batches", "left_above"}
-_NUMBERS |= {"compacted", "deleted", "deleted_or_lost", "remote"}
+_NUMBERS |= {"compacted", "deleted", "marker", "deleted_or_lost", "remote"}
 _NUMBERS |= {"undecided", "quarantined", "missing"}
 
 

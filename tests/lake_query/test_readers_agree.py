@@ -125,7 +125,7 @@ _ROWS: Mapping[str, Sequence[Row]] = {
 }
 _NAMES = ("topic", "partition", "covered", "records", "in_batches")
 _CAUSES = (
-    *("compacted", "deleted", "deleted_or_lost", "remote"),
+    *("compacted", "deleted", "marker", "deleted_or_lost", "remote"),
     *("undecided", "quarantined", "missing"),
 )
 _RIGHT = {
@@ -136,10 +136,10 @@ _RIGHT = {
     "completeness": [
         dict(zip((*_NAMES, *_CAUSES, "left_above"), (_TOPIC, *numbers), strict=True))
         for numbers in (
-            (0, 30, 26, 0, 2, 0, 0, 0, 0, 0, 2, 40),
-            (0, 3, 2, 0, 0, 1, 0, 0, 0, 0, 0, 0),
-            (1, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0, None),
-            (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+            (0, 30, 26, 0, 2, 0, 0, 0, 0, 0, 0, 2, 40),
+            (0, 3, 2, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0),
+            (1, 4, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, None),
+            (2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
         )
     ],
     "latest": [

@@ -81,7 +81,8 @@ def test_a_gap_without_a_topic_id_is_of_the_first_that_is_known() -> None:
 @pytest.mark.parametrize("cause", GapCause)
 def test_only_damage_and_open_transactions_are_evidence(cause: GapCause) -> None:
     gap = CurrentGap(_KEY, 0, 1, cause)
-    assert gap.lacks_evidence == (cause not in (GapCause.QUARANTINED, GapCause.UNDECIDED))
+    evident = GapCause.QUARANTINED, GapCause.MARKER, GapCause.UNDECIDED
+    assert gap.lacks_evidence == (cause not in evident)
 
 
 def test_what_the_cleaner_took_is_left_out_of_rows_that_are_read() -> None:

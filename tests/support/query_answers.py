@@ -9,7 +9,7 @@ from support.oracle import LargeValue, expected_records
 TOPIC = "v2-zstd"
 _DAMAGED = {1: range(53, 72)}  # samples/README.md
 _CAUSES = (
-    *("compacted", "deleted", "deleted_or_lost", "remote"),
+    *("compacted", "deleted", "marker", "deleted_or_lost", "remote"),
     *("undecided", "quarantined", "missing"),
 )
 _MS = timedelta(milliseconds=1)

@@ -10,6 +10,7 @@ class GapCause(StrEnum):
 
     COMPACTED = "compacted"
     DELETED = "deleted"
+    MARKER = "marker"  # a damaged transaction marker, which holds no record
     DELETED_OR_LOST = "deleted_or_lost"  # below the first segment, and nothing proves a deletion
     REMOTE = "remote"
     UNDECIDED = "undecided"  # of a transaction that has not ended
@@ -76,6 +77,10 @@ class HoleFinder:
     def holes(self) -> list[Hole]:
         """Return the offsets missing between the first and the last batch."""
         return self._holes
+
+
+BEHIND_DAMAGE = (GapCause.QUARANTINED, GapCause.MARKER)
+"""Causes that damaged bytes explain."""
 
 
 def cause_of(

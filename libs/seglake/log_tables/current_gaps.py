@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.source_ledger import SourceLedger
 
@@ -35,7 +35,7 @@ class CurrentGap(NamedTuple):
     @property
     def lacks_evidence(self) -> bool:
         """Return whether a copy with these offsets may have more evidence of them than the lake."""
-        return self.cause not in (GapCause.QUARANTINED, GapCause.UNDECIDED)
+        return self.cause not in (*BEHIND_DAMAGE, GapCause.UNDECIDED)
 
 
 _EDGES = ("start_offset", "next_offset")

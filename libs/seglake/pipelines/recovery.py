@@ -82,6 +82,7 @@ class NoLoss(WordedKind):
         "deleted",
         "below the log start, deleted as far as the broker's files tell",
     )
+    MARKER = ("marker", "of damaged transaction markers, which hold no record")
     WITHOUT_RECORD = (
         "without_record",
         "in batches without a record of theirs (transaction markers, aborted, compacted)",
@@ -98,6 +99,7 @@ LOSS_OF_GAP: Mapping[GapCause, Loss] = {
 NO_LOSS_OF_GAP: Mapping[GapCause, NoLoss] = {
     GapCause.COMPACTED: NoLoss.COMPACTED,
     GapCause.DELETED: NoLoss.DELETED,
+    GapCause.MARKER: NoLoss.MARKER,
 }
 LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
     StoppedBy.LOG_END: Loss.NEVER_INGESTED,

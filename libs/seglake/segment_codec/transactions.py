@@ -27,12 +27,18 @@ _STATES = tuple(TransactionState)
 
 
 class Marker(NamedTuple):
-    """A commit or abort marker; `is_read` is false if its batch is damaged or gone."""
+    """A commit or abort marker.
+
+    Attributes:
+        is_read: false if its batch is damaged or gone.
+        is_placed: false if such a batch may have been at another offset.
+    """
 
     offset: int
     producer_id: int
     is_commit: bool
     is_read: bool = True
+    is_placed: bool = True
 
     @property
     def state(self) -> TransactionState:

@@ -1,6 +1,7 @@
 """Collects gap rows: offsets of one split that no batch in the tables has. A value that grows."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause, Hole
@@ -8,6 +9,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import GAPS
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.segment_decoding.damage_facts import causes_in
+from seglake.segment_decoding.damaged_markers import are_markers, is_flipped_marker, unread_markers
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.split_counts import SplitCounts
 from seglake.segment_decoding.tasks import PartitionSplit
@@ -33,6 +35,21 @@ class SplitGaps:
         self._stamp = stamp
         self._counts = counts
         self._undecided: list[_Undecided] = []
+        self._damage: list[bool] = []  # since the last sound batch: is it a marker
+        self._markers: set[int] = set()
+
+    def add_damage(self, content: bytes) -> None:
+        """Add a damaged span that follows the last sound batch."""
+        self._damage.append(is_flipped_marker(content))
+
+    def end_damage(self, previous_offset: int | None, next_offset: int | None) -> None:
+        """End the damage between two sound offsets, None where there is none."""
+        if not self._damage:
+            return
+        start = 0 if previous_offset is None else previous_offset + 1
+        if next_offset is not None and next_offset - start == len(self._damage):
+            self._markers |= {start + at for at, is_marker in enumerate(self._damage) if is_marker}
+        self._damage.clear()
 
     def add_undecided(self, offsets: OffsetRange, producer_id: int, size_bytes: int) -> None:
         """Leave out a sound batch of a transaction that has not ended."""
@@ -59,10 +76,17 @@ class SplitGaps:
             some = self._undecided[start : start + _MOST_GAPS]
             yield DecodedRows(GAPS, [self._undecided_row(each) for each in some])
 
+    @cached_property
+    def _proved(self) -> frozenset[int]:
+        """Return the offsets of damaged markers; complete after the last batch."""
+        return unread_markers(self._split.markers) | self._markers
+
     def _hole(self, hole: Hole, is_compacted: Sequence[bool]) -> Iterator[Row]:
         before = max(hole.segment_index - 1, 0)
         is_cleaned = is_compacted[hole.segment_index] or is_compacted[before]
         for start, stop, cause in causes_in(hole, self._split, is_compacted=is_cleaned):
+            if cause is GapCause.QUARANTINED and are_markers(start, stop, self._proved):
+                cause = GapCause.MARKER
             self._counts.count_gap(cause, start, stop)
             yield gap_row(self._split.key, start, stop, cause, None, self._stamp)
 

@@ -392,6 +392,8 @@ class SplitWriter:
             place = self._places[segment_index]
             path = self._split.segment_splits[segment_index].file.path
             raw = damaged_bytes(defect, path, self._split.key.topic, self._settings)
+            self._gaps.add_damage(raw.content)
             row = quarantine_row(defect, raw, place, self._previous_offset, next_offset)
             yield DecodedRows(QUARANTINE, [row])
+        self._gaps.end_damage(self._previous_offset, next_offset)
         self._quarantined.clear()

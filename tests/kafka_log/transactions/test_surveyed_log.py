@@ -60,6 +60,22 @@ def test_the_index_of_a_segment_that_grows_proves_what_precedes_an_abort_of_the_
     assert doubted_producers(bounds) == set()
 
 
+@pytest.mark.parametrize(("hit", "is_placed"), [((2,), True), ((2, 4), False)])
+def test_a_damaged_commit_has_a_known_offset_if_it_can_lie_in_no_other_damage(
+    data: Path, hit: tuple[int, ...], *, is_placed: bool
+) -> None:
+    steps = [sent(2), sent(1), commit(1), sent(), commit(2), sent(1), abort(1), sent()]
+    log = TransactionLog.of(steps)
+    partition = write_log(data, log, (0,), has_end_snapshot=False)
+    first, end = log.placed[5].offset, log.placed[6].offset
+    entry = Aborted(1, first, end, end + 1)
+    (partition / "00000000000000000000.txnindex").write_bytes(transaction_index([entry]))
+    for index in hit:
+        flip_byte(data, log, [0], Flip(index, *CHECKED))
+    (found,) = (each for each in log_bounds(data).markers if not each.is_read)
+    assert (found.is_commit, found.is_placed) == (True, is_placed)
+
+
 def test_the_index_of_a_segment_that_grows_proves_nothing_by_an_abort_that_the_log_does_not_have(
     data: Path,
 ) -> None:

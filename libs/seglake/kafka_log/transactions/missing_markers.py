@@ -124,10 +124,10 @@ def _end(
             case Verdict.ABORTED:
                 entry = evidence.next_aborted(producer_id, span.start_offset)
                 offset = span.start_offset if entry is None else entry.last_offset
-                return Marker(offset, producer_id, is_commit=False, is_read=False)
+                return Marker(offset, producer_id, False, False, is_placed=entry is not None)
             case Verdict.COMMITTED:
                 offset = span.next_offset - 1
-                return Marker(offset, producer_id, is_commit=True, is_read=False)
+                return Marker(offset, producer_id, True, False, is_placed=False)
             case Verdict.UNCERTAIN:
                 return None
             case Verdict.NO_END:

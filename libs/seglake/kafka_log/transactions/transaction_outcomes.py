@@ -147,7 +147,9 @@ class _Fold(TransactionFold):
                     ".txnindex names it, so it counts"
                 )
             elif verdict is Verdict.COMMITTED:
-                self.marker(Marker(damage.next_offset - 1, producer_id, True, False))
+                later = any(damage.next_offset <= other.start_offset for other in self._damage)
+                marker = Marker(damage.next_offset - 1, producer_id, True, False, not later)
+                self.marker(marker)
                 self.notes.append(
                     f"{self._key}: the end of {name} is damaged ({_shown(damage)}); it has ended "
                     "and .txnindex names no abort, so it counts as committed"

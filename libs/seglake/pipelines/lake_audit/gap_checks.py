@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.offset_ranges import merged
 from seglake.pipelines.lake_audit.gap_rows import NEVER, GapRows, are_current, generations
 from seglake.pipelines.lake_audit.ledger import BlockKey, LedgerBlocks, Offsets, PartitionLedger
@@ -88,8 +88,8 @@ class GapChecks:
         """Gaps that explain nothing, or say what cannot be."""
         met, gaps = self._gaps, self._counted
         strange = _ranks(gaps)[gaps.causes] == len(RANKS)
-        quarantined = gaps.with_cause(GapCause.QUARANTINED)
-        unproved = quarantined & ~damage.explains(gaps.starts, gaps.stops)
+        is_damaged = gaps.with_cause(GapCause.QUARANTINED) | gaps.with_cause(GapCause.MARKER)
+        unproved = is_damaged & ~damage.explains(gaps.starts, gaps.stops)
         return [
             *problem_at(
                 ProblemKind.OUTSIDE_LEDGER,
@@ -126,7 +126,7 @@ def _shown(gaps: GapRows, index: int, damage: Damage) -> ShownGap:
     start, stop = int(gaps.starts[index]), int(gaps.stops[index])
     detail = gaps.texts[int(gaps.details[index])]
     said = [] if detail is None else [detail]
-    if cause == GapCause.QUARANTINED:
+    if cause in BEHIND_DAMAGE:
         near = damage.near(start, stop)
         said += near[:_MOST_SPANS]
         if len(near) > _MOST_SPANS:

@@ -322,6 +322,7 @@ lacking AS (
   SELECT source_id, topic_id, topic, partition,
          CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
          CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
+         CAST(sum(CASE WHEN cause = 'marker' THEN width ELSE 0 END) AS BIGINT) AS marker,
          CAST(sum(CASE WHEN cause = 'deleted_or_lost' THEN width ELSE 0 END) AS BIGINT)
            AS deleted_or_lost,
          CAST(sum(CASE WHEN cause = 'remote' THEN width ELSE 0 END) AS BIGINT) AS remote,
@@ -336,6 +337,7 @@ SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, r
        covered - records - coalesce(in_gaps, 0) AS in_batches,
        coalesce(compacted, 0) AS compacted,
        coalesce(deleted, 0) AS deleted,
+       coalesce(marker, 0) AS marker,
        coalesce(deleted_or_lost, 0) AS deleted_or_lost,
        coalesce(remote, 0) AS remote,
        coalesce(undecided, 0) AS undecided,

@@ -21,6 +21,7 @@ class OffsetState(StrEnum):
     NOT_INGESTED = "not_ingested_yet"  # seen in the log, above what is ingested
     COMPACTED = "compacted"
     DELETED = "deleted"
+    MARKER = "marker"  # damaged, and holds no record
     DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
     UNDECIDED = "undecided"

@@ -14,6 +14,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
+from seglake.segment_decoding.damaged_markers import are_markers, unread_markers
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
 _UNDELETED = {
@@ -90,6 +91,8 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
             cause = GapCause.REMOTE if is_remote else cause
             if plan.undeleted is not None and plan.undeleted.has(start, following):
                 cause = plan.undeleted.cause
+            if cause is GapCause.QUARANTINED and _are_markers(plan, start, following):
+                cause = GapCause.MARKER
             gap = Gap(start, following, cause, _detail(plan, start, following, cause))
             if gaps and _is_one(gaps[-1], gap):
                 gaps[-1] = gaps[-1]._replace(next_offset=following)
@@ -112,6 +115,12 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
         next_offset=max(end, cursor),
         totals=_totals(reports),
     )
+
+
+def _are_markers(plan: RangePlan, start: int, stop: int) -> bool:
+    """Return whether small files prove that damage hides nothing but transaction markers here."""
+    proved = unread_markers(marker for split in plan.splits for marker in split.markers)
+    return are_markers(start, stop, proved)
 
 
 def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from seglake.kafka_log.leader_epochs import OPEN_END
-from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged, subtracted
 from seglake.kafka_log.range_arrays import (
     RangeArray,
@@ -35,7 +35,7 @@ REFILLABLE = (
     GapCause.DELETED,
     GapCause.DELETED_OR_LOST,
     GapCause.MISSING,
-    GapCause.QUARANTINED,
+    *BEHIND_DAMAGE,
 )
 """Causes of gaps in one copy at which another copy may have records."""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from seglake.kafka_log.leader_epochs import OPEN_END
-from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.current_gaps import CurrentGap
@@ -113,7 +113,7 @@ def resolution_rows(
         gaps: that stood before the fills.
         stamp: columns that tell when, and by whom.
     """
-    damaged = [gap for gap in gaps if gap.cause is GapCause.QUARANTINED]
+    damaged = [gap for gap in gaps if gap.cause in BEHIND_DAMAGE]
     filled = [of_piece for result in results for of_piece in _filled(result)]
     left = _left(results, damaged)
     found = []
@@ -157,7 +157,7 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     """Return the ranges in which offsets may still be missing because of damage.
 
     Args:
-        damaged: gaps `quarantined` that stood before the fills.
+        damaged: gaps behind damage that stood before the fills.
     """
     stated = {result.plan.start_offset for result in results}
     stated |= {gap.start_offset for result in results for gap in result.plan.standing_gaps}
@@ -166,9 +166,7 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     ]
     for result in results:
         left += [
-            (gap.start_offset, gap.next_offset)
-            for gap in result.gaps
-            if gap.cause is GapCause.QUARANTINED
+            (gap.start_offset, gap.next_offset) for gap in result.gaps if gap.cause in BEHIND_DAMAGE
         ]
         left += [
             (report.first_offset, report.next_offset)  # its own holes are in the tables only

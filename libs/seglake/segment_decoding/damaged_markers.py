@@ -1,0 +1,46 @@
+"""Proves that damaged bytes, or offsets that they hide, were transaction markers. Pure.
+
+A marker holds no record, so nothing is lost with it once its transaction's outcome is known.
+"""
+
+from collections.abc import Iterable, Set
+
+from seglake.kafka_log.batch_headers import marker_of
+from seglake.segment_codec import record_batch
+from seglake.segment_codec.flipped_bit import flipped_bit, with_flipped
+from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
+from seglake.segment_codec.transactions import Marker
+
+_MAGIC = 2
+_MAGIC_PLACE = record_batch.CRC_START - 1
+_MOST_BYTES = 512  # a marker has 78; a flipped bit in few bytes is no chance
+_MOST_OFFSETS = 1000
+
+
+def is_flipped_marker(content: bytes) -> bool:
+    """Return whether one flipped bit made a whole batch of a sound commit or abort marker.
+
+    Its checksum proves it: other damage looks like that in one of a million cases.
+    """
+    if not record_batch.HEADER_BYTES < len(content) <= _MOST_BYTES:
+        return False
+    flipped = flipped_bit(content) if content[_MAGIC_PLACE] == _MAGIC else None
+    if flipped is None:
+        return False
+    sound = with_flipped(content, flipped)
+    header = BatchHeader._make(record_batch.HEADER.unpack_from(sound))
+    is_whole = header.batch_length == len(sound) - record_batch.LENGTH_STOP
+    is_single = (header.record_count, header.last_offset_delta) == (1, 0)
+    payload = memoryview(sound)[record_batch.HEADER_BYTES :]
+    unit = RecordBatch(0, len(sound), header, payload)
+    return is_whole and is_single and marker_of(unit) is not None
+
+
+def unread_markers(markers: Iterable[Marker]) -> frozenset[int]:
+    """Return the offsets at which small files prove a marker that could not be read."""
+    return frozenset(each.offset for each in markers if not each.is_read and each.is_placed)
+
+
+def are_markers(start: int, stop: int, proved: Set[int]) -> bool:
+    """Return whether each of the offsets [start, stop) is proved to be a marker's."""
+    return stop - start <= _MOST_OFFSETS and all(at in proved for at in range(start, stop))
