@@ -42,6 +42,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
     ConflictRows,
     clashes_above,
     clashes_of_duplicates,
+    clashes_of_undecided,
     clashes_with_lake,
     clashes_with_replicas,
     commit_conflicts,
@@ -270,6 +271,7 @@ def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
     new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
     clashes = clashes_with_lake(look.same, context)
     second = clashes_of_duplicates(look.duplicates, look.check.second_logs, ledger, context)
+    second += clashes_of_undecided(look.check.undecided.values(), ledger, context)
     above = clashes_above(look.same, look.check.lost_to_newer_epoch, context)
     old = ConflictRows([*clashes, *second, *above], generations, context)
     superseded = tuple(lost_elections(look.same, clashes, context))

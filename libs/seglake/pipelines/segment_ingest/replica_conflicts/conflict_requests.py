@@ -1,30 +1,24 @@
 """Requests for comparisons that find copies contradicting the tables. Effect: reads tables."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import sound_end
-from seglake.lake.tables import BATCHES
 from seglake.log_dirs.batch_walk import BatchHead
-from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
+from seglake.pipelines.segment_ingest.replica_conflicts.lake_batches import (
+    every_lake_batch,
+    lake_batches,
+)
 from seglake.pipelines.segment_ingest.replica_conflicts.listed_copies import ListedCopy
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import CompareRequest
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
-
-_BATCH_COLUMNS = (
-    *("topic_id", "partition", "base_offset", "last_offset", "crc"),
-    *("leader_epoch", "record_count", "delete_horizon_ms", "magic", "generation"),
-)
-
-Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
 
 
 def replica_requests(
@@ -94,7 +88,7 @@ def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator
         for offsets in common(ledger.current, (first, copy_end)):
             yield CompareRequest(
                 storage=context.storage,
-                ours=_lake_batches(ledger, offsets, context),
+                ours=lake_batches(ledger, offsets, context),
                 theirs=copy,
                 offsets=offsets,
                 divergence_offset=divergence,
@@ -118,7 +112,7 @@ def duplicate_requests(
         (found.kept, found.other) for found in duplicates if not found.is_same_log
     ]
     sides += [
-        (_lake_batches(ledger.of(copy.key), (0, OFFSET_MAX), context), copy) for copy in of_lake
+        (lake_batches(ledger.of(copy.key), (0, OFFSET_MAX), context), copy) for copy in of_lake
     ]
     for ours, theirs in sides:
         yield CompareRequest(
@@ -131,54 +125,20 @@ def duplicate_requests(
         )
 
 
-def batches_of(
-    ledger: PartitionLedger,
-    columns: Sequence[str],
-    context: RunContext,
-    *,
-    pruned_by: Sequence[tuple[str, str, int]] = (),
-) -> Rows:
-    """Return the rows of `batches` of a partition that no election went against.
-
-    Args:
-        pruned_by: as of `LakeTables.rows`.
-    """
-    rows = context.tables.rows(
-        BATCHES,
-        context.source_id,
-        columns,
-        topic=ledger.key.topic,
-        pruned_by=[("partition", "=", ledger.key.partition), *pruned_by],
-    ).to_pylist()
-    return [
-        row
-        for row in rows
-        if ledger.owns(row) and ledger.is_current(row["base_offset"], row["generation"])
-    ]
-
-
-def _lake_batches(
-    ledger: PartitionLedger, offsets: OffsetRange, context: RunContext
-) -> tuple[BatchHead, ...]:
-    """Return the lake's batches of magic 2 in a range; older formats have no leader epoch."""
-    start, stop = offsets
-    inside = [("base_offset", "<", stop), ("last_offset", ">=", start)]
-    rows = batches_of(ledger, _BATCH_COLUMNS, context, pruned_by=inside)
-    heads = [
-        BatchHead(
-            first_offset=row["base_offset"],
-            last_offset=row["last_offset"],
-            crc=row["crc"],
-            leader_epoch=row["leader_epoch"],
-            is_dense=row["record_count"] == row["last_offset"] - row["base_offset"] + 1
-            and row["delete_horizon_ms"] is None,
-            magic=2,
-            codec_id=0,
-            record_count=row["record_count"],
-            position=0,
-            size_bytes=0,
-        )
-        for row in rows
-        if row["magic"] == 2 and row["base_offset"] < stop and row["last_offset"] >= start
-    ]
-    return tuple(sorted(heads))
+def undecided_requests(
+    copies: Iterable[Replica], ledger: SourceLedger, context: RunContext
+) -> Iterator[CompareRequest]:
+    """Yield requests of the lake against logs that differ where no leader epoch decides."""
+    for copy in copies:
+        of_log = ledger.of(copy.key)
+        end = max((stop for _, stop in of_log.current), default=0)
+        ours = every_lake_batch(of_log, context)
+        if ours is not None:
+            yield CompareRequest(
+                storage=context.storage,
+                ours=ours,
+                theirs=copy,
+                offsets=(0, OFFSET_MAX),
+                divergence_offset=end,
+                is_undecided=True,
+            )

@@ -29,6 +29,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import
     lake_requests,
     replica_requests,
     tail_requests,
+    undecided_requests,
 )
 from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
@@ -106,8 +107,7 @@ def clashes_above(
     Args:
         lost: partitions whose chosen copy lost an election to the log in the lake.
     """
-    settings = context.settings
-    if settings.read.upper_bound is not UpperBound.LOG_END or settings.select.has_window:
+    if not _reads_dead_logs(context):
         return []
     asked = [
         request
@@ -126,6 +126,15 @@ def clashes_of_duplicates(
 ) -> list[Clash]:
     """Compare second logs of brokers with the first ones; see `duplicate_requests`."""
     return _clashes(list(duplicate_requests(duplicates, of_lake, ledger, context)), context)
+
+
+def clashes_of_undecided(
+    copies: Iterable[Replica], ledger: SourceLedger, context: RunContext
+) -> list[Clash]:
+    """Compare refused logs that will not grow with the lake, where no leader epoch decides."""
+    if not _reads_dead_logs(context):
+        return []
+    return _clashes(list(undecided_requests(copies, ledger, context)), context)
 
 
 class ConflictRows:
@@ -235,6 +244,12 @@ def commit_conflicts(
     lost = commit_files(files, attempt_id, generations, context)
     rows.settle(lost)
     return lost
+
+
+def _reads_dead_logs(context: RunContext) -> bool:
+    """Return whether whole logs are read to their end, since nobody writes any more."""
+    settings = context.settings
+    return settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window
 
 
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:

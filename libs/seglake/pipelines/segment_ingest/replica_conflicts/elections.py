@@ -15,8 +15,8 @@ from seglake.log_tables.current_gaps import GAP_COLUMNS
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
 from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import Rows, batches_of
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import Clash
+from seglake.pipelines.segment_ingest.replica_conflicts.lake_batches import Rows, batches_of
 from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import Winner
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.checkpoint_files import EpochStart

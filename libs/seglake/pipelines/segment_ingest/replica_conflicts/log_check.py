@@ -63,7 +63,7 @@ class LogCheck:
     lost_to_newer_epoch: set[PartitionKey] = field(default_factory=set)
     shorter: list[ShorterLog] = field(default_factory=list)
     second_logs: list[Replica] = field(default_factory=list)
-    undecided: set[PartitionKey] = field(default_factory=set)
+    undecided: dict[PartitionKey, Replica] = field(default_factory=dict)
     stale: set[PartitionKey] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
@@ -270,7 +270,7 @@ def _is_refused(
         if offset is None:
             return False
         why = undecided_refusal(replica, f"the message at offset {offset} is not the lake's")
-    check.undecided.add(replica.key)
+    check.undecided[replica.key] = replica
     check.refused[replica.key] = why
     return True
 

@@ -47,6 +47,7 @@ class CompareRequest:
         offsets: range in which the compared batches of `theirs` begin.
         divergence_offset: from here on `theirs` is the log of a leader that lost an election.
         is_same_broker: both logs are of one broker, which cannot lose an election to itself.
+        is_undecided: no leader epoch says which log won an election.
         before: copies whose conflicts are not repeated.
     """
 
@@ -56,6 +57,7 @@ class CompareRequest:
     offsets: OffsetRange
     divergence_offset: int
     is_same_broker: bool = False
+    is_undecided: bool = False
     before: tuple[ListedCopy, ...] = ()
 
     @property
@@ -317,6 +319,8 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
             kind = _kind(theirs, met, is_beyond=is_beyond)
             if request.is_same_broker:
                 kind = ConflictKind.SAME_BROKER
+            elif request.is_undecided:
+                kind = ConflictKind.UNDECIDED
             yield _Conflict(kind, theirs, met)
 
 
@@ -370,6 +374,8 @@ def _detail(conflict: _Conflict) -> str:
     if conflict.kind is ConflictKind.SAME_BROKER:
         ours = "nothing there" if conflict.ours is None else _shown(conflict.ours)
         return f"{here} is of a second log of the same broker; the first has {ours}"
+    if conflict.ours is None and conflict.kind is ConflictKind.UNDECIDED:
+        return f"{here} differs from the ingested log, which has nothing valid there"
     if conflict.ours is None:
         return f"{here} lost an election; the log that won has nothing valid there"
     verbs = {
