@@ -69,7 +69,7 @@ def test_audit_names_globs_that_select_nothing(lake: Path) -> None:
     note = "v3-* selects no topic of the sources"
     assert (found.exit_code, found.lake.notes) == (0, (note,))
     assert f"note: {note}" in found.to_text().splitlines()
-    assert found.to_mapping()["notes"] == [note]
+    assert [each["text"] for each in found.to_mapping()["findings"]] == [note]
     with pytest.raises(seglake.WrongCallError, match="is selected by v2-lz5"):
         seglake.audit(lake, _DISK, engine="local", set=['select.topics=["v2-lz5"]'])
 

@@ -19,6 +19,7 @@ from seglake.lake.errors import NotALakeError as NotALakeError
 from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
+    from seglake.pipelines.findings.findings import Findings
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
@@ -89,23 +90,28 @@ class AuditResult:
     disks: "tuple[CopyCheck, ...] | None"
 
     @property
-    def exit_code(self) -> int:
-        """Return 0 if everything is explained and equal, else 3."""
+    def findings(self) -> "Findings":
+        """Return what the lake and the disks have that a person should know."""
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
-        disks = 0 if self.disks is None else disk_check_report.exit_code(self.disks)
-        return max(self.lake.exit_code, disks)
+        found = self.lake.findings
+        found.add(disk_check_report.findings(self.disks or ()))
+        return found
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 if everything is explained and equal, else 3."""
+        return self.findings.exit_code
 
     # Any: what JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
         """Return all findings, as `--json` prints them."""
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
-        facts = self.lake.to_mapping()
+        facts = self.lake.to_mapping() | self.findings.to_mapping()
         if self.disks is not None:
-            disks = disk_check_report.to_mapping(self.disks)
-            facts |= {"exit_code": self.exit_code, "disks": disks}
-        return facts
+            facts |= {"disks": disk_check_report.to_mapping(self.disks)}
+        return {**facts, "exit_code": self.exit_code}
 
     def to_json(self) -> str:
         """Return JSON on one line."""

@@ -10,11 +10,13 @@ from support.partition_audits import partition_audit
 _NOTHING = Recovery(())
 
 
+def _audit(problems: tuple[str, ...], notes: tuple[str, ...]) -> LakeAudit:
+    return LakeAudit("/lake", (partition_audit(0),), problems, notes, _NOTHING)
+
+
 def test_a_problem_of_the_lake_as_a_whole_is_a_reason_to_look_and_a_note_is_none() -> None:
-    assert (
-        LakeAudit("/lake", (partition_audit(0),), ("a file is gone",), (), _NOTHING).exit_code == 3
-    )
-    assert LakeAudit("/lake", (partition_audit(0),), (), ("a note",), _NOTHING).exit_code == 0
+    assert _audit(("a file is gone",), ()).findings.exit_code == 3
+    assert _audit((), ("a note",)).findings.exit_code == 0
 
 
 def test_a_machine_is_told_everything() -> None:
@@ -22,12 +24,12 @@ def test_a_machine_is_told_everything() -> None:
     audit = LakeAudit(
         "/lake", tuple(partition_audit(n, problems=wrong) for n in range(100)), (), ("n",), _NOTHING
     )
-    facts = json.loads(json.dumps(audit.to_mapping()))
-    assert (facts["exit_code"], facts["records"], facts["notes"]) == (3, 1000, ["n"])
-    assert len(facts["partitions"]) == 100
-    assert facts["partitions"][0]["problems"] == [
-        {"kind": "missing", "count": 1, "examples": ["[3, 4)"]}
-    ]
+    facts = json.loads(json.dumps(audit.to_mapping() | audit.findings.to_mapping()))
+    assert (facts["records"], len(facts["partitions"])) == (1000, 100)
+    assert facts["findings_by_kind"] == {"problem": 100, "note": 1}
+    first, name = facts["findings"][0], str(audit.partitions[0].partition)
+    assert first["text"] == f"{name}: gaps that nothing explains (missing): [3, 4)"
+    assert (first["place"], first["problem"], first["count"]) == (name, "missing", 1)
 
 
 def test_a_lake_in_which_nothing_is_covered_is_empty() -> None:

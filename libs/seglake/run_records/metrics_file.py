@@ -31,7 +31,6 @@ _COUNTS = {
     "repaired_records": "Records that filled gaps.",
     "covered_offsets": "Offsets that the lake covers.",
     "left_offsets": "Offsets of gaps that still stand.",
-    "problems": "Problems of the whole lake that an audit found.",
 }
 
 

@@ -111,7 +111,7 @@ def test_a_long_list_is_cut_for_a_person_and_whole_for_a_machine() -> None:
     assert _lines(*checks)[-1] == "and 5 more replicas, none with a problem (--json has them all)"
     assert len(_lines(*checks)) == 42
     found = json.loads(json.dumps(to_mapping(checks)))
-    assert (found["exit_code"], len(found["copies"])) == (0, 45)
+    assert len(found["copies"]) == 45
     assert found["copies"][0]["different"] == {"records": 0, "first_offsets": []}
 
 

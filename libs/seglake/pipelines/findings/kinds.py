@@ -54,7 +54,9 @@ class FindingKind(StrEnum):
     STUCK = "stuck", _YES, "Stuck: the log grows, its bound stands still"
     MISSING = "missing", _LIMIT, "Missing without a known cause", ""
     SUPERSEDED = "superseded", _YES, "Rows lost an election, and nothing is in their place"
+    NOTHING_INGESTED = "nothing_ingested", _YES, "Nothing was ingested", ""
     PROBLEM = "problem", _YES, "The audit cannot explain it"
+    DISK_DIFFERS = "disk_differs", _YES, "A disk has records otherwise than the lake", ""
     REFUSED = "refused", _YES, "Refused"
     LEFT_OUT = "left_out", _YES, "Left out"
     NOT_COMPACTED = "not_compacted", _YES, "Tables that a maintenance could not compact", ""
@@ -112,7 +114,9 @@ _TO_DO: Mapping[FindingKind, str] = {
         "look for a replica that has them, and give it to `seglake replay --source`"
     ),
     FindingKind.SUPERSEDED: "`seglake retake` with the same source",
+    FindingKind.NOTHING_INGESTED: "run `seglake ingest`, and see what it says",
     FindingKind.PROBLEM: "see what it says; the section Audit of docs/messages.md says what to do",
+    FindingKind.DISK_DIFFERS: "look at the disk; see the section Audit of docs/messages.md",
     FindingKind.REFUSED: (
         "do what the line says; another log of the same partition belongs into another lake"
     ),

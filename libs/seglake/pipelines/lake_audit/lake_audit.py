@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from seglake.errors import ExitCode
+from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+from seglake.pipelines.lake_audit.problems import Problem
 from seglake.pipelines.lake_audit.salvage_checks import NOTHING_SALVAGED, SalvagedSums
 from seglake.pipelines.recovery import Recovery
 
@@ -38,23 +40,41 @@ class LakeAudit:
         return not any(partition.covered for partition in self.partitions)
 
     @property
+    def findings(self) -> Findings:
+        """Return the problems, of partitions too, and the notes."""
+        found = Findings(_problem(each, of) for each in self.partitions for of in each.problems)
+        found.add_texts(FindingKind.PROBLEM, self.problems)
+        if self.is_empty:
+            found.add_texts(FindingKind.NOTHING_INGESTED, [f"nothing was ingested: {self.lake}"])
+        found.add_texts(FindingKind.NOTE, self.notes)
+        return found
+
+    @property
     def exit_code(self) -> int:
-        return ExitCode.LOOK if self.problem_count or self.is_empty else ExitCode.DONE
+        return self.findings.exit_code
 
     # Any: what JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
         return {
             "lake": self.lake,
-            "exit_code": self.exit_code,
             "is_empty": self.is_empty,
             "covered_offsets": sum(partition.covered_offsets for partition in self.partitions),
             "records": sum(partition.totals.records for partition in self.partitions),
             "salvaged": self.salvaged._asdict(),
             "recovery": self.recovery.to_mapping(),
-            "problems": list(self.problems),
-            "notes": list(self.notes),
             "partitions": [_partition(partition) for partition in self.partitions],
         }
+
+
+def _problem(audit: PartitionAudit, problem: Problem) -> Finding:
+    name = str(audit.partition)
+    facts = {
+        "source_id": audit.partition.source_id,
+        "problem": str(problem.kind),
+        "count": problem.count,
+        "examples": list(problem.examples),
+    }
+    return Finding(FindingKind.PROBLEM, f"{name}: {problem}", name, facts=facts)
 
 
 def _partition(audit: PartitionAudit) -> dict[str, Any]:
@@ -80,8 +100,4 @@ def _partition(audit: PartitionAudit) -> dict[str, Any]:
         "superseded": audit.superseded._asdict(),
         "refilled_records": audit.refilled.records,
         "open_transactions": [rows._asdict() for rows in audit.open_transactions],
-        "problems": [
-            {"kind": str(problem.kind), "count": problem.count, "examples": list(problem.examples)}
-            for problem in audit.problems
-        ],
     }

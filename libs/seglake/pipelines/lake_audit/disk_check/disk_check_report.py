@@ -1,11 +1,12 @@
 """Report of the comparison with the disks, for a person and for a machine. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from seglake.errors import ExitCode
 from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
 from seglake.pipelines.progress import show_count
@@ -15,14 +16,23 @@ _MOST_COPIES = 40
 _MOST_RANGES = 3
 
 
-def exit_code(checks: Sequence[CopyCheck]) -> int:
+def exit_code(checks: Iterable[CopyCheck]) -> int:
     """Return 3 if anything differs, or could not be compared."""
-    return ExitCode.LOOK if any(check.has_problem for check in checks) else ExitCode.DONE
+    return Findings(findings(checks)).exit_code
+
+
+def findings(checks: Iterable[CopyCheck]) -> Iterator[Finding]:
+    """Yield the copies of which something differs, or could not be compared."""
+    for check in checks:
+        if problems := [*_problems(check)]:
+            text = f"{check.partition} in {check.folder}: {'; '.join(problems)}"
+            facts = {"folder": check.folder}
+            yield Finding(FindingKind.DISK_DIFFERS, text, check.partition, facts=facts)
 
 
 # Any: what JSON can hold.
 def to_mapping(checks: Sequence[CopyCheck]) -> dict[str, Any]:
-    return {"exit_code": exit_code(checks), "copies": [_copy(check) for check in checks]}
+    return {"copies": [_copy(check) for check in checks]}
 
 
 def _copy(check: CopyCheck) -> Mapping[str, Any]:
@@ -118,17 +128,23 @@ def _lines(check: CopyCheck) -> Iterator[str]:
     if report.damaged_spans:
         facts.append(show_count(report.damaged_spans, "damaged span"))
     yield ", ".join(facts)
-    if report.different.records:
-        yield f"PROBLEM  not as in the lake: {_places(report.different)}"
-    if report.only_on_disk.records:
-        yield f"PROBLEM  on the disk, and not in the lake: {_places(report.only_on_disk)}"
-    for failure in check.failures:
-        yield f"PROBLEM  not compared: {failure}"
-    if check.superseded:
-        shown = ", ".join(f"[{start}, {stop})" for start, stop in check.superseded)
-        yield f"PROBLEM  not compared: the lake's rows lost an election, {shown}"
+    for problem in _problems(check):
+        yield f"PROBLEM  {problem}"
     if check.not_taken:
         yield _not_taken(check.not_taken, check.high_watermark)
+
+
+def _problems(check: CopyCheck) -> Iterator[str]:
+    report = check.report
+    if report.different.records:
+        yield f"not as in the lake: {_places(report.different)}"
+    if report.only_on_disk.records:
+        yield f"on the disk, and not in the lake: {_places(report.only_on_disk)}"
+    for failure in check.failures:
+        yield f"not compared: {failure}"
+    if check.superseded:
+        shown = ", ".join(f"[{start}, {stop})" for start, stop in check.superseded)
+        yield f"not compared: the lake's rows lost an election, {shown}"
 
 
 def _places(places: Places) -> str:
