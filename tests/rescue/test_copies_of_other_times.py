@@ -2,9 +2,10 @@
 
 import gzip
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -111,6 +112,60 @@ def test_copies_that_retention_has_cut_too_end_in_the_same_rows(tmp_path: Path, 
         rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
         assert (len(rows), {*rows}) == (len(expected), expected), calls
         assert kinds(audited(lake)) <= {"missing"}, calls
+
+
+def _made_unreadable(disk: Path, random: Random) -> dict[Path, bytes]:
+    """Compress some segments of a disk but the last, or leave links to nowhere in their place.
+
+    Returns: what was in each of them.
+    """
+    *segments, _ = sorted((disk / "orders-0").glob("*.log"))
+    chosen = {path: path.read_bytes() for path in segments if random.random() < 0.5}
+    for path in chosen:
+        path.unlink()
+        if random.random() < 0.5:
+            path.with_name(f"{path.name}.gz").write_bytes(b"compressed")
+        else:
+            path.symlink_to(disk / "nowhere")
+    return chosen
+
+
+def _mended(segments: Mapping[Path, bytes]) -> None:
+    for path, content in segments.items():
+        path.unlink(missing_ok=True)
+        path.with_name(f"{path.name}.gz").unlink(missing_ok=True)
+        path.write_bytes(content)
+
+
+@pytest.mark.parametrize("seed", cases(range(40), telling={3}))
+def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
+    tmp_path: Path, seed: int
+) -> None:
+    copies, random = random_copies(seed, 3), Random(seed)
+    expected = set[object]().union(*map(committed_rows, copies))
+    # Without the segment where a transaction begins nothing shows that it is open.
+    decided = set[object]().union(*(committed_rows(copy, to_end=True) for copy in copies))
+    for number, calls in enumerate([[[0], [1], [2]], [[2], [1], [0]], [[0, 1, 2]], [[1], [0, 2]]]):
+        lake = tmp_path / f"lake{number}"
+        disks = [
+            write_disk(tmp_path / f"copy{number}-{index}", disk)
+            for index, disk in enumerate(copies)
+        ]
+        unreadable = [_made_unreadable(disk, random) for disk in disks]
+        for call in calls:
+            sources = [disks[index] for index in call]
+            ingested(sources, lake, isolation="read_committed", read=_OLDER)
+            assert kinds(audited(lake)) <= {"missing"}, calls
+        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
+        assert len(rows) == len({*rows}), calls
+        assert {*rows} <= decided, calls
+        for segments in unreadable:
+            _mended(segments)
+        ingested(disks, lake, isolation="read_committed", read=_OLDER)
+        rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
+        assert len(rows) == len({*rows}), calls
+        assert expected <= {*rows} <= decided, calls
+        assert kinds(audited(lake)) == set(), calls
 
 
 def test_made_copies_have_what_a_compaction_leaves() -> None:

@@ -1,15 +1,12 @@
 """Bytes and offsets in must equal bytes and offsets out, or nothing of it is committed. Pure."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import RECORDS
 from seglake.pipelines.segment_ingest.planning.plan import Wave
 from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport, TaskReport
-
-_Range = tuple[PartitionKey, int]  # whose, and where it starts
 
 
 def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
@@ -18,63 +15,67 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
     A split that could not be read wrote nothing, but the other pieces of its range did: their
     tasks are left out, with all else in their files.
     """
-    failed = _overlaps(wave, reports)
+    pieces = _tasks_by_range(wave)
+    failed = dict(_overlaps(wave, reports))
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reason = _imbalance(task, report)
         if reason is not None:
             failed[index] = reason
-    pieces = _tasks_by_range(wave)
+    range_of = _range_numbers(wave)
     for index, report in enumerate(reports):
         for split_index, reason in report.failures:
             split = wave.tasks[index].splits[split_index]
-            for other in pieces[_range_of(split)] - {index}:
+            for other in pieces[range_of[id(split)]] - {index}:
                 failed.setdefault(other, f"{split.key}: {reason}")
     return _spread(failed, pieces)
 
 
-def _spread(failed: dict[int, str], pieces: dict[_Range, set[int]]) -> dict[int, str]:
+def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
     """A range with a piece in a failed task fails in its other tasks too, and so on."""
-    ranges: dict[int, list[_Range]] = {}
-    for key, tasks in pieces.items():
+    ranges: dict[int, list[int]] = {}
+    for number, tasks in pieces.items():
         for index in tasks:
-            ranges.setdefault(index, []).append(key)
+            ranges.setdefault(index, []).append(number)
     spread = dict(failed)
     waiting = deque(sorted(failed))
     while waiting:
         index = waiting.popleft()
-        for key in ranges.pop(index, ()):
-            for other in sorted(pieces.pop(key, ())):  # once a range; the task may be in it alone
+        for number in ranges.pop(index, ()):
+            for other in sorted(pieces.pop(number, ())):  # once; the task may be in it alone
                 if other not in spread:
                     spread[other] = spread[index]
                     waiting.append(other)
     return spread
 
 
-def _overlaps(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
-    """Tasks with a piece of a range that begins below the end of another piece of it."""
-    spans: dict[_Range, list[tuple[int, int, int]]] = {}
+def _overlaps(wave: Wave, reports: Sequence[TaskReport]) -> Iterator[tuple[int, str]]:
+    """Yield the tasks with a piece of a range that begins below the end of another piece of it."""
+    range_of = _range_numbers(wave)
+    spans: dict[int, list[tuple[int, int, int]]] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         for split, done in zip(task.splits, report.reports, strict=True):
             if done is not None and done.first_offset is not None and done.next_offset is not None:
                 span = (done.first_offset, done.next_offset, index)
-                spans.setdefault(_range_of(split), []).append(span)
-    return {
-        index: f"{key}: offsets from {start} on were ingested twice"
-        for (key, _), found in spans.items()
-        for (_, stop, _), (start, _, index) in pairwise(sorted(found))
-        if start < stop
-    }
+                spans.setdefault(range_of[id(split)], []).append(span)
+    for number, found in spans.items():
+        for (_, stop, _), (start, _, index) in pairwise(sorted(found)):
+            if start < stop:
+                key = wave.ranges[number].key
+                yield index, f"{key}: offsets from {start} on were ingested twice"
 
 
-def _range_of(split: PartitionSplit) -> _Range:
-    return split.key, split.range_start
+def _range_numbers(wave: Wave) -> dict[int, int]:
+    """Return the index of the range of each split, by the split's identity."""
+    return {id(split): number for number, plan in enumerate(wave.ranges) for split in plan.splits}
 
 
-def _tasks_by_range(wave: Wave) -> dict[_Range, set[int]]:
-    pieces: dict[_Range, set[int]] = {}
+def _tasks_by_range(wave: Wave) -> dict[int, set[int]]:
+    """Return the indexes of the tasks with splits of each range, by the range's index."""
+    range_of = _range_numbers(wave)
+    pieces: dict[int, set[int]] = {}
     for index, task in enumerate(wave.tasks):
         for split in task.splits:
-            pieces.setdefault(_range_of(split), set()).add(index)
+            pieces.setdefault(range_of[id(split)], set()).add(index)
     return pieces
 
 

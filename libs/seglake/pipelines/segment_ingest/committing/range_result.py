@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, subtracted_near
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, subtracted_near
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_tables.ledger_layers import RangeKind
@@ -156,10 +156,12 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
 
 def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange]:
     """Return the offsets that damage of a copy hides, merged."""
+    read = merged((split.range_start, split.range_next) for split in plan.splits)
     around = [
-        (gap.start_offset, gap.next_offset)
+        part
         for gap in _combined(plan, reports).gaps
         if gap.cause is GapCause.QUARANTINED
+        for part in common(read, (gap.start_offset, gap.next_offset))
     ]
     return merged([*around, *(gap for report in reports for gap in report.hidden)])
 

@@ -92,11 +92,12 @@ def refill_plans(
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
     wanted = WantedOffsets(holes.wanted, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
-    return [
-        _refill(plan, regions[bisect_right(starts, plan.start_offset) - 1], holes, wanted)
-        for plan in plans
-        if plan.splits
-    ]
+    of_region: dict[int, list[RangePlan]] = {}  # several around a segment that cannot be read
+    for plan in plans:
+        if plan.splits:
+            index = bisect_right(starts, plan.start_offset) - 1
+            of_region.setdefault(index, []).append(plan)
+    return [_refill(found, regions[index], holes, wanted) for index, found in of_region.items()]
 
 
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
@@ -120,13 +121,15 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 
 
 def _refill(
-    plan: RangePlan, region: OffsetRange, holes: LakeHoles, wanted: WantedOffsets
+    plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, wanted: WantedOffsets
 ) -> RangePlan:
+    """Return the only plan of a region: its gaps must not be stated twice."""
+    splits = [split for plan in plans for split in plan.splits]
     return replace(
-        plan,
+        plans[0],
         start_offset=region[0],
         next_offset=region[1],
-        splits=tuple(_wanting(plan.splits, wanted)),
+        splits=tuple(_wanting(splits, wanted)),
         bounds=None,
         kind=RangeKind.REFILL,
         standing_gaps=tuple(_within(holes.gaps, region)),
