@@ -91,12 +91,11 @@ class Disk:
 
         def left(batch: Batch) -> Batch | None:
             if batch.is_marker:
-                has_data = any(
+                has_data = any(  # also without records: the cleaner keeps a producer's last batch
                     other.producer_id == batch.producer_id
-                    and other.rows
+                    and not other.is_marker
                     and other.last < batch.first
                     for other in cleaned
-                    if other.first not in aborted
                 )
                 return batch if has_data or not drops_tombstones else None
             rows = tuple(

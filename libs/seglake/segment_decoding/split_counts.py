@@ -20,6 +20,7 @@ class SplitCounts:
         defects: quarantined spans by code.
         times_ms: least and greatest timestamp in `records`, None without a row.
         faulty_bytes: bytes of batches that turned out to be damaged inside.
+        above_bytes: bytes of batches that turned out to lie above the range.
         inner_bytes: bytes that the rows count beyond the disk's: a wrapper once for each of its
             parts, and its damaged inner bytes.
         kept_bytes: bytes of quarantined batches that have rows all the same.
@@ -32,6 +33,7 @@ class SplitCounts:
         self.gaps = GapTally()
         self.open_rows = 0
         self.faulty_bytes = 0
+        self.above_bytes = 0
         self.inner_bytes = 0
         self.kept_bytes = 0
         self.undecided_bytes = 0

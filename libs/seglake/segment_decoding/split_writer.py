@@ -181,7 +181,8 @@ class SplitWriter:
             is_compacted_at_end=self._is_compacted[0 if last is None else last.segment_index],
             cut_offset=cut_offset,
             bytes=counted._replace(
-                sound=counted.sound - moved - counts.undecided_bytes,
+                sound=counted.sound - moved - counts.undecided_bytes - counts.above_bytes,
+                above=counted.above + counts.above_bytes,
                 quarantined=counted.quarantined + moved,
                 undecided=counts.undecided_bytes,
                 kept=counts.kept_bytes,
@@ -234,6 +235,9 @@ class SplitWriter:
             flushed.row_stop = outcome.row_stop
         start, stop = self._offsets(pending, outcome)
         fault = None if outcome is None else outcome.fault
+        if fault is None and outcome is not None and start >= stop == self._split.range_next:
+            self._counts.above_bytes += unit.size_bytes  # only its inside shows where it begins
+            return
         fault = REPEATED if start >= stop and fault is None else fault
         is_kept = start < stop and (outcome is None or outcome.is_kept)
         if not is_kept and fault is not None:

@@ -232,11 +232,9 @@ def _planned(
     kept = kept_rows(partition, ledger, counting, context)
     for offsets in kept.ranges:
         ranges = without(ranges, offsets)
-    stops = {stop for _, stop in ranges}
     replaced = replace(partition, covered=(*partition.covered, *kept.ranges))
     plans = [
-        _with_kind(plan, cuts_end=plan.next_offset in stops and plan.next_offset < reached)
-        for plan in plan_ranges(replaced, context.settings)
+        replace(plan, kind=RangeKind.RETAKE) for plan in plan_ranges(replaced, context.settings)
     ]
     free = free_ranges(ledger, reached)
     return PartitionRetake(partition.key, tuple(plans), free, kept.reason)
@@ -248,15 +246,3 @@ def free_ranges(ledger: PartitionLedger, reached: int) -> tuple[OffsetRange, ...
         return ()  # they were superseded by a retake, and lost to nobody
     start = max([reached, *(stop for _, stop in ledger.current)])
     return tuple(common(ledger.superseded, (start, OPEN_END)))
-
-
-def _with_kind(plan: RangePlan, *, cuts_end: bool) -> RangePlan:
-    """The plan of a retake.
-
-    Args:
-        cuts_end: behind the range lie rows that count, though a batch may reach across its end.
-    """
-    splits = plan.splits
-    if cuts_end:
-        splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
-    return replace(plan, splits=splits, kind=RangeKind.RETAKE)

@@ -112,6 +112,7 @@ def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[Offs
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
     """Return the partition's ranges with their splits; a long one is cut so that a wave can end."""
     plans: list[RangePlan] = []
+    starts_of_covered = {covered for covered, _ in partition.covered}
     taken = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
     for start, stop in wanted_ranges(partition, settings):
         pieces = pieces_of(partition, start, stop)
@@ -133,6 +134,8 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
                 )
                 for group, limit, group_markers in zip(groups, limits, markers, strict=False)
             )
+            if following in starts_of_covered:  # a batch may reach across it
+                splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
             plans.append(_range_plan(partition, first, following, splits))
     return plans
 
