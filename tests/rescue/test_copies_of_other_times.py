@@ -137,7 +137,7 @@ def _mended(segments: Mapping[Path, bytes]) -> None:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("seed", cases(range(40), telling={3}))
+@pytest.mark.parametrize("seed", cases(range(40), telling={5, 39}))
 def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
     tmp_path: Path, seed: int
 ) -> None:
@@ -154,7 +154,8 @@ def test_segments_of_copies_that_are_readable_later_only_fill_what_they_left(
         unreadable = [_made_unreadable(disk, random) for disk in disks]
         for call in calls:
             sources = [disks[index] for index in call]
-            ingested(sources, lake, isolation="read_committed", read=_OLDER)
+            summary = ingested(sources, lake, isolation="read_committed", read=_OLDER)
+            assert summary.defects == {}, calls
             assert kinds(audited(lake)) <= {"missing"}, calls
         rows = [(row["offset"], row["key"], row["value"]) for row in read_table(lake, "records")]
         assert len(rows) == len({*rows}), calls

@@ -116,9 +116,14 @@ def test_markers_other_than_those_of_the_survey_fail_the_task(
     planned: tuple[Marker, ...], met: tuple[Marker, ...]
 ) -> None:
     wave = _wave()
-    split = replace(wave.tasks[0].splits[0], markers=(*planned, Marker(900, 1, True)))
+    first = wave.tasks[0].splits[0]
+    split = replace(first, markers=(*planned, Marker(900, 1, True)))
     task = replace(wave.tasks[0], splits=(split, *wave.tasks[0].splits[1:]))
-    wave = replace(wave, tasks=(task, *wave.tasks[1:]))
+    ranges = (
+        replace(plan, splits=tuple(split if each is first else each for each in plan.splits))
+        for plan in wave.ranges
+    )
+    wave = replace(wave, ranges=tuple(ranges), tasks=(task, *wave.tasks[1:]))
     reports = _reports(wave)
     assert failures_of(wave, [_changed(reports[0], markers=planned), reports[1]]) == {}
     failures = failures_of(wave, [_changed(reports[0], markers=met), reports[1]])
