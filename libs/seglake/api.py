@@ -126,7 +126,6 @@ def inspect(
     records: bool = False,
     offset: int | None = None,
     from_offset: int | None = None,
-    limit: int | None = None,
     only_defects: bool = False,
     **options: Unpack[SettingOptions],
 ) -> Iterator[dict[str, Any]]:
@@ -134,10 +133,8 @@ def inspect(
 
     Args:
         records: records too, not only batches.
-        offset: only the batch or record with this offset, found by way of the index.
+        offset: only what is at this offset: a batch, its record, damage or a hole.
         from_offset: the first offset that is yielded (`--from`).
-        limit: at most so many batches, or records if they are yielded; then one object of the type
-            `rest` counts the others.
         only_defects: only damage.
 
     Yields:
@@ -151,9 +148,9 @@ def inspect(
     from seglake.pipelines.segment_inspect.run import inspected
     from seglake.pipelines.segment_inspect.shown_part import Part
 
-    part = Part(from_offset=from_offset, limit=limit, only_defects=only_defects)
+    part = Part(offset=offset, from_offset=from_offset, only_defects=only_defects)
     storage = open_storages(settings_of(options).spark.properties)
-    lines = inspected(str(path), storage, records=records, offset=offset, part=part)
+    lines = inspected(str(path), storage, records=records, part=part)
     return chain([next(lines)], lines)  # begun, so that a wrong call fails here
 
 

@@ -149,12 +149,12 @@ def test_part_is_chosen_by_options(log_dir: Path) -> None:
             json.loads(line)["type"] for line in run(path, "--json", *options).stdout.splitlines()
         ]
 
-    assert kinds("--limit", "0") == ["rest", "summary"]
+    assert kinds("--offset", "0") == ["file", "batch", "record", "summary"]
     assert kinds("--from", "1") == ["file", "batch", "defect", "summary"]
     assert kinds("--only-defects") == ["file", "batch", "defect", "summary"]
 
 
-@pytest.mark.parametrize("options", [("--limit", "-1"), ("--from", "x"), ("--from", "1")])
+@pytest.mark.parametrize("options", [("--from", "-1"), ("--from", "x"), ("--from", "1")])
 def test_part_that_cannot_be_is_a_wrong_call(log_dir: Path, options: tuple[str, str]) -> None:
     assert run(log_dir, *options).returncode == 2
 
@@ -176,7 +176,7 @@ def test_check_finds_nothing_on_the_disks_of_healthy_brokers(scenario: str, copy
 
 
 @pytest.mark.parametrize("path", ["", "t-0", f"t-0/{LOG}"])
-@pytest.mark.parametrize("shown", [[], ["--json"], ["--limit", "0"]])
+@pytest.mark.parametrize("shown", [[], ["--json"], ["--only-defects"]])
 def test_check_ends_with_3_for_damage_shown_or_not(
     log_dir: Path, path: str, shown: list[str]
 ) -> None:

@@ -76,14 +76,14 @@ def test_length_that_is_no_multiple_of_an_entry_is_damage(surplus: bytes) -> Non
 
 def test_lookup_finds_the_last_entry_at_or_below_the_offset() -> None:
     index = parse(index_file((4, 100), (9, 220), (30, 400)), base_offset=1000)
-    found = {offset: index.lookup(offset) for offset in (1004, 1008, 1009, 1029, 1030, 9999)}
+    found = {offset: next(index.lookups(offset)) for offset in (1004, 1008, 1009, 1029, 1030, 9999)}
     first, second, third = index.entries
     assert found == {1004: first, 1008: first, 1009: second, 1029: second, 1030: third, 9999: third}
 
 
 def test_lookup_below_the_first_entry_finds_nothing() -> None:
-    assert parse(index_file((4, 100)), base_offset=1000).lookup(1003) is None
-    assert parse(b"", base_offset=1000).lookup(1003) is None
+    assert [*parse(index_file((4, 100)), base_offset=1000).lookups(1003)] == []
+    assert [*parse(b"", base_offset=1000).lookups(1003)] == []
 
 
 def test_index_of_a_live_disk_reads_as_the_stopped_one() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import pytest
 
 from seglake.pipelines.segment_inspect.run import inspect
+from seglake.pipelines.segment_inspect.shown_part import Part
 from seglake.storage.local_storage import LocalStorage
 
 Line = dict[str, Any]
@@ -25,9 +26,8 @@ class TextLook(Protocol):
 
 def _printed(path: Path, *, records: bool, offset: int | None, as_json: bool) -> str:
     out = io.StringIO()
-    code = inspect(
-        str(path), LocalStorage(), records=records, offset=offset, as_json=as_json, out=out
-    )
+    part = Part(offset=offset)
+    code = inspect(str(path), LocalStorage(), records=records, part=part, as_json=as_json, out=out)
     assert code == 0
     return out.getvalue()
 

@@ -42,7 +42,7 @@ def test_memory_does_not_grow_with_the_segment(tmp_path: Path) -> None:
             file.write(record_batch(offset, value).data)
     with Path(os.devnull).open("w") as out:
         tracemalloc.start()
-        inspect(str(path), LocalStorage(), records=True, offset=None, as_json=True, out=out)
+        inspect(str(path), LocalStorage(), records=True, as_json=True, out=out)
         _, peak_bytes = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert path.stat().st_size > 60_000_000

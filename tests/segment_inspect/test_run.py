@@ -9,6 +9,7 @@ import pytest
 
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from seglake.pipelines.segment_inspect.run import inspect, inspected
+from seglake.pipelines.segment_inspect.shown_part import Part
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 from support.looks import LOG
@@ -27,7 +28,8 @@ def log_dir(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("records", [False, True])
 def test_lines_are_the_dicts_that_a_program_gets(log_dir: Path, path: str, records: bool) -> None:
     name, _, offset = path.partition("#")
-    call: dict[str, Any] = {"records": records, "offset": int(offset) if offset else None}
+    part = Part(offset=int(offset) if offset else None)
+    call: dict[str, Any] = {"records": records, "part": part}
     out = io.StringIO()
     inspect(str(log_dir / name), LocalStorage(), as_json=True, out=out, **call)
     printed = [json.loads(line) for line in out.getvalue().splitlines()]

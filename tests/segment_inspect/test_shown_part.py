@@ -4,8 +4,6 @@ What a part must be is taken from a look at everything.
 """
 
 import io
-import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 from seglake.errors import WrongCallError
 from seglake.pipelines.segment_inspect.run import inspect, inspected
 from seglake.pipelines.segment_inspect.shown_part import Part
-from seglake.pipelines.segment_inspect.verdicts import records_in
 from seglake.storage.local_storage import LocalStorage
 from support.looks import LOG, Line, of_type
 
@@ -30,7 +27,7 @@ def _lines(path: Path, *, records: bool = False, **part: Any) -> list[Line]:
 def _text(path: Path, *, records: bool = False, **part: Any) -> str:
     out = io.StringIO()
     shown, storage = Part(**part), LocalStorage()
-    inspect(str(path), storage, records=records, offset=None, as_json=False, out=out, part=shown)
+    inspect(str(path), storage, records=records, as_json=False, out=out, part=shown)
     return out.getvalue()
 
 
@@ -50,43 +47,6 @@ def test_from_an_offset_on_whole_batches_are_shown_and_single_records(
     assert of_type(shown, "rest") == []
 
 
-def _counted(lines: list[Line], kind: str) -> list[Line]:
-    """What a limit counts: the header of a damaged batch goes with its defect."""
-    return [line for line in of_type(lines, kind) if line.get("valid", True)]
-
-
-@pytest.mark.parametrize("records", [False, True])
-@pytest.mark.parametrize("limit", [0, 1, 7, 16, 5000])
-def test_a_limit_leaves_the_first_and_counts_the_others(records: bool, limit: int) -> None:
-    kind = "record" if records else "batch"
-    everything = _lines(_DAMAGED, records=records)
-    shown = _lines(_DAMAGED, records=records, limit=limit)
-    assert _counted(shown, kind) == _counted(everything, kind)[:limit]
-    assert shown[-1] == everything[-1]
-    kinds = ("batch", "record", "defect")
-    left = {name: len(_counted(everything, name)) - len(_counted(shown, name)) for name in kinds}
-    left = {name: count for name, count in left.items() if count}
-    assert of_type(shown, "rest") == ([{"type": "rest", "limit": limit, **left}] if left else [])
-
-
-def test_markers_are_not_among_the_records_that_a_limit_leaves() -> None:
-    records = len(of_type(_lines(_TRANSACTIONS, records=True), "record"))
-    (rest,) = of_type(_lines(_TRANSACTIONS, records=True, limit=3), "rest")
-    assert rest["record"] == records - 3
-
-
-def test_records_behind_a_limit_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded: Counter[int] = Counter()
-
-    def counting(unit: Any) -> Any:
-        decoded[unit.first_offset] += 1
-        return records_in(unit)
-
-    monkeypatch.setattr("seglake.pipelines.segment_inspect.log_scan.records_in", counting)
-    _lines(_DAMAGED, records=True, from_offset=30, limit=2)
-    assert len(decoded) == 1
-
-
 def test_of_damage_alone_nothing_else_is_shown() -> None:
     everything = _lines(_DISK)
     shown = _lines(_DISK, only_defects=True)
@@ -101,30 +61,12 @@ def test_of_damage_alone_nothing_else_is_shown() -> None:
     assert segments == {str(_DISK / segment) for segment in damaged}
 
 
-def test_a_limit_of_damage_counts_damage() -> None:
-    shown = _lines(_DISK, only_defects=True, limit=1)
-    assert len(of_type(shown, "defect")) == 1
-    assert of_type(shown, "rest") == [{"type": "rest", "limit": 1, "defect": 1}]
-
-
-def test_a_limit_also_holds_for_the_entries_of_an_index() -> None:
-    index = _DAMAGED / LOG.replace(".log", ".index")
-    everything = of_type(_lines(index), "entry")
-    assert of_type(_lines(index, limit=2), "entry") == everything[:2]
-    first = everything[1]["offset"]
-    assert of_type(_lines(index, from_offset=first), "entry") == everything[1:]
-    assert "  … and 1 entry more (limit 2)\n" in _text(index, limit=2)
-
-
-def test_of_a_log_dir_a_person_sees_so_many_partitions_or_the_damaged_ones() -> None:
+def test_of_a_log_dir_a_person_sees_the_damaged_partitions_alone() -> None:
     names = sorted(path.name for path in _DISK.iterdir() if path.is_dir())
 
     def named(text: str) -> list[str]:
         return [name for name in names if f"\n  {name} " in text]
 
-    text = _text(_DISK, limit=3)
-    assert named(text) == names[:3]
-    assert "  … and 7 partitions more (limit 3)\n" in text
     # The first of these is torn at its end.
     assert named(_text(_DISK, only_defects=True)) == ["v2-lz4-0", "v2-none-1", "v2-zstd-1"]
 
@@ -134,20 +76,19 @@ def test_the_line_of_a_segment_comes_only_with_something_of_it() -> None:
     assert [f"{base:020}.log" in text for base in (0, 117, 208)] == [False, False, True]
 
 
-@pytest.mark.parametrize("part", [{"from_offset": -1}, {"limit": -1}])
+@pytest.mark.parametrize("part", [{"from_offset": -1}, {"offset": -1}])
 def test_a_number_below_0_is_a_wrong_call(part: dict[str, Any]) -> None:
     with pytest.raises(WrongCallError, match="is a number from 0 on, got -1"):
         Part(**part)
 
 
-def test_an_offset_is_looked_up_alone() -> None:
-    with pytest.raises(WrongCallError, match="without --from"):
-        [*inspected(str(_DAMAGED), LocalStorage(), offset=3, part=Part(limit=2))]
+@pytest.mark.parametrize("other", [{"from_offset": 2}, {"only_defects": True}])
+def test_an_offset_is_looked_up_alone(other: dict[str, Any]) -> None:
+    with pytest.raises(WrongCallError, match="without --from or --only-defects"):
+        Part(offset=3, **other)
 
 
-def test_lines_of_a_part_are_json() -> None:
-    out = io.StringIO()
-    part, storage = Part(limit=1), LocalStorage()
-    inspect(str(_DAMAGED), storage, records=False, offset=None, as_json=True, out=out, part=part)
-    kinds = [json.loads(line)["type"] for line in out.getvalue().splitlines()]
-    assert kinds[-2:] == ["rest", "summary"]
+def test_entries_of_an_index_begin_at_an_offset() -> None:
+    index = _DAMAGED / LOG.replace(".log", ".index")
+    everything = of_type(_lines(index), "entry")
+    assert of_type(_lines(index, from_offset=everything[1]["offset"]), "entry") == everything[1:]

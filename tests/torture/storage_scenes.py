@@ -128,7 +128,7 @@ def _report(folder: str, storage: Storage) -> Answer:
 
 def _inspect(folder: str, storage: Storage) -> Answer:
     out = io.StringIO()
-    code = inspect(f"{folder}/disk", storage, records=False, offset=None, as_json=False, out=out)
+    code = inspect(f"{folder}/disk", storage, records=False, as_json=False, out=out)
     return Answer(code, out.getvalue())
 
 

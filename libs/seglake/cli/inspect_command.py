@@ -26,13 +26,12 @@ def _inspect(arguments: argparse.Namespace) -> int:
         arguments.path,
         open_storages(settings.spark.properties),
         records=arguments.records,
-        offset=arguments.offset,
         as_json=arguments.json,
         out=sys.stdout,
         check=arguments.check,
         part=Part(
+            offset=arguments.offset,
             from_offset=arguments.from_offset,
-            limit=arguments.limit,
             only_defects=arguments.only_defects,
         ),
     )

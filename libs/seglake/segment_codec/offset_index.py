@@ -47,10 +47,6 @@ class OffsetIndex:
     entries: tuple[OffsetPosition, ...]
     damage: str | None
 
-    def lookup(self, offset: int) -> OffsetPosition | None:
-        """The last entry at or below the offset; None when the search begins at position 0."""
-        return next(self.lookups(offset), None)
-
     def lookups(self, offset: int) -> Iterator[OffsetPosition]:
         """Entries at or below the offset, the last first: for each that is wrong, try the next.
 

@@ -84,7 +84,7 @@ def _check_index(content: bytes) -> None:
         assert before.offset < after.offset
         assert before.position < after.position
     for offset in (0, _BASE, _BASE + 9, LONG_MAX):
-        known = found.lookup(offset)
+        known = next(found.lookups(offset), None)
         assert known is None or known.offset <= offset
 
 

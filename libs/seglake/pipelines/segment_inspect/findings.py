@@ -71,13 +71,6 @@ class EntryFound(NamedTuple):
     fields: dict[str, object]
 
 
-class RestFound(NamedTuple):
-    """Findings that a limit left out, counted by kind."""
-
-    counts: dict[str, int]
-    limit: int
-
-
 class SideFileSummary(NamedTuple):
     """The end of a look into an index or side file."""
 
@@ -96,28 +89,7 @@ class LogSummary:
     high_watermark: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchSummary:
-    """The end of a search for an offset; what was not found on the way is None.
-
-    `index_offset` and `index_position` are the index entry at or below the offset,
-    `walked_batches` counts the batches between its position and the answer.
-    """
-
-    path: str
-    kind: PathKind
-    offset: int
-    found: bool
-    segment: str | None
-    index_offset: int | None
-    index_position: int | None
-    walked_batches: int
-    batch_base_offset: int | None
-    batch_position: int | None
-    notes: tuple[str, ...]
-
-
-Summary = SideFileSummary | LogSummary | SearchSummary
+Summary = SideFileSummary | LogSummary
 Finding = (
     FileFound
     | BatchFound
@@ -126,7 +98,6 @@ Finding = (
     | TailFound
     | RecordFound
     | EntryFound
-    | RestFound
     | Summary
 )
 """A batch that a defect's header claims comes just before the defect."""

@@ -8,8 +8,8 @@ from seglake.log_dirs.log_dir_search import Closed, FoundLogDir
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
 from seglake.pipelines.segment_inspect.findings import FileFound, Finding, LogSummary
 from seglake.pipelines.segment_inspect.log_scan import LogScan
-from seglake.pipelines.segment_inspect.offset_search import inspect_offset
 from seglake.pipelines.segment_inspect.partition_log import (
+    UNKNOWN_PARTITION,
     Partition,
     is_partition,
     log_start_of,
@@ -18,7 +18,7 @@ from seglake.pipelines.segment_inspect.partition_log import (
     place_in,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind, kind_of_file
-from seglake.pipelines.segment_inspect.shown_part import RecordChoice
+from seglake.pipelines.segment_inspect.shown_part import ShownPart
 from seglake.pipelines.segment_inspect.side_files import READ_KINDS, read_side_file
 from seglake.pipelines.segment_inspect.totals import Totals
 from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
@@ -34,26 +34,12 @@ _USES = {
 
 
 def inspect_partition_folder(
-    storage: Storage,
-    path: str,
-    entries: Sequence[FileInfo],
-    *,
-    records: RecordChoice,
-    offset: int | None,
+    storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
 ) -> Iterator[Finding]:
-    """Show a partition folder, walked as a conversion would, or one offset of it."""
+    """Show a partition folder, walked as a conversion would; for an offset only its segment."""
     notes: list[str] = []
-    partition = partition_at(storage, path, entries, notes)
-    if partition is None:
-        raise ValueError(f"{path} was a partition folder a moment ago")
-    if offset is None:
-        yield from _walk_folder(storage, path, entries, partition, records, notes)
-        return
-    segments = partition_files(storage, path, entries, notes).segments
-    below = [index for index, file in enumerate(segments) if file.base_offset <= offset]
-    place = place_in(storage, partition, segments, below[-1]) if below else None
-    kind = PathKind.PARTITION_FOLDER
-    yield from inspect_offset(storage, path, kind, place, partition, offset, notes)
+    partition = partition_at(storage, path, entries, notes) or UNKNOWN_PARTITION
+    yield from _walk_folder(storage, path, entries, partition, shown, notes)
 
 
 def inspect_log_dirs(
@@ -61,21 +47,20 @@ def inspect_log_dirs(
     path: str,
     log_dirs: Sequence[FoundLogDir],
     closed: Closed,
-    *,
-    records: RecordChoice,
+    shown: ShownPart,
 ) -> Iterator[Finding]:
     """Show the log dirs below a folder, each on its own, and the sum of all."""
     yield FileFound(path, PathKind.FOLDER, 0)
     totals = Totals()
     for log_dir in log_dirs:
-        look = inspect_log_dir(storage, log_dir.path, log_dir.entries, records=records)
+        look = inspect_log_dir(storage, log_dir.path, log_dir.entries, shown)
         totals.add((yield from look))
     notes = tuple(str(error) for error in closed.values())
     yield LogSummary(path, PathKind.FOLDER, totals, notes)
 
 
 def inspect_log_dir(
-    storage: Storage, path: str, entries: Sequence[FileInfo], *, records: RecordChoice
+    storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
 ) -> Generator[Finding, None, Totals]:
     """Show a log dir: its files, then every partition folder, and the sum of all."""
     yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
@@ -87,13 +72,13 @@ def inspect_log_dir(
     totals = Totals()
     for entry in entries:
         if entry.is_folder:
-            totals.add((yield from _folder_of_log_dir(storage, entry, files, records, notes)))
+            totals.add((yield from _folder_of_log_dir(storage, entry, files, shown, notes)))
     yield LogSummary(path, PathKind.LOG_DIR, totals, tuple(notes))
     return totals
 
 
 def _folder_of_log_dir(
-    storage: Storage, entry: FileInfo, files: LogDirFiles, records: RecordChoice, notes: list[str]
+    storage: Storage, entry: FileInfo, files: LogDirFiles, shown: ShownPart, notes: list[str]
 ) -> Generator[Finding, None, Totals]:
     folder = parse_folder_name(entry.name)
     try:
@@ -108,7 +93,7 @@ def _folder_of_log_dir(
     if folder.kind is not FolderKind.LIVE:
         folder_notes.append(f"the folder is marked {folder.kind}: {_USES[folder.kind]}")
     partition = partition_in(storage, files, folder, entries, folder_notes)
-    return (yield from _walk_folder(storage, entry.path, entries, partition, records, folder_notes))
+    return (yield from _walk_folder(storage, entry.path, entries, partition, shown, folder_notes))
 
 
 def _walk_folder(
@@ -116,7 +101,7 @@ def _walk_folder(
     path: str,
     entries: Sequence[FileInfo],
     partition: Partition,
-    records: RecordChoice,
+    shown: ShownPart,
     notes: list[str],
 ) -> Generator[Finding, None, Totals]:
     files = partition_files(storage, path, entries, notes)
@@ -129,9 +114,12 @@ def _walk_folder(
         partition,
         first_offset=files.segments[0].base_offset if files.segments else 0,
         log_start_offset=log_start_offset,
-        wants_records=records,
+        shown=shown,
     )
-    for index in range(len(files.segments)):
+    indexes = [*range(len(files.segments))]
+    if shown.offset is not None:
+        indexes = [at for at in indexes if files.segments[at].base_offset <= shown.offset][-1:]
+    for index in indexes:
         yield from scan.segment(place_in(storage, partition, files.segments, index))
     yield from scan.finish()
     yield scan.summary(path, kind, log_start_offset, notes)

@@ -11,8 +11,8 @@ Line = dict[str, Any]
 _NAMES = {"size_bytes": "bytes", "entry_count": "entries"}
 
 
-def json_line(finding: findings.Finding, *, with_payload: bool) -> Line | None:
-    """A finding as `--json` prints it; None for a hole, which follows from the batches around it.
+def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
+    """Return a finding as `--json` prints it.
 
     Args:
         with_payload: keys, values, headers and damaged bytes too, as base64.
@@ -23,7 +23,7 @@ def json_line(finding: findings.Finding, *, with_payload: bool) -> Line | None:
         case BatchFound():
             return {"type": "batch", **finding.columns()}
         case findings.HoleFound():
-            return None
+            return {"type": "hole", **finding._asdict()}
         case DefectFound():
             columns = finding.columns()
             columns["raw"] = _base64(columns["raw"]) if with_payload else None
@@ -34,9 +34,7 @@ def json_line(finding: findings.Finding, *, with_payload: bool) -> Line | None:
             return {"type": "record", **_record(finding, with_payload=with_payload)}
         case findings.EntryFound():
             return {"type": "entry", **finding.fields}
-        case findings.RestFound():
-            return {"type": "rest", "limit": finding.limit, **finding.counts}
-        case findings.SideFileSummary() | findings.LogSummary() | findings.SearchSummary():
+        case findings.SideFileSummary() | findings.LogSummary():
             return {"type": "summary", **_summary(finding)}
 
 
@@ -105,8 +103,6 @@ def _summary(found: findings.Summary) -> Line:
                 "notes": list(found.notes),
                 "bytes": size_bytes,
             }
-        case findings.SearchSummary():
-            return {**asdict(found), "notes": list(found.notes)}
 
 
 def _base64(data: bytes | None) -> str | None:

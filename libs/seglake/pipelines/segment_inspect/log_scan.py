@@ -22,7 +22,7 @@ from seglake.pipelines.segment_inspect.findings import (
 )
 from seglake.pipelines.segment_inspect.partition_log import WINDOW_BYTES, Partition, SegmentPlace
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
-from seglake.pipelines.segment_inspect.shown_part import RecordChoice
+from seglake.pipelines.segment_inspect.shown_part import ShownPart
 from seglake.pipelines.segment_inspect.totals import Totals
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in
 from seglake.segment_codec.errors import SegmentCodecError, TailKind
@@ -42,7 +42,7 @@ class LogScan:
 
     Args:
         first_offset: where the partition begins, the base offset of its first segment.
-        wants_records: show records of which batches too, but for control records and those below
+        shown: says of which batches records are shown too, but for control records and those below
             `log_start_offset`.
     """
 
@@ -53,14 +53,14 @@ class LogScan:
         *,
         first_offset: int,
         log_start_offset: int,
-        wants_records: RecordChoice,
+        shown: ShownPart,
     ) -> None:
         self.totals = Totals()
         self._notes: list[str] = []
         self._storage = storage
         self._partition = partition
         self._log_start_offset = log_start_offset
-        self._wants_records = wants_records
+        self._shown = shown
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
         self._place: tuple[str | None, int] | None = None  # of the batch that was shown last
@@ -111,6 +111,7 @@ class LogScan:
             checkpoints.durable_offset,
             anchors=lambda: anchors_of(read_index(self._storage, file, self._notes)),
             may_have_holes=is_cleaned or checkpoints.high_watermark is None,
+            run_breaks=self._shown.run_breaks,
         )
         walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
         for item in judged(walk.items()):
@@ -137,7 +138,7 @@ class LogScan:
         yield found
         self._previous_offset = batch.last_offset
         header = found.header
-        if not header.is_control and self._wants_records(found):
+        if not header.is_control and self._shown.wants_records(found):
             for record in records_in(batch.unit):
                 if record.offset >= self._log_start_offset:
                     yield RecordFound(record, header.timestamp_type, self._origin)

@@ -1,14 +1,11 @@
 """Detects findings that a person should look at. Pure."""
 
-from collections.abc import Iterable, Iterator
-
 from seglake.pipelines.segment_inspect.batch_facts import DefectFound
 from seglake.pipelines.segment_inspect.findings import (
     FileFound,
     Finding,
     HoleFound,
     LogSummary,
-    SearchSummary,
     SideFileSummary,
     TailFound,
 )
@@ -16,25 +13,11 @@ from seglake.segment_codec.errors import TailKind
 from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
 
 
-class NeedOfLook:
-    """Passes findings on, and remembers whether one of them needs a look.
+def needs_look(finding: Finding) -> bool:
+    """Return whether a person should look at a finding.
 
-    Attributes:
-        is_found: True after damage, an unexplained hole, an end that is no padding, an unreadable
-            file, or a requested offset that does not exist.
+    That is damage, an unexplained hole, an end that is no padding, and an unreadable file.
     """
-
-    def __init__(self) -> None:
-        self.is_found = False
-
-    def watch(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield all findings unchanged."""
-        for finding in findings:
-            self.is_found = self.is_found or _needs_look(finding)
-            yield finding
-
-
-def _needs_look(finding: Finding) -> bool:
     match finding:
         case DefectFound():
             return True
@@ -45,8 +28,6 @@ def _needs_look(finding: Finding) -> bool:
             return not finding.is_explained
         case TailFound():
             return finding.tail.kind is not TailKind.ZERO
-        case SearchSummary():
-            return not finding.found
         case LogSummary():
             return bool(finding.notes) and not _is_given_up(finding.path)
         case _:

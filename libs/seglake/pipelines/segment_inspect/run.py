@@ -1,10 +1,10 @@
 """Inspects a path by its kind. Effect."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from seglake.errors import ExitCode, WrongCallError
+from seglake.errors import ExitCode
 from seglake.lake.lake_folder import holds_tables
 from seglake.log_dirs.log_dir_search import Closed, find_log_dirs, has_log_dir_files, list_folders
 from seglake.pipelines.segment_inspect.errors import WrongPathError
@@ -15,7 +15,7 @@ from seglake.pipelines.segment_inspect.folder_look import (
     inspect_partition_folder,
 )
 from seglake.pipelines.segment_inspect.json_report import json_line
-from seglake.pipelines.segment_inspect.need_of_look import NeedOfLook
+from seglake.pipelines.segment_inspect.need_of_look import needs_look
 from seglake.pipelines.segment_inspect.partition_log import is_partition
 from seglake.pipelines.segment_inspect.path_kinds import (
     SEGMENT_KINDS,
@@ -27,7 +27,6 @@ from seglake.pipelines.segment_inspect.segment_look import claimed_first_offset,
 from seglake.pipelines.segment_inspect.shown_part import Part, ShownPart
 from seglake.pipelines.segment_inspect.side_files import inspect_side_file
 from seglake.pipelines.segment_inspect.text_report import TextReport
-from seglake.segment_codec.log_dir import FileKind, parse_file_name
 from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
@@ -39,7 +38,6 @@ def inspect(
     storage: Storage,
     *,
     records: bool,
-    offset: int | None,
     as_json: bool,
     out: TextIO,
     part: Part = _EVERYTHING,
@@ -48,76 +46,59 @@ def inspect(
     """Print the findings at a path, and return the exit code.
 
     Args:
-        check: return LOOK if a finding needs a look, shown or not. Without it, return DONE.
+        check: return LOOK if a finding needs a look, shown or not, or no record has the offset that
+            is looked up. Without it, return DONE.
         as_json: one object a line, as `inspected` yields them; otherwise text.
         out: stream to write each finding to at once; stays open.
 
     Raises:
         As `inspected`.
     """
-    look = _Look(storage, offset, part)
+    look = _Look(storage, part)
     findings = look.findings(path, records=records, is_text=not as_json)
     if as_json:
-        for line in _lines(findings, records=records):
+        for finding in findings:
             # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
-            out.write(json.dumps(line) + "\n")
+            out.write(json.dumps(json_line(finding, with_payload=records)) + "\n")
     else:
         report = TextReport(out, with_payload=records)
         for finding in findings:
             report.show(finding)
-    return ExitCode.LOOK if check and look.need.is_found else ExitCode.DONE
+    return ExitCode.LOOK if check and look.needs_look else ExitCode.DONE
 
 
 def inspected(
-    path: str,
-    storage: Storage,
-    *,
-    records: bool = False,
-    offset: int | None = None,
-    part: Part = _EVERYTHING,
+    path: str, storage: Storage, *, records: bool = False, part: Part = _EVERYTHING
 ) -> Iterator[dict[str, Any]]:
     """Yield the findings at a path as dicts, whose `type` names the kind; the last is a summary.
 
-    The types are file, batch, defect, tail, record, entry, rest and summary. Damage raises nothing.
+    The types are file, batch, hole, defect, tail, record, entry and summary. Damage raises nothing.
 
     Args:
         records: also the records with their keys and values, and damaged bytes, in base64; without
             it no payload is shown.
-        offset: look for this offset only; for a segment, its offset index or a partition folder.
-        part: what of it is shown.
+        part: what of it is shown; an offset is looked up in a segment or a partition folder.
 
     Raises:
         UnsupportedUriError: the path is none of a storage that is known.
         WrongPathError: nothing is there, it may not be read, or it is nothing to look into.
-        WrongCallError: an offset is asked for, and a part as well.
         StorageError, StoreSilentError: it cannot be read now.
     """
-    look = _Look(storage, offset, part)
-    yield from _lines(look.findings(path, records=records, is_text=False), records=records)
-
-
-def _lines(findings: Iterator[Finding], *, records: bool) -> Iterator[dict[str, Any]]:
-    for finding in findings:
-        line = json_line(finding, with_payload=records)
-        if line is not None:
-            yield line
+    look = _Look(storage, part)
+    for finding in look.findings(path, records=records, is_text=False):
+        yield json_line(finding, with_payload=records)
 
 
 class _Look:
-    """Inspects a path by its kind; `need` is complete after all findings."""
+    """Inspects a path by its kind; `needs_look` is complete after all findings."""
 
-    def __init__(self, storage: Storage, offset: int | None, part: Part) -> None:
+    def __init__(self, storage: Storage, part: Part) -> None:
         self._storage = storage
-        self._offset = offset
         self._part = part
-        self.need = NeedOfLook()
+        self.needs_look = False
 
     def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Finding]:
         """Yield the findings to show."""
-        if self._offset is not None and not self._part.is_everything:
-            raise WrongCallError(
-                "an offset is looked up alone, without --from, --limit or --only-defects"
-            )
         found_path = self._storage.locate(path)
         try:
             info = self._storage.info(found_path)
@@ -132,18 +113,18 @@ class _Look:
             if not info.is_folder:
                 found = self._file(found_path, shown)
             elif is_in_partition:
-                found = inspect_partition_folder(
-                    self._storage,
-                    found_path,
-                    entries,
-                    records=shown.wants_records,
-                    offset=self._offset,
-                )
+                found = inspect_partition_folder(self._storage, found_path, entries, shown)
             else:
                 found = self._folder(found_path, entries, shown)
-            yield from shown.of(self.need.watch(found))
+            yield from shown.of(self._watched(found))
+            self.needs_look |= self._part.offset is not None and not shown.is_found
         except (RefusedError, NotFoundError) as error:
             raise WrongPathError(path=error.path, reason=error.reason) from error
+
+    def _watched(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        for finding in findings:
+            self.needs_look = self.needs_look or needs_look(finding)
+            yield finding
 
     def _folder(
         self, path: str, entries: tuple[FileInfo, ...], shown: ShownPart
@@ -164,19 +145,19 @@ class _Look:
                 reason="it is a folder, but neither a partition's nor a broker's log dir, and no"
                 " folder below it is one; give one of those, or a file in them",
             )
-        if self._offset is not None or self._part.from_offset is not None:
+        if self._part.is_of_offsets:
             raise WrongPathError(
                 path=path, reason="an offset is looked up in one partition: give its folder"
             )
         if is_log_dir:
-            return inspect_log_dir(storage, path, entries, records=shown.wants_records)
+            return inspect_log_dir(storage, path, entries, shown)
         if len(below) == 1 and not closed:
             (only,) = below
-            return inspect_log_dir(storage, only.path, only.entries, records=shown.wants_records)
-        return inspect_log_dirs(storage, path, below, closed, records=shown.wants_records)
+            return inspect_log_dir(storage, only.path, only.entries, shown)
+        return inspect_log_dirs(storage, path, below, closed, shown)
 
     def _file(self, path: str, shown: ShownPart) -> Iterator[Finding]:
-        storage, offset = self._storage, self._offset
+        storage = self._storage
         with storage.open_reader(path) as reader:
             reader.read(0, 1)  # so that a file that cannot be read fails before anything is shown
         kind = kind_of_file(_name(path))
@@ -187,17 +168,13 @@ class _Look:
                 raise WrongPathError(
                     path=path, reason="it is an archive: unpack it, and inspect what was in it"
                 )
-        if kind not in SEGMENT_KINDS:
-            if offset is None:
-                return inspect_side_file(storage, path, kind)
-            if kind is not PathKind.INDEX:
-                raise WrongPathError(
-                    path=path,
-                    reason="an offset is looked up in a segment, in its .index file, or in a"
-                    " partition folder",
-                )
-            path, kind = _log_beside(storage, path), PathKind.LOG
-        return inspect_segment(storage, path, kind, records=shown.wants_records, offset=offset)
+        if kind in SEGMENT_KINDS:
+            return inspect_segment(storage, path, kind, shown)
+        if self._part.offset is not None:
+            raise WrongPathError(
+                path=path, reason="an offset is looked up in a segment or in a partition folder"
+            )
+        return inspect_side_file(storage, path, kind)
 
 
 def _has_partitions(storage: Storage, entries: tuple[FileInfo, ...]) -> bool:
@@ -207,11 +184,3 @@ def _has_partitions(storage: Storage, entries: tuple[FileInfo, ...]) -> bool:
 
 def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1]
-
-
-def _log_beside(storage: Storage, path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    log_path = storage.join(folder or "/", name.replace(f".{FileKind.INDEX}", f".{FileKind.LOG}"))
-    if parse_file_name(name) is None or storage.info(log_path) is None:
-        raise WrongPathError(path=path, reason=f"the segment beside it, {log_path}, is not there")
-    return log_path

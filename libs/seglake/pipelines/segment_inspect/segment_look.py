@@ -7,7 +7,6 @@ from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.partition_files import partition_files
 from seglake.pipelines.segment_inspect.findings import Finding
 from seglake.pipelines.segment_inspect.log_scan import LogScan
-from seglake.pipelines.segment_inspect.offset_search import inspect_offset
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
     Partition,
@@ -18,7 +17,7 @@ from seglake.pipelines.segment_inspect.partition_log import (
     place_in,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
-from seglake.pipelines.segment_inspect.shown_part import RecordChoice
+from seglake.pipelines.segment_inspect.shown_part import ShownPart
 from seglake.segment_codec.claimed_unit import claimed_unit
 from seglake.segment_codec.log_dir import parse_file_name
 from seglake.storage.errors import StorageError
@@ -26,19 +25,13 @@ from seglake.storage.storage import FileInfo, Storage
 
 
 def inspect_segment(
-    storage: Storage, path: str, kind: PathKind, *, records: RecordChoice, offset: int | None
+    storage: Storage, path: str, kind: PathKind, shown: ShownPart
 ) -> Iterator[Finding]:
-    """Show a segment file, or one offset of it; also one that a conversion would pass over."""
+    """Show a segment file; also one that a conversion would pass over."""
     notes: list[str] = []
     partition, place = _place_of(storage, path, kind, notes)
-    base_offset = place.file.base_offset
-    if offset is not None:
-        found_place = place if base_offset <= offset else None
-        yield from inspect_offset(storage, path, kind, found_place, partition, offset, notes)
-        return
-    scan = LogScan(
-        storage, partition, first_offset=base_offset, log_start_offset=0, wants_records=records
-    )
+    first_offset = place.file.base_offset
+    scan = LogScan(storage, partition, first_offset=first_offset, log_start_offset=0, shown=shown)
     yield from scan.segment(place, kind)
     yield from scan.finish()
     yield scan.summary(path, kind, partition.checkpoints.log_start_offset, notes)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
-from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound
 from seglake.segment_codec.record import Record
 
@@ -33,12 +32,6 @@ def payload_text(data: bytes | None) -> str:
     if "\ufffd" in text or not all(char.isprintable() or char in "\n\t" for char in text):
         return f"0x{shown.hex()}{rest}"
     return '"' + text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t") + f'"{rest}'
-
-
-def rest_text(counts: Mapping[str, int]) -> str:
-    """Count the findings that are not shown, by kind."""
-    many = {"batch": "batches", "entry": "entries"}
-    return ", ".join(show_count(count, name, many.get(name)) for name, count in counts.items())
 
 
 def offsets_text(found: BatchFound) -> str:

@@ -13,7 +13,6 @@ from seglake.pipelines.segment_inspect.text_forms import (
     offsets_text,
     producer_text,
     record_text,
-    rest_text,
     time_text,
 )
 from seglake.printable import on_one_line
@@ -69,12 +68,8 @@ class TextReport:
                 self._line(f"{'':>14}{text}")
             case findings.EntryFound():
                 self._line(f"  {entry_text(finding.fields)}")
-            case findings.RestFound():
-                self._line(f"  … and {rest_text(finding.counts)} more (limit {finding.limit})")
             case findings.SideFileSummary():
                 self._side_file_summary(finding.file)
-            case findings.SearchSummary():
-                self._search_summary(finding)
             case findings.LogSummary():
                 if self._is_brief and finding.kind is PathKind.PARTITION_FOLDER:
                     self._brief_summary(finding)
@@ -162,23 +157,6 @@ class TextReport:
         )
         if file.damage is not None:
             self._line(f"  DAMAGED: {file.damage}")
-
-    def _search_summary(self, found: findings.SearchSummary) -> None:
-        self._line()
-        if found.index_position is None:
-            self._line(f"offset {found.offset}: no index entry, read from position 0")
-        else:
-            entry = f"offset {found.index_offset}, position {found.index_position}"
-            self._line(f"offset {found.offset}: index entry {entry}")
-        if found.batch_position is None:
-            self._line(f"  NOT FOUND after {found.walked_batches} other batches")
-        else:
-            found_text = "found" if found.found else "NOT FOUND"
-            self._line(
-                f"  {found_text} in {found.segment} at position {found.batch_position}, after "
-                f"{found.walked_batches} other batches"
-            )
-        self._notes(found.notes)
 
     def _brief_summary(self, found: findings.LogSummary) -> None:
         self._headings(_BRIEF_HEADINGS)

@@ -16,7 +16,7 @@ from seglake.segment_codec.offset_order import Unit
 from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.record import Record
 from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode, given_records, stored_records
+from seglake.segment_codec.reference_decoder import decode, given_records
 from seglake.segment_codec.segment import Defect, Item, Tail
 
 MOST_DECOMPRESSED_BYTES = 64 << 20  # of one batch; what lies above is a defect, as in a conversion
@@ -75,25 +75,6 @@ def records_in(unit: Unit) -> list[Record]:
     if isinstance(unit, RecordBatch):
         return given_records(unit, MOST_DECOMPRESSED_BYTES)[0]
     return decode(unit, MOST_DECOMPRESSED_BYTES)
-
-
-def why_not_given(unit: Unit, offset: int) -> str:
-    """Say why a valid batch that spans an offset gives no record there: skipped, or removed."""
-    if isinstance(unit, RecordBatch):
-        stored, error = stored_records(unit, MOST_DECOMPRESSED_BYTES)
-        if any(record.offset == offset for record in stored):
-            return "the batch has a record at the offset, which Kafka's consumer skips"
-        if error is not None:
-            return (
-                "the batch spans the offset but has no such record among those that its header "
-                "counts, and the count is wrong"
-            )
-        if not unit.is_sparse:
-            return (
-                "the batch spans the offset but has no such record, though its header counts one "
-                "for each offset"
-            )
-    return "the batch spans the offset but has no such record: compacted away"
 
 
 def _flushed(builder: ColumnBuilder) -> Iterator[ValidBatch | Defect]:
