@@ -32,7 +32,7 @@ def _findings(page: Path) -> list[tuple[str, str]]:
     """The needs of all partitions, with what is said of them."""
     data = _data(page)
     return [
-        (data["needNames"][need], text) for each in data["partitions"] for need, text in each[5]
+        (data["kindNames"][need], text) for each in data["partitions"] for need, text in each[5]
     ]
 
 

@@ -148,7 +148,7 @@ def test_topic_and_reason_choose_partitions(browser: Browser, wide: Path) -> Non
     opened.page.locator("#shown").select_option("level-2")
     (needs_a_look,) = re.findall(r"(\d+) of \d+ partitions need a look", opened.texts("h1")[0])
     assert opened.texts("#found")[0].split(" of ")[0] == needs_a_look
-    opened.page.locator('.show[data-need="quarantined"]').click()
+    opened.page.locator('.show[data-kind="quarantined"]').click()
     assert opened.texts("#found") == ["40 of 10\u202f000 partitions"]
     opened.page.locator("#order").select_option("name")
     names = _names(opened)
