@@ -13,7 +13,7 @@ from seglake.errors import ExitCode, SeglakeError, WrongCallError
 from seglake.lake.errors import LakeRefusedError, NotALakeError, UnsafeStoreError
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
-from seglake.pipelines.segment_ingest.errors import IsolationConflictError
+from seglake.pipelines.segment_ingest.planning.isolation import IsolationConflictError
 from seglake.pipelines.settings.values import SettingsError
 from seglake.storage.errors import (
     NotFoundError,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.kafka_log.offset_ranges import merged
-from seglake.log_tables.ledger_layers import RangeKind, Row, is_superseded, layers_of
+from seglake.log_tables.ledger_layers import RangeKind, Row, layers_of
 
 _END = 12
 
@@ -50,14 +50,3 @@ def test_one_commit_supersedes_before_it_retakes_and_releases_last() -> None:
         _row(RangeKind.SUPERSEDED, 4, 10, 2),
     ]
     assert layers_of(rows) == ([(0, 8)], [])
-
-
-def test_an_election_takes_away_only_what_came_before_it_and_lies_in_it() -> None:
-    rows = [_row(RangeKind.SUPERSEDED, 4, 8, 3), _row(RangeKind.RETAKE, 4, 8, 4)]
-    taken = {
-        (offset, generation)
-        for offset in range(10)
-        for generation in range(6)
-        if is_superseded(rows, offset, generation)
-    }
-    assert taken == {(offset, generation) for offset in range(4, 8) for generation in range(3)}

@@ -43,3 +43,12 @@ def test_the_frontier_tells_whether_the_ledger_names_the_topic() -> None:
     assert SourceLedger(rows[:1]).of(named).frontier == Frontier(10, LastBatch(5, 50, 3), False)
     other = _row(0, 20, 15, topic_id="a", partition=1)
     assert SourceLedger([rows[0], other]).of(_KEY._replace(topic_id="b")).frontier is None
+
+
+def test_an_election_takes_away_only_what_came_before_it_and_lies_in_it() -> None:
+    kinds = {3: "superseded", 4: "retake"}
+    rows = [_row(4, 8, None, kind=kind, generation=number) for number, kind in kinds.items()]
+    log = SourceLedger(rows).of(_KEY)
+    places = [(offset, generation) for offset in range(10) for generation in range(6)]
+    lost = {place for place in places if not log.is_current(*place)}
+    assert lost == {(offset, generation) for offset in range(4, 8) for generation in range(3)}

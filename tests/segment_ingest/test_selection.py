@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.segment_ingest.errors import IsolationConflictError
+from seglake.pipelines.segment_ingest.planning.isolation import IsolationConflictError
 from seglake.pipelines.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage

@@ -15,7 +15,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.pipelines.lake_retake.retake_plan import Selection
-from seglake.pipelines.segment_ingest.errors import IsolationConflictError
+from seglake.pipelines.segment_ingest.planning.isolation import IsolationConflictError
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of

@@ -5,7 +5,7 @@ from typing import Protocol
 from seglake.pipelines.findings.findings import Finding, Findings
 from seglake.pipelines.findings.kinds import CONFLICTS, FindingKind
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import ConflictCount
+from seglake.segment_decoding.replica_compare import ConflictCount
 
 NOT_INGESTED_YET = (
     FindingKind.DAMAGED_ABOVE,

@@ -22,9 +22,9 @@ from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import discover
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.planning.partitions import listed_partitions
 from seglake.pipelines.segment_ingest.planning.plan import plan_ranges
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import listed_partitions
 from seglake.pipelines.segment_ingest.run_context import ScanContext, decode_settings_of
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.split_decoder import SplitDecoder
@@ -215,7 +215,8 @@ def answer_of(replica: Replica, settings: Settings, storage: Storage) -> Answer:
         decoding = decode_settings_of(
             scan, lake_path="", source_id="test", run_id="", started_at_us=0
         )
-        for partition in survey_partitions(listed_partitions([replica], SourceLedger()), scan):
+        listed = listed_partitions([replica], SourceLedger(), storage)
+        for partition in survey_partitions(listed, scan):
             answer.hole_count = sum(survey.hole_count for survey in partition.surveys)
             for plan in plan_ranges(partition, settings):
                 for split in plan.splits:

@@ -20,7 +20,7 @@ from seglake.kafka_log.segment_survey import (
 )
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+from seglake.pipelines.segment_ingest.planning.partitions import (
     ListedPartition,
     SurveyedPartition,
 )

@@ -3,7 +3,7 @@
 As long as the end of a log is listed as it was, nothing needs to be read to know it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -201,13 +201,6 @@ def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
     return " ".join([upper_bound, *sorted(_end_of(copy) for copy in copies)])
 
 
-def is_listed_as(
-    seen: Observation | None, copies: Sequence[Replica], upper_bound: UpperBound
-) -> bool:
-    """Return whether the end of a log is listed as in an observation."""
-    return seen is not None and seen.listing == listing_of(copies, upper_bound)
-
-
 def _end_of(copy: Replica) -> str:
     broker = f"{copy.broker_id}{'-future' if copy.is_future else ''}"
     epoch = copy.epochs[-1].epoch if copy.epochs else None
@@ -218,18 +211,10 @@ def _end_of(copy: Replica) -> str:
     return ":".join(map(str, facts))
 
 
-def moved_logs(
-    logs: Iterable[Sequence[Replica]],
-    newest: Mapping[PartitionKey, Observation],
-    upper_bound: UpperBound,
-) -> list[Sequence[Replica]]:
-    """Return the logs whose end is not listed as it was when it was seen last; see `listing_of`."""
-    return [
-        log
-        for log in logs
-        if any(copy.segments for copy in log)
-        and not is_listed_as(newest.get(log[0].key), log, upper_bound)
-    ]
+def has_moved(seen: Observation | None, copies: Sequence[Replica], upper_bound: UpperBound) -> bool:
+    """Return whether a log's end is not listed as in its newest observation; see `listing_of`."""
+    has_segment = any(copy.segments for copy in copies)
+    return has_segment and (seen is None or seen.listing != listing_of(copies, upper_bound))
 
 
 def copy_seen(earlier: Observation, log: Sequence[Replica]) -> Replica:

@@ -26,7 +26,7 @@ from seglake.storage.storage import Storage
 
 HEADER_READ_BYTES = 4096
 MOST_WRAPPED_BYTES = 64 << 20
-_ANYWHERE = SegmentBounds(0, 1 << 62, False, 0)
+_ANYWHERE = SegmentBounds.of_whole(0, 1 << 62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def find_message(request: BatchRequest) -> Message | None:
         window = Window(reader, request.window_bytes, size_bytes)
         position, base_offset = walk_start(request.storage, file, offset, window)
         limit = limit_after(file.base_offset, request.proved_offset)
-        bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=(offset, offset + 1))
+        bounds = SegmentBounds.of_search(file.base_offset, limit, offset, offset + 1)
         for item in SegmentWalk(window, bounds, OffsetOrder(base_offset)).items(position):
             if isinstance(item, Defect | Tail) or item.last_offset < offset:
                 continue
@@ -127,7 +127,7 @@ def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answe
     file, offset = request.file, request.offset
     position, base_offset = walk_start(request.storage, file, offset, window)
     limit = limit_after(file.base_offset, request.proved_offset)
-    bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=(offset,))
+    bounds = SegmentBounds.of_search(file.base_offset, limit, offset)
     order = OffsetOrder(base_offset)
     for item in SegmentWalk(window, bounds, order, headers_only=headers_only).items(position):
         if isinstance(item, Defect):
@@ -186,7 +186,7 @@ def is_proved(window: Window, unit: Unit) -> bool:
     """Return whether a unit's checksum holds, when it was met by its header alone."""
     if isinstance(unit, MessageRun):
         return True
-    bounds = SegmentBounds(unit.first_offset, unit.last_offset + 1, False, 0)
+    bounds = SegmentBounds.of_whole(unit.first_offset, unit.last_offset + 1)
     stop = unit.position + unit.size_bytes
     return unit_at(window, unit.position, stop, bounds) is not None
 

@@ -114,7 +114,7 @@ class LogHeads:
         self, file: SegmentFile, limit: int, offsets: OffsetRange, window: Window
     ) -> Iterator[BatchHead]:
         position, base_offset = walk_start(self._storage, file, offsets[0], window)
-        bounds = SegmentBounds(file.base_offset, limit, True, 0, run_breaks=offsets)
+        bounds = SegmentBounds.of_search(file.base_offset, limit, *offsets)
         walk = SegmentWalk(window, bounds, OffsetOrder(base_offset), headers_only=True)
         expected: int | None = max(base_offset, offsets[0])
         for item in walk.items(position):

@@ -11,7 +11,7 @@ from seglake.kafka_log.segment_survey import NO_WINDOW, EndDamage, TimeWindow, d
 from seglake.kafka_log.transactions.transaction_events import TransactionEvents
 from seglake.log_dirs.batch_search import is_proved, walk_start
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_dirs.split_points import SplitPoints
 from seglake.segment_codec.batch_run import BatchRun
 from seglake.segment_codec.checkpoint_files import EpochStart
@@ -95,7 +95,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
         limit_offset=limit_after(file.base_offset, request.proved_offset),
         is_last=request.is_last,
         durable_offset=request.durable_offset,
-        anchors=lambda: anchors_of(read_index(request.storage, file, unreadable)),
+        anchors=anchors(request.storage, file, unreadable),
         run_breaks=request.run_breaks,
         may_have_holes=request.is_cleaned,
         is_final=request.is_final,

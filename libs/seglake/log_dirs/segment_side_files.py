@@ -1,5 +1,6 @@
 """The small files beside a segment. Effect: reads them."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile
@@ -32,9 +33,15 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
     return OffsetIndex(file.base_offset, (), None)
 
 
-def anchors_of(index: OffsetIndex) -> tuple[int, ...]:
-    """Return the positions that an offset index names as batch starts."""
-    return tuple(entry.position for entry in index.entries)
+def anchors(
+    storage: Storage, file: SegmentFile, notes: list[str] | None = None
+) -> Callable[[], tuple[int, ...]]:
+    """Return the `anchors` of `SegmentBounds`; the index is read only where there is damage.
+
+    Args:
+        notes: see `read_index`.
+    """
+    return lambda: tuple(entry.position for entry in read_index(storage, file, notes).entries)
 
 
 def read_transaction_files(

@@ -65,15 +65,5 @@ def layers_of(rows: Iterable[Row]) -> Layers:
     return Layers(merged(current), superseded)
 
 
-def is_superseded(rows: Iterable[Row], offset: int, generation: int) -> bool:
-    """Return whether a generation's rows are void at an offset; `rows` are the ledger's."""
-    return any(
-        row["kind"] == RangeKind.SUPERSEDED
-        and row["start_offset"] <= offset < row["next_offset"]
-        and generation < row["generation"]
-        for row in rows
-    )
-
-
 def _order(row: Row) -> tuple[int, int]:
     return row["generation"], _ORDER.get(row["kind"], 0)

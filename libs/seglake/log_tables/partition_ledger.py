@@ -18,7 +18,6 @@ from seglake.log_tables.ledger_layers import (
     INGESTED,
     Layers,
     RangeKind,
-    is_superseded,
     layers_of,
 )
 
@@ -110,7 +109,10 @@ class PartitionLedger:
 
     def is_current(self, offset: int, generation: int) -> bool:
         """Return whether no election went against what a generation brought at an offset."""
-        return not is_superseded(self._elections, offset, generation)
+        return not any(
+            row["start_offset"] <= offset < row["next_offset"] and generation < row["generation"]
+            for row in self._elections
+        )
 
     def are_current(
         self, offsets: NDArray[np.int64], generations: NDArray[np.int64]

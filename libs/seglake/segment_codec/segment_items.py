@@ -51,6 +51,16 @@ class SegmentBounds:
     may_have_holes: bool = True
     is_final: bool = False
 
+    @classmethod
+    def of_search(cls, base_offset: int, limit_offset: int, *run_breaks: int) -> Self:
+        """Return the bounds of a search for offsets, which judges nothing at the end of a file."""
+        return cls(base_offset, limit_offset, is_last=True, durable_offset=0, run_breaks=run_breaks)
+
+    @classmethod
+    def of_whole(cls, first_offset: int, next_offset: int) -> Self:
+        """Return the bounds of bytes that end with a whole batch, read for themselves."""
+        return cls(first_offset, next_offset, is_last=False, durable_offset=0)
+
     def of_int64(self) -> Self:
         """Return the bounds, limited to int64 offsets if the file's base offset is high."""
         if self.limit_offset <= HIGHEST_OFFSET:

@@ -28,7 +28,7 @@ def warm() -> None:
     damaged = _message(0, b"hi", 0) + _message(1, b"hi", 0)[:-1] + b"?"
     wrapper = _message(9, gzip.compress(damaged), 1)
     content = b"".join(map(_batch, range(4))) + b"\x7f" * 64 + _message(7, b"hi", 0) + wrapper
-    bounds = SegmentBounds(0, _LIMIT_OFFSET, is_last=True, durable_offset=0)
+    bounds = SegmentBounds.of_search(0, _LIMIT_OFFSET)
     product(1, 1, CASTAGNOLI)
     for compares_neighbours in (False, True):
         walk = SegmentWalk(

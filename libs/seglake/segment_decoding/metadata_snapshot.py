@@ -42,7 +42,7 @@ def snapshot_pieces(path: str, settings: DecodeSettings) -> Iterator[list[Record
         StorageError: it cannot be opened or read.
         SegmentCodecError: it changed while it was read.
     """
-    bounds = SegmentBounds(0, limit_after(0), False, 0)
+    bounds = SegmentBounds.of_whole(0, limit_after(0))
     with settings.storage.open_reader(path) as reader:
         walk = SegmentWalk(Window(reader, settings.window_bytes), bounds, OffsetOrder(0))
         for item in walk.items():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, defect_of, markers_of
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
-from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
 from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
@@ -160,7 +160,7 @@ class SplitDecoder:
             limit_offset=piece.limit_offset,
             is_last=piece.is_last,
             durable_offset=split.durable_offset,
-            anchors=lambda: anchors_of(read_index(source, file)),
+            anchors=anchors(source, file),
             run_breaks=(split.range_start, split.log_start_offset, split.range_next),
             may_have_holes=piece.is_cleaned,
             is_final=split.is_final,

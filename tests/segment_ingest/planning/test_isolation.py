@@ -3,8 +3,10 @@
 import pytest
 
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.errors import IsolationConflictError
-from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
+from seglake.pipelines.segment_ingest.planning.isolation import (
+    IsolationConflictError,
+    check_isolation,
+)
 from seglake.pipelines.settings.settings import Settings
 
 _LEDGER = SourceLedger(

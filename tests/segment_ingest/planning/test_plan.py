@@ -12,8 +12,8 @@ from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.replica_selection import PartitionChoice
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, plan_waves, wanted_ranges
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from support.planned import (
     BATCH_BYTES,

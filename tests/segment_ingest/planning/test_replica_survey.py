@@ -8,12 +8,12 @@ import pytest
 
 from seglake.log_dirs.discovery import discover
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, plan_waves
-from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+from seglake.pipelines.segment_ingest.planning.partitions import (
     SurveyedPartition,
     listed_partitions,
 )
+from seglake.pipelines.segment_ingest.planning.plan import plan_ranges, plan_waves
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine
@@ -57,7 +57,7 @@ def _surveyed(
     )
     with engine or LocalEngine(1) as engine:
         scan = local_scan(settings, engine)
-        return survey_partitions(listed_partitions(found.replicas, ledger), scan)
+        return survey_partitions(listed_partitions(found.replicas, ledger, LocalStorage()), scan)
 
 
 def _ledger_row(partition: SurveyedPartition, next_offset: int) -> dict[str, object]:
@@ -117,7 +117,7 @@ def test_a_replica_that_cannot_be_read_leaves_the_choice_to_the_others(data: Pat
     found = discover([str(one), str(two)], LocalStorage(), takes_topic=settings.select.takes_topic)
     (two / "orders-0" / f"{20:020}.log").unlink()
     with LocalEngine(1) as engine:
-        logs = listed_partitions(found.replicas, SourceLedger())
+        logs = listed_partitions(found.replicas, SourceLedger(), LocalStorage())
         orders, _ = survey_partitions(logs, local_scan(settings, engine))
     assert orders.replica.broker_id == 1
     assert any("no such file" in note for note in orders.choice.notes)

@@ -12,7 +12,7 @@ from seglake.kafka_log.replica import (
     Replica,
     SegmentFile,
 )
-from seglake.pipelines.segment_ingest import round_look
+from seglake.pipelines.segment_ingest import rounds
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.planning.second_listing import retryable_replicas
 from support import broker_disks
@@ -76,7 +76,7 @@ def test_they_may_go_before_they_are_surveyed(
         gone()
         return survey_partitions(*arguments)  # type: ignore[arg-type]  # handed on as they are
 
-    monkeypatch.setattr(round_look, survey_partitions.__name__, late_survey)
+    monkeypatch.setattr(rounds, survey_partitions.__name__, late_survey)
     assert ingested(source, lake).exit_code == 0
     assert _gap_rows(lake) == [(0, 40, "deleted", _JUST_GONE)]
     assert offsets_taken(lake) == list(range(40, 120))

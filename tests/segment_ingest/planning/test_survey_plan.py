@@ -2,9 +2,10 @@
 
 from seglake.kafka_log.replica import Replica
 from seglake.log_tables.source_ledger import SourceLedger
+from seglake.pipelines.segment_ingest.planning.partitions import listed_partitions
 from seglake.pipelines.segment_ingest.planning.survey_plan import is_due
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import listed_partitions
 from seglake.pipelines.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
 from support.planned import KEY, replica_with_epochs
 
 
@@ -30,7 +31,7 @@ def _ledger(next_offset: int, last_offset: int, epoch: int | None) -> SourceLedg
 
 
 def _is_due(ledger: SourceLedger, *copies: Replica) -> bool:
-    (listed,) = listed_partitions(copies, ledger)
+    (listed,) = listed_partitions(copies, ledger, LocalStorage())
     return is_due(listed, Settings())
 
 

@@ -12,7 +12,7 @@ from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+from seglake.pipelines.segment_ingest.planning.partitions import (
     ListedPartition,
     SurveyedPartition,
 )
@@ -20,9 +20,9 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import
     lake_requests,
     replica_requests,
 )
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import CompareRequest
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.pipelines.settings.settings import Settings
+from seglake.segment_decoding.replica_compare import CompareRequest
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine
 from support.encoder import DEFAULT_CLUSTER_ID, Partition, Segment

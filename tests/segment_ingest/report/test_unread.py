@@ -9,7 +9,7 @@ from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread import (
     lost_tails,
     open_transactions,

@@ -7,7 +7,7 @@ from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.unread_segments import why_unread
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import current_batches, spans_of
 from seglake.pipelines.segment_ingest.run_context import RunContext
 

@@ -15,15 +15,15 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.kept_rows import kept_rows
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
-from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+from seglake.pipelines.segment_ingest.planning.partitions import (
+    JudgedPartition,
     ListedPartition,
     SurveyedPartition,
     listed_partitions,
 )
-from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
-from seglake.pipelines.segment_ingest.replica_conflicts.log_check import LogCheck, check_logs
+from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
+from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
+from seglake.pipelines.segment_ingest.replica_conflicts.log_check import judge
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.log_dir import OFFSET_MAX
 
@@ -125,31 +125,29 @@ def planned(
 ) -> RetakePlan:
     """Choose the replicas to read, and plan what they have of what is wanted."""
     lake = IngestedBatches(context.tables, context.source_id, ledger)
-    own = (copy for copy in map(ledger.named, replicas) if copy.key in wanted)
-    apart = separated(own, lake, context.storage)
-    listed = {log.key: log for log in listed_partitions(apart.replicas, ledger)}
+    own = (copy for copy in replicas if ledger.named(copy).key in wanted)
+    listed = listed_partitions(own, ledger, context.storage, lake)
     surveyed = survey_partitions(
-        (_as_if_lacking(log, wanted[log.key]) for log in listed.values()), context.scan
+        (_as_if_lacking(log, wanted[log.key]) for log in listed), context.scan
     )
-    check = check_logs([each.replica for each in surveyed], surveyed, ledger, context)
-    by_key = {partition.key: partition for partition in surveyed}
+    judged = {log.key: JudgedPartition(listed=log) for log in listed}
+    reached = [judged[each.key].listed for each in surveyed]
+    judged |= {each.key: each for each in judge(reached, surveyed, lake, context)}
     retakes: list[PartitionRetake] = []
-    left_out = {str(found.kept.key): found.reason for found in apart.duplicates}
+    left_out = {str(found.kept.key): found.reason for each in listed for found in each.duplicates}
     for key, ranges in wanted.items():
-        if key in by_key:
-            found = _judged(by_key[key], ledger.of(key), ranges, check, context)
-        elif key in listed:
-            found = _not_reached(listed[key], ranges)
-        else:
-            found = "the sources have no replica of it"
+        found: PartitionRetake | str = "the sources have no replica of it"
+        if key in judged:
+            found = _judged(judged[key], ranges, context)
         if isinstance(found, str):
             left_out[str(key)] = f"{key}: {found}"
         else:
             retakes.append(found)
             if found.kept:
                 left_out[str(key)] = f"{key}: {found.kept}"
-    bounds = [by_key[retake.key].bounds for retake in retakes if retake.key in by_key]
-    notes = [*check.notes, *(note for each in bounds for note in each.notes)]
+    taken = filter(None, (judged[of.key].surveyed for of in retakes))
+    notes = [note for each in judged.values() for note in each.notes]
+    notes += [note for each in taken for note in each.bounds.notes]
     return RetakePlan(tuple(retakes), left_out, tuple(notes))
 
 
@@ -163,30 +161,27 @@ def _as_if_lacking(log: ListedPartition, wanted: Sequence[OffsetRange]) -> Liste
 
 
 def _judged(
-    partition: SurveyedPartition,
-    ledger: PartitionLedger,
-    ranges: Sequence[OffsetRange],
-    check: LogCheck,
-    context: RunContext,
+    judged: JudgedPartition, ranges: Sequence[OffsetRange], context: RunContext
 ) -> PartitionRetake | str:
-    """What is ingested of a log, or why nothing is."""
-    key, replica = partition.key, partition.replica
-    if key in check.refused and key not in check.undecided:
-        return check.refused[key].removeprefix(f"{key}: ")
-    missing = next((survey.missing for survey in partition.surveys if survey.missing), None)
-    if missing is not None:
-        return missing
-    last_epoch = partition.choice.leader_epochs.last_epoch
+    """Return what is ingested of a log, or why nothing is."""
+    ledger, surveyed = judged.listed.ledger, judged.surveyed
+    if surveyed is None:
+        return _not_reached(judged.listed, ranges)
+    if judged.refusal and not judged.is_undecided:
+        return judged.refusal.removeprefix(f"{judged.key}: ")
+    if surveyed.unread_reason is not None:
+        return surveyed.unread_reason
+    last_epoch = surveyed.choice.leader_epochs.last_epoch
     counting = _counting(ranges, ledger)
     winning = _winning_epoch(counting, ledger)
-    if key in check.lost_to_newer_epoch or last_epoch < winning:
-        return _other_log(replica, last_epoch, winning)
-    retake = _planned(partition, ledger, ranges, counting, context)
+    if judged.has_lost or last_epoch < winning:
+        return _other_log(surveyed.replica, last_epoch, winning)
+    retake = _planned(surveyed, ledger, ranges, counting, context)
     return retake if retake.plans or retake.free else retake.kept or NOTHING_YET
 
 
 def _not_reached(log: ListedPartition, ranges: Sequence[OffsetRange]) -> PartitionRetake | str:
-    """What is set free by a log that was not walked, since it may not be read so far."""
+    """Return what is set free by a log that was not walked, since it may not be read so far."""
     leader = leading(log.replicas)[0]
     last_epoch = leader_epochs_of(leader.epochs).last_epoch
     winning = _winning_epoch(_counting(ranges, log.ledger), log.ledger)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import Replica
-from seglake.kafka_log.replica_selection import notes_of
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
@@ -22,35 +21,17 @@ from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
-from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
 from seglake.pipelines.segment_ingest.planning.damage_above import damage_above_bounds
-from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
-from seglake.pipelines.segment_ingest.planning.log_ends import plan_ends
-from seglake.pipelines.segment_ingest.planning.other_clusters import other_clusters_notes
-from seglake.pipelines.segment_ingest.planning.plan import plan_ranges
 from seglake.pipelines.segment_ingest.planning.second_listing import (
     absent_logs,
     changed_replicas,
     confirmed,
     retryable_replicas,
 )
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
 from seglake.pipelines.segment_ingest.repair.salvage import salvage
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
-from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import (
-    ConflictRows,
-    clashes_above,
-    clashes_of_duplicates,
-    clashes_of_undecided,
-    clashes_with_lake,
-    clashes_with_replicas,
-    commit_conflicts,
-)
-from seglake.pipelines.segment_ingest.replica_conflicts.elections import lost_elections
-from seglake.pipelines.segment_ingest.replica_conflicts.quarantined_tails import (
-    quarantined_tails,
-)
+from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import quarantined_tails
 from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
     check_source,
     joined_source,
@@ -58,14 +39,9 @@ from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_of
 from seglake.pipelines.segment_ingest.report.observed import observed
-from seglake.pipelines.segment_ingest.report.round_result import (
-    RoundResult,
-    short_logs,
-    unmoved,
-)
 from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
 from seglake.pipelines.segment_ingest.report.run_report import summarize
-from seglake.pipelines.segment_ingest.round_look import looked
+from seglake.pipelines.segment_ingest.rounds import Round, ingest_round, short_logs, unmoved
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
@@ -73,7 +49,6 @@ from seglake.pipelines.segment_ingest.run_context import (
     list_sources,
     published,
 )
-from seglake.pipelines.segment_ingest.shorter_notes import shorter_notes
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
@@ -82,7 +57,7 @@ _MOST_ROUNDS = 5
 class _Work(NamedTuple):
     """Result of a run over its sources, with the files and ranges that it did not read."""
 
-    rounds: Sequence[RoundResult]
+    rounds: Sequence[Round]
     repairs: RepairResult
     salvaged: Salvaged
     left: LeftOut
@@ -132,7 +107,7 @@ def ingest(
         short_logs=work.short,
         now=(now := datetime.now(UTC)),  # not before anything was committed
         observations=_recorded(work, context, now),
-        ledger=(ledger := _coverage_after(context)),
+        ledger=(ledger := _ledger_after(context)),
         tails=quarantined_tails(ledger, context),
         seconds=round(time.monotonic() - started, 3),
     )
@@ -171,12 +146,12 @@ def _recorded(work: _Work, context: RunContext, now: datetime) -> tuple[Observat
     """Return the run's observation of each partition, and record the changed ones in the lake."""
     context.reporter.step("recording what was observed")
     rounds, left = work.rounds, work.left
-    surveyed = [each for done in rounds for each in done.look.surveyed]
-    damage = damage_above_bounds(surveyed, context.storage)
+    every = [each for done in rounds for each in done.partitions]
+    damage = damage_above_bounds(filter(None, (each.seen for each in every)), context.storage)
     seen = observed(rounds, work.short, damage, left.reasons, context, now)
     if context.is_dry_run:
         return seen.every
-    earlier = rounds[0].look.earlier.places
+    earlier = rounds[0].earlier.places
     places = left.standing_places(earlier, context.settings.select)
     is_changed = places != earlier and context.tables.has(OBSERVATIONS)
     # A newer row of any partition shows that earlier unread places are no longer unread.
@@ -193,7 +168,7 @@ def _recorded(work: _Work, context: RunContext, now: datetime) -> tuple[Observat
     return seen.every
 
 
-def _coverage_after(context: RunContext) -> SourceLedger:
+def _ledger_after(context: RunContext) -> SourceLedger:
     """Return the lake's ledger after the run's commits."""
     return published(context, [])[1] if context.tables.exists() else SourceLedger()
 
@@ -209,7 +184,7 @@ def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -
 
 def _ingested(
     sources: Sequence[str], discovery: Discovery, context: RunContext
-) -> tuple[list[RoundResult], dict[str, str], list[ShortLog]]:
+) -> tuple[list[Round], dict[str, str], list[ShortLog]]:
     """Return all rounds of a run, reasons by what none of them could read, and the logs of which
     more is proved than there is."""
     unread = dict(discovery.unreadable)
@@ -241,11 +216,11 @@ def _ingested(
 
 def _rounds(
     replicas: Sequence[Replica], context: RunContext, unread: dict[str, str]
-) -> list[RoundResult]:
+) -> list[Round]:
     """Plan and execute, and again what another run took meanwhile."""
-    rounds: list[RoundResult] = []
+    rounds: list[Round] = []
     for _ in range(_MOST_ROUNDS):
-        done = _round(replicas, context)
+        done = ingest_round(replicas, context)
         rounds.append(done)
         unread |= done.unread
         if not done.lost_topics:
@@ -260,107 +235,21 @@ def _rounds(
     return rounds
 
 
-def _round(replicas: Sequence[Replica], context: RunContext) -> RoundResult:
-    """Survey, plan, and, unless it is a dry run, decode and commit."""
-    topics = sorted({replica.key.topic for replica in replicas})
-    context.reporter.step("reading the ledger")
-    generations, ledger = published(context, topics)
-    check_isolation(topics, ledger, context.settings)
-    # With the ids that the ledger knows, for copies of one partition must be seen as such.
-    look = looked(map(ledger.named, replicas), ledger, context)
-    new = ConflictRows(clashes_with_replicas(look.wanted, context), generations, context)
-    clashes = clashes_with_lake(look.same, context)
-    second = clashes_of_duplicates(look.duplicates, look.check.second_logs, ledger, context)
-    second += clashes_of_undecided(look.check.undecided.values(), ledger, context)
-    above = clashes_above(look.same, look.check.lost_to_newer_epoch, context)
-    old = ConflictRows([*clashes, *second, *above], generations, context)
-    superseded = tuple(lost_elections(look.same, clashes, context))
-    unread = _unread(look.wanted)
-    ranges = [
-        plan
-        for partition in look.wanted
-        if str(partition.key) not in unread
-        for plan in plan_ranges(partition, context.settings)
-    ]
-    ranges += plan_ends(look.readable, context)
-    notes = (
-        *notes_of(
-            [log.replicas for log in look.listed], [partition.choice for partition in look.same]
-        ),
-        *look.check.notes,
-        *shorter_notes(
-            look,
-            old,
-            {of.key for of in superseded},
-            wants_older=context.settings.read.older_copies,
-        ),
-        *other_clusters_notes(ranges, ledger, context),
-    )
-    done = RoundResult(
-        look=look,
-        waiting=tuple((log.key, of) for log in look.listed for of in log.ledger.superseded),
-        notes=notes,
-        unread=unread,
-        left=look.unread_data,
-        ranges=tuple(ranges),
-        waves=tuple(planned_waves(ranges, context)),
-        conflicts=(new.unlisted(), old.unlisted()) if context.is_dry_run else (),
-        superseded=superseded,
-    )
-    return done if context.is_dry_run else _executed(done, new, old, generations, context)
-
-
-def _executed(
-    planned: RoundResult,
-    new: ConflictRows,
-    old: ConflictRows,
-    generations: dict[str, int],
-    context: RunContext,
-) -> RoundResult:
-    """Decode and commit, wave by wave."""
-    if planned.waves:  # before the work: what no recovery can complete is refused unwritten
-        topics = {of.key.topic for of in planned.ranges}
-        recover(context.tables, context.source_id, sorted(topics), after=context.after)
-    results = []
-    for result in run_waves(planned.waves, generations, context, extra_files=new.of_ranges):
-        new.settle(result.lost)
-        results.append(result)
-    lost = {topic for result in results for topic in result.lost}
-    lost |= set(commit_conflicts(old, planned.superseded, generations, context))
-    left_out = {name: why for result in results for name, why in result.left_out.items()}
-    return replace(
-        planned,
-        committed=tuple(done for result in results for done in result.committed),
-        unread={**planned.unread, **left_out},
-        conflicts=(new.recorded, old.recorded),
-        superseded=tuple(of for of in planned.superseded if of.key.topic not in lost),
-        written_bytes=sum(result.written_bytes for result in results),
-        lost_topics={topic: generations[topic] for topic in lost},
-    )
-
-
-def _unread(partitions: Sequence[SurveyedPartition]) -> dict[str, str]:
-    """Return the partitions with a segment that could not be read, with the reason."""
-    return {
-        str(partition.key): f"{partition.key}: {partition.unread_reason}"
-        for partition in partitions
-        if partition.unread_reason is not None
-    }
-
-
 def _repaired(
     replicas: Sequence[Replica],
-    rounds: Sequence[RoundResult],
+    rounds: Sequence[Round],
     unread: Container[str],
     context: RunContext,
 ) -> RepairResult:
     """Fill gaps from logs that no round refused or failed to read, or say what would be filled."""
     if not context.tables.exists():
         return RepairResult()
-    looks = [done.look for done in rounds]
-    refused = {name for look in looks for name in look.refused}
-    second = {of.other.folder for look in looks for of in look.duplicates if not of.is_same_log}
-    failed = {of.replica.folder for look in looks for of in look.wanted if str(of.key) in unread}
+    every = [each for done in rounds for each in done.partitions]
+    refused = {str(each.key) for each in every if each.refusal}
+    duplicates = [found for each in every for found in each.listed.duplicates]
+    second = {found.other.folder for found in duplicates if not found.is_same_log}
+    wanted = filter(None, (each.wanted for each in every))
+    failed = {of.replica.folder for of in wanted if str(of.key) in unread}
     readable = [
         replica
         for replica in replicas
@@ -373,10 +262,11 @@ def _repaired(
     return expected_repairs(topics, readable, context, unmoved=unmoved(rounds))
 
 
-def _own(rounds: Iterable[RoundResult]) -> dict[str, list[OffsetRange]]:
+def _own(rounds: Iterable[Round]) -> dict[str, list[OffsetRange]]:
     """Return the merged offsets ingested from each replica, by its folder."""
-    folders = {of.key: of.replica.folder for done in rounds for of in done.look.readable}
     found: dict[str, list[OffsetRange]] = {}
-    for result in (result for done in rounds for result in done.committed):
-        found.setdefault(folders[result.key], []).append(result.offsets)
+    for each in (each for done in rounds for each in done.partitions):
+        if each.readable is not None and each.committed:
+            folder = each.readable.replica.folder
+            found.setdefault(folder, []).extend(result.offsets for result in each.committed)
     return {folder: merged(ranges) for folder, ranges in found.items()}

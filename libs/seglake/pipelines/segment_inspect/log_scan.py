@@ -5,7 +5,7 @@ Damage is shown once the next valid offset is known, so what follows it waits th
 
 from collections.abc import Iterator
 
-from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_dirs.segment_side_files import anchors
 from seglake.pipelines.segment_inspect.batch_facts import (
     BatchFound,
     DefectFound,
@@ -109,7 +109,7 @@ class LogScan:
             place.limit_offset,
             place.is_last,
             checkpoints.durable_offset,
-            anchors=lambda: anchors_of(read_index(self._storage, file, self._notes)),
+            anchors=anchors(self._storage, file, self._notes),
             may_have_holes=is_cleaned or checkpoints.high_watermark is None,
             run_breaks=self._shown.run_breaks,
         )

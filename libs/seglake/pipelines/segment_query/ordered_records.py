@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from seglake.errors import WrongCallError
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import (
-    SeparatedLogs,
-    separated,
-)
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition, listed_partitions
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
 from seglake.pipelines.segment_ingest.run_context import list_selected
 from seglake.pipelines.segment_query.read_plan import (
@@ -85,17 +82,17 @@ def ordered_records(
     places, segments = _split_up(sources, storage)
     with query_context(storage, settings) as scan:
         discovery = list_selected(places, scan, unnamed_id=_NO_CLUSTER)
-        apart = _chosen(discovery, wanted, storage)
+        listed = _chosen(discovery, wanted, storage)
         for note in discovery.notes:
             told.note(note)
         for why in discovery.missing_topics.values():
             told.look(why)
         for reason in unreadable(discovery, wanted):
             told.damage(reason)
-        for duplicate in apart.duplicates:
+        for duplicate in (found for log in listed for found in log.duplicates):
             told.damage(duplicate.reason)
-        for log in replicas_by_partition(apart.replicas):
-            offsets = {replica.key: _offsets(replica, segments, wanted) for replica in log}
+        for log in listed:
+            offsets = {copy.key: _offsets(copy, segments, wanted) for copy in log.replicas}
             plan = plan_logs([log], offsets, scan)
             decoding = query_decoding(scan, discovery.source_id)
             yield from _records(plan, decoding, told, columns)
@@ -155,7 +152,7 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
                 yield f"not shown: {partition.replica.key}: {unread.reason}"
 
 
-def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> SeparatedLogs:
+def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> list[ListedPartition]:
     """Choose the replicas of the partitions that are asked for.
 
     Raises:
@@ -169,7 +166,7 @@ def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> Separated
             f"the sources have no partition {missing[0]} of the selected topics. There are {listed}"
         )
     chosen = (replica for replica in discovery.replicas if wanted.takes(replica.key))
-    return separated(chosen, None, storage)
+    return listed_partitions(chosen, SourceLedger(), storage)
 
 
 def _split_up(sources: Sequence[str], storage: Storage) -> tuple[list[str], _Segments]:

@@ -11,12 +11,17 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
-from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.kafka_log.replica_selection import replicas_by_partition
+from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.progress import RunReporter
+from seglake.pipelines.segment_ingest.planning.partitions import (
+    ListedPartition,
+    SurveyedPartition,
+    listed_partitions,
+)
 from seglake.pipelines.segment_ingest.planning.plan import (
     RangePlan,
     plan_end,
@@ -24,12 +29,7 @@ from seglake.pipelines.segment_ingest.planning.plan import (
     plan_waves,
 )
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
-    ListedPartition,
-    SurveyedPartition,
-)
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog, unread_data
-from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import separated
 from seglake.pipelines.segment_ingest.run_context import (
     ScanContext,
     decode_settings_of,
@@ -104,10 +104,10 @@ def plan_reads(
         discovery = list_selected(sources, scan)
         replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
         offsets = {replica.key: (wanted.offsets,) for replica in replicas}
-        apart = separated(replicas, None, storage)
-        plan = plan_logs(replicas_by_partition(apart.replicas), offsets, scan)
+        listed = listed_partitions(replicas, SourceLedger(), storage)
+        plan = plan_logs(listed, offsets, scan)
     if fails_on_loss:
-        second = (duplicate.reason for duplicate in apart.duplicates)
+        second = (duplicate.reason for log in listed for duplicate in log.duplicates)
         losses = (loss.text for loss in plan.losses)
         for reason in [*unreadable(discovery, wanted), *second, *losses]:
             raise DataLossError(reason)
@@ -142,7 +142,7 @@ class QueryPlan(NamedTuple):
 
 
 def plan_logs(
-    logs: Sequence[Sequence[Replica]],
+    logs: Iterable[ListedPartition],
     wanted: Mapping[PartitionKey, Sequence[OffsetRange]],
     scan: ScanContext,
 ) -> QueryPlan:
@@ -151,9 +151,10 @@ def plan_logs(
     Args:
         wanted: ranges of offsets, at least one of each partition.
     """
-    listed = [ListedPartition(tuple(log), _others(log[0].key, wanted[log[0].key])) for log in logs]
+    listed = [replace(log, ledger=_others(log.key, wanted[log.key])) for log in logs]
     partitions = survey_partitions(listed, scan)
-    unread = unread_data(listed, partitions).unread
+    surveyed = {partition.key: partition for partition in partitions}
+    unread = [log for each in listed for log in unread_data(each, surveyed.get(each.key)).unread]
     ranges: list[RangePlan] = []
     losses = [_unread(log) for log in unread if log.ranges]
     for partition in partitions:

@@ -21,7 +21,7 @@ from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
-from seglake.log_dirs.segment_side_files import anchors_of, read_index
+from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_tables.batch_rows import header_columns
 from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
@@ -179,7 +179,7 @@ class _Check:
             limit_offset=limit_after(file.base_offset, durable_offset),
             is_last=is_last,
             durable_offset=durable_offset,
-            anchors=lambda: anchors_of(read_index(piece.source, file)),
+            anchors=anchors(piece.source, file),
             run_breaks=tuple(edge for offsets in piece.covered for edge in offsets),
             may_have_holes=file.base_offset < (piece.checkpoints.cleaner_offset or 0),
         )

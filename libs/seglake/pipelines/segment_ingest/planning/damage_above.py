@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from seglake.kafka_log.observation import DAMAGED, UNSEARCHED, LeftRange, Observation
+from seglake.kafka_log.observation import DAMAGED, UNSEARCHED, LeftRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_dirs.damage_search import DamageFound, DamageSearch, damage_above
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
 
@@ -28,18 +28,13 @@ class _Search(NamedTuple):
     size_bytes: int
 
 
-def damage_above_bounds(
-    partitions: Iterable[tuple[SurveyedPartition, Observation | None]], storage: Storage
-) -> DamageAbove:
-    """Read the logs above their upper bounds, and return damaged and unread ranges.
-
-    Args:
-        partitions: each with its earlier observation if its end is listed unchanged.
-    """
+def damage_above_bounds(partitions: Iterable[SurveyedPartition], storage: Storage) -> DamageAbove:
+    """Read the logs above their upper bounds, and return damaged and unread ranges."""
     found: dict[PartitionKey, tuple[LeftRange, ...]] = {}
     searches: list[_Search] = []
-    for partition, seen in partitions:
-        bounds = partition.bounds
+    for partition in partitions:
+        bounds, listed = partition.bounds, partition.listed
+        seen = None if listed.has_moved else listed.earlier
         # The offset up to which this run, or one with a higher bound, ingested the log.
         reached = max([bounds.next_offset, *(stop for _, stop in partition.covered)])
         if partition.unread_reason is not None or reached >= bounds.log_end_offset:

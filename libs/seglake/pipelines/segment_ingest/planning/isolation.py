@@ -2,9 +2,23 @@
 
 from collections.abc import Iterable
 
+from seglake.errors import WrongCallError
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.errors import IsolationConflictError
 from seglake.pipelines.settings.settings import Settings
+
+
+class IsolationConflictError(WrongCallError):
+    """A topic of the lake was taken with another isolation; nothing was touched."""
+
+    def __init__(self, *, topic: str, known: str, asked: str) -> None:
+        self.topic = topic
+        self.known = known
+        self.asked = asked
+        super().__init__(
+            f"topic {topic} is in this lake with isolation {known}, and this run asks for {asked}: "
+            "rows of both kinds cannot share a table. Use the isolation of before, leave the topic "
+            "out with --topics, or take it into another lake"
+        )
 
 
 def check_isolation(topics: Iterable[str], ledger: SourceLedger, settings: Settings) -> None:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from seglake.kafka_log.segment_survey import EndDamage
 from seglake.lake.tables import QUARANTINE
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_end
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.errors import DefectCode
 

@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from typing import TypeVar
 
 from seglake.kafka_log.segment_survey import SegmentSurvey
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import spread

@@ -18,6 +18,7 @@ from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.pieces import (
     cost_bytes,
     end_piece,
@@ -25,7 +26,6 @@ from seglake.pipelines.segment_ingest.planning.pieces import (
     pieces_of,
     shared,
 )
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.segment_items import HIGHEST_OFFSET
 from seglake.segment_codec.transactions import Marker

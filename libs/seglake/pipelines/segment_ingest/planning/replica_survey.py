@@ -1,6 +1,7 @@
 """Surveys the copies of partitions, and chooses between them. Effect: reads headers."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from seglake.kafka_log.log_bounds import bounds_of
@@ -9,15 +10,15 @@ from seglake.kafka_log.replica_selection import SurveyedReplica, choose
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.pipelines.segment_ingest.planning.partitions import (
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.segment_ingest.planning.pieces import fewest_tasks
 from seglake.pipelines.segment_ingest.planning.survey_plan import (
     is_due,
     survey_requests,
     walked_bytes,
-)
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
-    ListedPartition,
-    SurveyedPartition,
 )
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.settings.settings import Settings
@@ -31,8 +32,14 @@ _MOST_INLINE_SEGMENTS = 1024
 def survey_partitions(
     partitions: Iterable[ListedPartition], scan: ScanContext
 ) -> list[SurveyedPartition]:
-    """Survey the partitions of which a replica may have news, and leave out the others."""
-    return survey_logs([each for each in partitions if is_due(each, scan.settings)], scan)
+    """Survey the partitions that may have news or whose listing has changed."""
+    due = [(listed, is_due(listed, scan.settings)) for listed in partitions]
+    asked = [(listed, has_news) for listed, has_news in due if has_news or listed.has_moved]
+    surveyed = survey_logs([listed for listed, _ in asked], scan)
+    return [
+        replace(found, is_due=has_news)
+        for found, (_, has_news) in zip(surveyed, asked, strict=True)
+    ]
 
 
 def survey_logs(

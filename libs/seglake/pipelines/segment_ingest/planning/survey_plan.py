@@ -8,8 +8,8 @@ from seglake.kafka_log.replica import Replica, SegmentFile, SnapshotFile
 from seglake.kafka_log.replica_selection import leading
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition
 from seglake.pipelines.segment_ingest.planning.pieces import piece_bytes
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage

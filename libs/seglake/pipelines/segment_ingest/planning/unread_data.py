@@ -1,6 +1,6 @@
 """What of the logs a round cannot read although it is, or should be, on the disks. Pure."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica, UnreadSegment
 from seglake.kafka_log.replica_selection import leading
 from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
 from seglake.kafka_log.unread_segments import spans, unread_offsets
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import (
+from seglake.pipelines.segment_ingest.planning.partitions import (
     ListedPartition,
     SurveyedPartition,
 )
@@ -32,74 +32,59 @@ class UnreadLog:
 
 @dataclass(frozen=True, slots=True)
 class UnreadData:
-    """What a round leaves, by partition.
+    """Data of a partition that a round cannot read.
 
     Attributes:
-        short: logs of which more is proved than the disk has.
+        short: the log, if more of it is proved than the disk has.
     """
 
-    short: tuple[ShortLog, ...]
-    unread: tuple[UnreadLog, ...]
+    short: ShortLog | None = None
+    unread: tuple[UnreadLog, ...] = ()
+
+
+NOTHING_UNREAD = UnreadData()
 
 
 class _Look(NamedTuple):
-    """A replica, and what is known of its log; both ranges are merged."""
+    """A replica, the end of its log as far as known, and its merged unread ranges."""
 
     replica: Replica
     log_end_offset: int
-    covered: tuple[OffsetRange, ...]
     unread: tuple[OffsetRange, ...]
 
 
-def unread_data(
-    listed: Iterable[ListedPartition],
-    partitions: Iterable[SurveyedPartition],
-    refused: Container[PartitionKey] = (),
-) -> UnreadData:
-    """Look at all logs: as they were surveyed, or else as an earlier run saw them.
-
-    Args:
-        refused: partitions of which nothing is wanted.
-    """
-    surveyed = {partition.key: partition for partition in partitions}
-    logs = [log for log in listed if log.key not in refused]
-    looks = [look for log in logs for look in _looks_at(log, surveyed.get(log.key))]
-    short = (
-        short_log(look.replica, look.log_end_offset, merged([*look.covered, *look.unread]))
-        for look in looks
-    )
-    seen = {look.replica.folder for look in looks}
-    unread = [unread_log(look.replica, look.unread, look.covered) for look in looks]
-    unread += [
-        unread_log(copy, (), ()) for log in logs for copy in log.replicas if copy.folder not in seen
-    ]
-    return UnreadData(
-        tuple(found for found in short if found is not None),
-        tuple(found for found in unread if found is not None),
-    )
+def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> UnreadData:
+    """Look at a log as it was surveyed, or else as an earlier run saw it."""
+    look, covered = _look_at(log, surveyed), log.ledger.covered
+    others = [copy for copy in log.replicas if not look or copy.folder != look.replica.folder]
+    unread, short = [unread_log(copy, (), ()) for copy in others], None
+    if look is not None:
+        unread.insert(0, unread_log(look.replica, look.unread, covered))
+        known = merged([*covered, *look.unread])
+        short = short_log(look.replica, look.log_end_offset, known)
+    return UnreadData(short, tuple(filter(None, unread)))
 
 
-def _looks_at(log: ListedPartition, partition: SurveyedPartition | None) -> Iterator[_Look]:
-    """Yield the copy to look at; without news, only one whose files say more than was seen."""
-    seen, covered = log.earlier, tuple(log.ledger.covered)
-    blank = list(_without_segments(log.replicas))
-    if blank:
-        for copy in blank:
-            yield _Look(copy, 0, covered, unread_offsets(copy))
-    elif partition is not None:
-        end = partition.bounds.log_end_offset
-        yield _Look(partition.replica, end, partition.covered, partition.waiting_ranges)
-    elif seen is not None and seen.log_end_offset is not None:
+def _look_at(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Look | None:
+    """Return the copy to look at; without news, only one whose files say more than was seen."""
+    blank, seen = _without_segments(log.replicas), log.earlier
+    if blank is not None:
+        return _Look(blank, 0, unread_offsets(blank))
+    if surveyed is not None:
+        return _Look(surveyed.replica, surveyed.bounds.log_end_offset, surveyed.waiting_ranges)
+    if seen is not None and seen.log_end_offset is not None:
         copy = copy_seen(seen, log.replicas)
         if copy.unread or end_claim(copy).offset > seen.log_end_offset:
-            yield _Look(copy, seen.log_end_offset, covered, unread_offsets(copy))
+            return _Look(copy, seen.log_end_offset, unread_offsets(copy))
+    return None
 
 
-def _without_segments(log: Sequence[Replica]) -> Iterator[Replica]:
-    """The copy that would be read if it had a segment, of those whose files prove most."""
+def _without_segments(log: Sequence[Replica]) -> Replica | None:
+    """Return the copy without a segment whose files prove most; None if one has a segment."""
     copies = [copy for copy in leading(log) if not copy.is_future]
-    if copies and not any(copy.segments for copy in copies):
-        yield max(copies, key=lambda copy: (end_claim(copy).offset, len(copy.unread)))
+    if not copies or any(copy.segments for copy in copies):
+        return None
+    return max(copies, key=lambda copy: (end_claim(copy).offset, len(copy.unread)))
 
 
 def unread_log(

@@ -10,8 +10,8 @@ from seglake.log_dirs.batch_search import find_batch, request_for
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.segment_ingest.repair.gap_search_values import Crossing, record_hash
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
+from seglake.segment_decoding.gap_search_values import Crossing, record_hash
 from seglake.storage.storage import Storage
 
 

@@ -14,8 +14,8 @@ from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.kafka_log.transactions.transaction_outcomes import Transactions, transactions_of
 from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.segment_ingest.repair.repair_plan import CandidateReplica
 from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.segment_codec.transactions import Marker, Markers

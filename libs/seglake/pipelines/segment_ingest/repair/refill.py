@@ -23,9 +23,9 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
+from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import ListedPartition
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import is_contradicted
 from seglake.pipelines.segment_ingest.repair.refill_plan import LakeHoles, refill_plans
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource, repair_sources_of

@@ -24,8 +24,8 @@ from seglake.kafka_log.range_arrays import (
 from seglake.kafka_log.replica import Replica
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
 

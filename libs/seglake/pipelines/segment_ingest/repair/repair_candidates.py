@@ -13,13 +13,6 @@ from seglake.log_tables.current_gaps import gap_pieces
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.gap_neighbours import goes_on, is_contradicted
-from seglake.pipelines.segment_ingest.repair.gap_search import search
-from seglake.pipelines.segment_ingest.repair.gap_search_values import (
-    FoundSpan,
-    Refused,
-    Searched,
-    SearchRequest,
-)
 from seglake.pipelines.segment_ingest.repair.own_ends import with_own_ends
 from seglake.pipelines.segment_ingest.repair.repair_plan import (
     CandidateReplica,
@@ -37,6 +30,13 @@ from seglake.pipelines.segment_ingest.repair.resolutions import (
 from seglake.pipelines.segment_ingest.repair.transaction_contradictions import lake_markers
 from seglake.pipelines.segment_ingest.repair.transaction_files import read_end_files
 from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.segment_decoding.gap_search import search
+from seglake.segment_decoding.gap_search_values import (
+    FoundSpan,
+    Refused,
+    Searched,
+    SearchRequest,
+)
 
 _MOST_INLINE_BYTES = 64 << 20
 

@@ -13,10 +13,10 @@ from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMark
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
-from seglake.pipelines.segment_ingest.repair.gap_search_values import FoundSpan
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.segment_codec.segment import limit_after
 from seglake.segment_codec.transactions import Marker, Markers
+from seglake.segment_decoding.gap_search_values import FoundSpan
 from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
 

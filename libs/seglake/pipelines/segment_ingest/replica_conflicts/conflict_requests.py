@@ -1,23 +1,24 @@
 """Requests for comparisons that find copies contradicting the tables. Effect: reads tables."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import sound_end
 from seglake.log_dirs.batch_walk import BatchHead
-from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
+from seglake.pipelines.segment_ingest.planning.partitions import (
+    JudgedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.segment_ingest.replica_conflicts.lake_batches import (
     every_lake_batch,
     lake_batches,
 )
-from seglake.pipelines.segment_ingest.replica_conflicts.listed_copies import ListedCopy
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import CompareRequest
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_decoding.listed_copies import ListedCopy
+from seglake.segment_decoding.replica_compare import CompareRequest
 from seglake.storage.storage import Storage
 
 
@@ -49,6 +50,8 @@ def tail_requests(
     Args:
         has_lost: the chosen copy lost an election to the log in the tables.
     """
+    if partition.unread_reason is not None:
+        return
     ledger, choice = partition.ledger, partition.choice
     copies = [(other.replica, other.divergence_offset) for other in choice.other_replicas]
     ends = [other.log_end_offset for other in choice.other_replicas]
@@ -97,48 +100,39 @@ def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator
         before += (ListedCopy(copy, divergence, first),)
 
 
-def duplicate_requests(
-    duplicates: Iterable[DuplicateLog],
-    of_lake: Iterable[Replica],
-    ledger: SourceLedger,
-    context: RunContext,
-) -> Iterator[CompareRequest]:
+def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
     """Yield requests of a broker's second logs, whole, against the first ones.
 
-    Args:
-        of_lake: second logs of brokers whose first ones earlier runs ingested.
+    An earlier run may have ingested the first one.
     """
+    listed = partition.listed
     sides: list[tuple[Replica | tuple[BatchHead, ...], Replica]] = [
-        (found.kept, found.other) for found in duplicates if not found.is_same_log
+        (found.kept, found.other) for found in listed.duplicates if not found.is_same_log
     ]
-    sides += [
-        (lake_batches(ledger.of(copy.key), (0, OFFSET_MAX), context), copy) for copy in of_lake
-    ]
-    for ours, theirs in sides:
+    if partition.is_second_log:
+        ours = lake_batches(listed.ledger, (0, OFFSET_MAX), context)
+        sides.append((ours, partition.replica))
+    for first, second in sides:
         yield CompareRequest(
             storage=context.storage,
-            ours=ours,
-            theirs=theirs,
+            ours=first,
+            theirs=second,
             offsets=(0, OFFSET_MAX),
             divergence_offset=0,
             is_same_broker=True,
         )
 
 
-def undecided_requests(
-    copies: Iterable[Replica], ledger: SourceLedger, context: RunContext
-) -> Iterator[CompareRequest]:
-    """Yield requests of the lake against logs that differ where no leader epoch decides."""
-    for copy in copies:
-        of_log = ledger.of(copy.key)
-        end = max((stop for _, stop in of_log.current), default=0)
-        ours = every_lake_batch(of_log, context)
-        if ours is not None:
-            yield CompareRequest(
-                storage=context.storage,
-                ours=ours,
-                theirs=copy,
-                offsets=(0, OFFSET_MAX),
-                divergence_offset=end,
-                is_undecided=True,
-            )
+def undecided_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
+    """Yield the request of the lake against a log that differs where no leader epoch decides."""
+    ledger = partition.listed.ledger
+    ours = every_lake_batch(ledger, context) if partition.is_undecided else None
+    if ours is not None:
+        yield CompareRequest(
+            storage=context.storage,
+            ours=ours,
+            theirs=partition.replica,
+            offsets=(0, OFFSET_MAX),
+            divergence_offset=max((stop for _, stop in ledger.current), default=0),
+            is_undecided=True,
+        )

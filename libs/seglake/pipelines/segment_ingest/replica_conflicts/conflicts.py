@@ -5,25 +5,28 @@ runs ingested is compared by way of the lake's batches, and only from where lead
 """
 
 import uuid
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from seglake.kafka_log.offset_ranges import common
 from seglake.kafka_log.read_policy import UpperBound
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.quarantine_rows import most_raw_bytes
 from seglake.log_tables.source_ledger import SourceLedger
+from seglake.pipelines.losing_tails import TAIL_COLUMNS, TailsOfPartition, tails_of
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange, ledger_files
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.committing.wave import commit_files
+from seglake.pipelines.segment_ingest.planning.partitions import (
+    JudgedPartition,
+)
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import (
     duplicate_requests,
     lake_requests,
@@ -31,8 +34,9 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import
     tail_requests,
     undecided_requests,
 )
-from seglake.pipelines.segment_ingest.replica_conflicts.duplicate_logs import DuplicateLog
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
+from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
+from seglake.segment_codec.errors import DefectCode
+from seglake.segment_decoding.replica_compare import (
     CompareRequest,
     ConflictCount,
     ConflictKind,
@@ -46,8 +50,6 @@ from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
     record_conflicts,
     unlisted,
 )
-from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
-from seglake.segment_codec.errors import DefectCode
 from seglake.task_engine.packing import packed
 
 T = TypeVar("T", CompareRequest, RecordRequest)
@@ -78,12 +80,12 @@ class Clash:
 
 
 def clashes_with_replicas(
-    partitions: Iterable[SurveyedPartition], context: RunContext
+    partitions: Iterable[JudgedPartition], context: RunContext
 ) -> list[Clash]:
     """Compare the copies of each partition in the ranges that this run ingests."""
     asked = [
         request
-        for partition in partitions
+        for partition in filter(None, (each.wanted for each in partitions))
         if partition.other_replicas
         for offsets in wanted_ranges(partition, context.settings)
         for request in replica_requests(partition, offsets, context.storage)
@@ -91,65 +93,39 @@ def clashes_with_replicas(
     return _clashes(asked, context)
 
 
-def clashes_with_lake(partitions: Iterable[SurveyedPartition], context: RunContext) -> list[Clash]:
-    """Compare copies with the batches of earlier runs, if their leader epochs differ."""
-    asked = [request for partition in partitions for request in lake_requests(partition, context)]
-    return _clashes(asked, context)
+def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext) -> list[Clash]:
+    """Compare copies with the batches of earlier runs, if their leader epochs differ.
 
-
-def clashes_above(
-    partitions: Iterable[SurveyedPartition],
-    lost: Container[PartitionKey],
-    context: RunContext,
-) -> list[Clash]:
-    """Find batches that only losing copies have, above the end of a log that will not grow.
-
-    Args:
-        lost: partitions whose chosen copy lost an election to the log in the lake.
+    Also a broker's second logs with the first ones; of logs that will not grow, also refused ones
+    for which no leader epoch decides, and batches above the end that only losing copies have.
     """
-    if not _reads_dead_logs(context):
-        return []
-    asked = [
-        request
-        for partition in partitions
-        if partition.unread_reason is None
-        for request in tail_requests(partition, context, has_lost=partition.key in lost)
-    ]
+    judged = list(partitions)
+    same = [(each, found) for each in judged if (found := each.same) is not None]
+    asked = [request for _, found in same for request in lake_requests(found, context)]
+    asked += [request for each in judged for request in duplicate_requests(each, context)]
+    if _reads_dead_logs(context):
+        asked += [request for each in judged for request in undecided_requests(each, context)]
+        for each, found in same:
+            asked += tail_requests(found, context, has_lost=each.has_lost)
     return _clashes(asked, context)
-
-
-def clashes_of_duplicates(
-    duplicates: Iterable[DuplicateLog],
-    of_lake: Iterable[Replica],
-    ledger: SourceLedger,
-    context: RunContext,
-) -> list[Clash]:
-    """Compare second logs of brokers with the first ones; see `duplicate_requests`."""
-    return _clashes(list(duplicate_requests(duplicates, of_lake, ledger, context)), context)
-
-
-def clashes_of_undecided(
-    copies: Iterable[Replica], ledger: SourceLedger, context: RunContext
-) -> list[Clash]:
-    """Compare refused logs that will not grow with the lake, where no leader epoch decides."""
-    if not _reads_dead_logs(context):
-        return []
-    return _clashes(list(undecided_requests(copies, ledger, context)), context)
 
 
 class ConflictRows:
     """Writes the rows of clashes when the ranges of a commit are known.
 
-    `recorded` counts the committed batches by partition; call `settle` after each commit.
+    Call `settle` after each commit.
 
     Args:
         generations: generation of each topic, increased by each commit.
+
+    Attributes:
+        recorded: counts of the committed batches, by partition.
     """
 
     def __init__(
         self, clashes: Sequence[Clash], generations: Mapping[str, int], context: RunContext
     ) -> None:
-        self._clashes = clashes
+        self.clashes = clashes
         self._generations = generations
         self._context = context
         self._written: list[tuple[PartitionKey, ConflictCount]] = []  # and not committed yet
@@ -157,13 +133,13 @@ class ConflictRows:
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
         """Count the batches that contradict the tables, whether quarantine has them or not."""
-        return counted((clash.compare.key, clash.found) for clash in self._clashes)
+        return counted((clash.compare.key, clash.found) for clash in self.clashes)
 
     def unlisted(self) -> dict[PartitionKey, ConflictCount]:
         """Count the batches that are not in quarantine yet, for runs that write nothing."""
         max_bytes = decode_settings(self._context).max_raw_bytes
         found = []
-        for clash in self._clashes:
+        for clash in self.clashes:
             key = clash.compare.key
             most_bytes = most_raw_bytes(key.topic, max_bytes)
             found.append((key, unlisted(clash.batches, self._known_of(key), most_bytes)))
@@ -174,7 +150,7 @@ class ConflictRows:
         narrowed = [
             replace(clash.compare, offsets=offsets)
             for result in results
-            for clash in self._clashes
+            for clash in self.clashes
             if clash.compare.key == result.key
             for offsets in common([clash.compare.offsets], result.offsets)
         ]
@@ -182,7 +158,7 @@ class ConflictRows:
 
     def of_all(self) -> dict[str, list[DataFile]]:
         """Write all conflicts, and return the files by topic."""
-        return self._write([clash.compare for clash in self._clashes])
+        return self._write([clash.compare for clash in self.clashes])
 
     def settle(self, lost: Collection[str]) -> None:
         """Count the written rows as committed, except topics that another run ingested."""
@@ -279,3 +255,21 @@ def _run(
         is_small=len(packs) <= 1 and sum(sizes) <= _MOST_INLINE_BYTES,
     )
     return [answer for group in answers for answer in group]
+
+
+def quarantined_tails(
+    ledger: SourceLedger, context: RunContext
+) -> dict[PartitionKey, TailsOfPartition]:
+    """Return the losing tails in quarantine, by partition of the source; none in a dry run.
+
+    Args:
+        ledger: has topic ids that rows lack.
+    """
+    if context.is_dry_run or not context.tables.has(QUARANTINE):
+        return {}
+    columns = ("topic_id", "topic", "partition", *TAIL_COLUMNS)
+    by_key: dict[PartitionKey, list[Mapping[str, Any]]] = {}  # Any: columns of many types
+    for row in context.tables.rows(QUARANTINE, context.source_id, columns).to_pylist():
+        by_key.setdefault(ledger.key_of(row), []).append(row)
+    found = {key: tails_of(rows) for key, rows in by_key.items()}
+    return {key: tails for key, tails in found.items() if tails}

@@ -14,12 +14,12 @@ from seglake.lake.tables import GAPS
 from seglake.log_tables.current_gaps import GAP_COLUMNS
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import Clash
 from seglake.pipelines.segment_ingest.replica_conflicts.lake_batches import Rows, batches_of
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import Winner
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_decoding.replica_compare import Winner
 
 _BATCH_COLUMNS = (
     *("topic_id", "partition", "base_offset", "last_offset"),
@@ -29,23 +29,16 @@ _BATCH_COLUMNS = (
 
 
 def lost_elections(
-    partitions: Iterable[SurveyedPartition],
-    clashes: Iterable[Clash],
-    context: RunContext,
-) -> list[SupersededRange]:
-    """What the chosen replicas have won from the lake.
+    partition: SurveyedPartition, clashes: Iterable[Clash], context: RunContext
+) -> tuple[SupersededRange, ...]:
+    """Return the ranges that the chosen replica has won from the lake.
 
     Args:
         clashes: of the lake with replicas.
     """
-    listed = list(clashes)
-    found: list[SupersededRange] = []
-    for partition in partitions:
-        epochs = partition.choice.leader_epochs.without_end
-        winner = _winner(partition.replica, listed) or _leader(partition.ledger, epochs)
-        if winner is not None:
-            found += _lost_ranges(partition, winner, context)
-    return found
+    epochs = partition.choice.leader_epochs.without_end
+    winner = _winner(partition.replica, clashes) or _leader(partition.ledger, epochs)
+    return () if winner is None else _lost_ranges(partition, winner, context)
 
 
 def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
@@ -71,7 +64,7 @@ def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | No
 
 def _lost_ranges(
     partition: SurveyedPartition, winner: Winner, context: RunContext
-) -> list[SupersededRange]:
+) -> tuple[SupersededRange, ...]:
     ledger, leader_epochs = partition.ledger, partition.choice.leader_epochs
     batches = current_batches(ledger, context)
     divergence = leader_epochs.divergence_offset(leader_epochs_of((), seen=_epochs(batches)))
@@ -84,7 +77,7 @@ def _lost_ranges(
     start = min([first for first, stop in spans if first < start < stop], default=start)
     stop = _own_from(batches, start, winner, leader_epochs)
     ranges = common(ledger.current, (start, stop))
-    return [superseded(partition.key, offsets, batches, winner) for offsets in ranges]
+    return tuple(superseded(partition.key, offsets, batches, winner) for offsets in ranges)
 
 
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:

@@ -4,8 +4,8 @@ Where a folder and the ledger name the topic id, that is known: nothing is read,
 has grown, the batch that was taken last, to see whether an election went against it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import leader_epochs_of
@@ -23,7 +23,7 @@ from seglake.kafka_log.log_identity import (
     second_log_refusal,
     undecided_refusal,
 )
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_dirs.batch_search import (
     Answer,
@@ -38,8 +38,12 @@ from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.progress import Unit
+from seglake.pipelines.segment_ingest.planning.partitions import (
+    JudgedPartition,
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.pipelines.segment_ingest.planning.plan import wanted_ranges
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.task_engine.packing import packed
 
@@ -47,35 +51,28 @@ _MOST_INLINE = 64
 _TASK_REQUESTS = 256
 
 
-@dataclass(slots=True)
-class LogCheck:
-    """Logs from which nothing is taken, with the reason, and what else a person should know.
+class _Case(NamedTuple):
+    """A log, and the batch that was ingested last.
 
-    `lost_to_newer_epoch` are those that lost an election to what was ingested: what they have
-    beyond that is lost as well.
-    `shorter` are those that end below what was taken and are the same log so far as is known.
-    `second_logs` are refused, too: the lake has another log of the same broker.
-    `undecided` are refused, too: they differ from the lake, and there are no leader epochs.
-    `stale` are copies that know less of the log than the lake does: how far they go is no news.
+    Attributes:
+        is_named: the topic id is known on the disk and in the ledger, so it is this log.
+        shorter: what to note if it ends below the ingested offsets; no `end` if it does not.
     """
 
-    refused: dict[PartitionKey, str] = field(default_factory=dict)
-    lost_to_newer_epoch: set[PartitionKey] = field(default_factory=set)
-    shorter: list[ShorterLog] = field(default_factory=list)
-    second_logs: list[Replica] = field(default_factory=list)
-    undecided: dict[PartitionKey, Replica] = field(default_factory=dict)
-    stale: set[PartitionKey] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    replica: Replica
+    partition: JudgedPartition
     taken: LastBatch
-    is_named: bool  # the topic id is known on the disk and in the ledger, so it is this log
-    shorter: ShorterLog  # what to say if it ends below what was taken; no `end` where it does not
+    is_named: bool
+    shorter: ShorterLog
     has_news: bool
-    is_changed: bool  # since the run before
+    request: BatchRequest
+
+    @property
+    def replica(self) -> Replica:
+        return self.shorter.replica
+
+    @property
+    def is_changed(self) -> bool:
+        return self.has_news or self.partition.listed.has_moved
 
 
 class FoundLog(NamedTuple):
@@ -94,55 +91,57 @@ class _Pair(NamedTuple):
     found: LogBatch
 
 
-def check_logs(
-    replicas: Iterable[Replica],
-    partitions: Sequence[SurveyedPartition],
-    ledger: SourceLedger,
+def judge(
+    listed: Iterable[ListedPartition],
+    surveyed: Iterable[SurveyedPartition],
+    lake: IngestedBatches,
     context: RunContext,
-    moved: Collection[PartitionKey] = (),
-) -> LogCheck:
-    """Compare the chosen copy of each partition with what was taken of it before.
+) -> list[JudgedPartition]:
+    """Compare the chosen copy of each partition with what the lake has of it."""
+    by_key = {partition.key: partition for partition in surveyed}
+    plain = [JudgedPartition(listed=each, surveyed=by_key.get(each.key)) for each in listed]
+    seen = [_compared_ends(partition, context) for partition in plain]
+    cases = [case for _, case in seen if case is not None]
+    answers = _answers([case.request for case in cases], context)
+    judged = {
+        case.partition.key: _by_second_log(case, answer, lake)
+        or _by_last_batch(case, answer, lake, context)
+        for case, answer in zip(cases, answers, strict=True)
+    }
+    return [judged.get(partition.key, partition) for partition, _ in seen]
 
-    Args:
-        replicas: the chosen copies; `partitions` those of them that were surveyed.
-        moved: logs that changed since the run before.
-    """
-    surveyed = {partition.replica.key: partition for partition in partitions}
-    check = LogCheck()
-    doubts: list[tuple[_Case, BatchRequest]] = []
-    for replica in replicas:
-        log, partition = ledger.of(replica.key), surveyed.get(replica.key)
-        frontier = log.frontier
-        if frontier is None or (partition is not None and partition.unread_reason is not None):
-            continue  # nothing to compare, or a copy that is left out since it cannot be read
-        is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
-        is_named = is_id_known and frontier.has_topic_id
-        taken = frontier.last_batch
-        counted_until = _counted_until(log, frontier.next_offset)
-        behind = _epochs_behind(replica, taken)
-        has_older_epoch = behind is not None and behind > 0
-        end = _ends_before(replica, partition, frontier.next_offset)
-        shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
-        if is_named and end is not None:
-            check.shorter.append(shorter)
-        # It ends below, or does not know the leader that wrote what was taken. One that ends below
-        # and knows a newer leader has won an election.
-        is_shorter = _ends_before(replica, partition, counted_until) is not None
-        if has_older_epoch or (is_shorter and not behind):
-            check.stale.add(replica.key)
-        has_news = partition is not None and bool(wanted_ranges(partition, context.settings))
-        is_changed = has_news or replica.key in moved
-        if taken is not None and (is_changed or not is_named):
-            request = _request_at(replica, taken.base_offset, context)
-            if request is not None:
-                case = _Case(replica, taken, is_named, shorter, has_news, is_changed)
-                doubts.append((case, request))
-    lake = IngestedBatches(context.tables, context.source_id, ledger)
-    answers = _answers([request for _, request in doubts], context)
-    for (case, _), answer in zip(doubts, answers, strict=True):
-        if not _is_empty_second_log(case, answer, lake, ledger, check):
-            _judge(case, answer, lake, context, check)
-    return check
+
+def _compared_ends(
+    partition: JudgedPartition, context: RunContext
+) -> tuple[JudgedPartition, _Case | None]:
+    """Compare how far a log and the lake go; return a case if a batch must be compared as well."""
+    ledger, news, replica = partition.listed.ledger, partition.news, partition.replica
+    frontier = ledger.frontier
+    if frontier is None or (news is not None and news.unread_reason is not None):
+        return partition, None  # nothing to compare, or a copy that is left out as unreadable
+    is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
+    is_named = is_id_known and frontier.has_topic_id
+    taken = frontier.last_batch
+    behind = _epochs_behind(replica, taken)
+    has_older_epoch = behind is not None and behind > 0
+    end = _ends_before(replica, news, frontier.next_offset)
+    shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
+    # It ends below, or does not know the leader that wrote the last ingested batch. One that ends
+    # below and knows a newer leader has won an election.
+    counted_until = _counted_until(ledger, frontier.next_offset)
+    is_shorter = _ends_before(replica, news, counted_until) is not None
+    partition = replace(
+        partition,
+        shorter=shorter if is_named and end is not None else None,
+        is_stale=has_older_epoch or (is_shorter and not behind),
+    )
+    has_news = news is not None and bool(wanted_ranges(news, context.settings))
+    if taken is None or (is_named and not (has_news or partition.listed.has_moved)):
+        return partition, None
+    request = _request_at(replica, taken.base_offset, context)
+    if request is None:
+        return partition, None
+    return partition, _Case(partition, taken, is_named, shorter, has_news, request)
 
 
 def found_logs(
@@ -214,106 +213,91 @@ def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answ
     return [answer for answers in found for answer in answers]
 
 
-def _judge(
-    case: _Case, answer: Answer, lake: IngestedBatches, context: RunContext, check: LogCheck
-) -> None:
-    """Note or refuse a log by what it has where the lake has the batch that was taken last.
+def _by_last_batch(
+    case: _Case, answer: Answer, lake: IngestedBatches, context: RunContext
+) -> JudgedPartition:
+    """Note or refuse a log by what it has where the lake has the last ingested batch.
 
     A log that ends before is judged by the last offset that it shares with the lake.
     """
-    replica, shorter, is_end = case.replica, case.shorter, isinstance(answer, LogEnd)
-    pair = _pair(case.taken, answer)
+    partition, replica, shorter = case.partition, case.replica, case.shorter
+    pair, is_end = _pair(case.taken, answer), isinstance(answer, LogEnd)
     if isinstance(answer, LogEnd):
         end = answer.next_offset
         shorter = shorter._replace(end=shorter.end or f"its log ends at {end}")
         pair = _last_common(replica, end, lake, context)
     differ = pair is not None and _differ(pair, replica, lake)
-    if pair is not None and _is_refused(case, pair, lake, context, check, differ=differ):
-        return
+    refused = None if pair is None else _refused(case, pair, lake, context, differ=differ)
+    if refused is not None:
+        return refused
     if case.is_named and (is_end or not case.has_news):
-        return  # it is noted already
+        return partition  # it is noted already
     if pair is None or not differ:
-        if pair is not None:  # its last batch is one of those that were taken
+        if pair is not None:  # its last batch is an ingested one
             shorter = shorter._replace(has_older_epoch=False)
-        if shorter.end and not case.is_named:
-            check.shorter.append(shorter)
-    elif case.is_named or _begins_alike(replica, lake, context):
-        if lost_to_newer_epoch(pair.taken, pair.found.header):
-            check.lost_to_newer_epoch.add(replica.key)
-            check.notes.append(newer_epoch_note(replica, pair.taken, pair.found.header))
-        else:
-            check.notes.append(contradiction_note(replica, pair.taken, pair.found.header))
-    else:
-        check.refused[replica.key] = refusal(replica, pair.taken, pair.found.header)
+        is_noted = shorter.end and not case.is_named
+        return replace(partition, shorter=shorter) if is_noted else partition
+    taken, found = pair.taken, pair.found.header
+    if not (case.is_named or _begins_alike(replica, lake, context)):
+        return replace(partition, refusal=refusal(replica, taken, found))
+    has_lost = lost_to_newer_epoch(taken, found)
+    note = newer_epoch_note if has_lost else contradiction_note
+    return replace(partition, has_lost=has_lost, notes=(note(replica, taken, found),))
 
 
-def _is_refused(
-    case: _Case,
-    pair: _Pair,
-    lake: IngestedBatches,
-    context: RunContext,
-    check: LogCheck,
-    *,
-    differ: bool,
-) -> bool:
+def _refused(
+    case: _Case, pair: _Pair, lake: IngestedBatches, context: RunContext, *, differ: bool
+) -> JudgedPartition | None:
     """Refuse the second log of a broker, and a log that differs where no leader epoch decides."""
     replica = case.replica
-    if differ and case.is_named and _is_other_log(replica, lake, context, check):
-        return True
+    if differ and case.is_named:
+        second = _other_log(case, lake, context)
+        if second is not None:
+            return second
     if None not in (pair.taken.leader_epoch, pair.found.header.leader_epoch):
-        return False
+        return None
     if differ and (case.is_named or _begins_alike(replica, lake, context)):
         why = undecided_refusal(replica, difference(pair.taken, pair.found.header))
     else:
         is_asked = case.is_changed and not differ
         offset = _other_message(replica, pair, lake, context) if is_asked else None
         if offset is None:
-            return False
+            return None
         why = undecided_refusal(replica, f"the message at offset {offset} is not the lake's")
-    check.undecided[replica.key] = replica
-    check.refused[replica.key] = why
-    return True
+    return replace(case.partition, refusal=why, is_undecided=True)
 
 
-def _is_other_log(
-    replica: Replica, lake: IngestedBatches, context: RunContext, check: LogCheck
-) -> bool:
+def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> JudgedPartition | None:
     """Refuse a log whose broker has another one, which the lake has."""
-    first = _first_pair(replica, lake, context)
-    if first is None or replica.broker_id is None or not _differ(first, replica, lake):
-        return False
-    return _is_of_same_broker(replica, first.taken, first.found.header, lake, check)
+    first = _first_pair(case.replica, lake, context)
+    if first is None or case.replica.broker_id is None or not _differ(first, case.replica, lake):
+        return None
+    return _of_same_broker(case, first.taken, first.found.header, lake)
 
 
-def _is_empty_second_log(
-    case: _Case, answer: Answer, lake: IngestedBatches, ledger: SourceLedger, check: LogCheck
-) -> bool:
+def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> JudgedPartition | None:
     """Refuse a log without a batch that knows a newer leader from its start on.
 
     Its broker has another log of the partition, which the lake has.
     """
     replica, start = case.replica, case.replica.log_start_offset
     if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
-        return False
-    if ledger.of(replica.key).lost_from(leader_epochs_of(replica.epochs)) > start:
-        return False
+        return None
+    if case.partition.listed.ledger.lost_from(leader_epochs_of(replica.epochs)) > start:
+        return None
     taken = lake.holding(replica.key, start)
-    return taken is not None and _is_of_same_broker(replica, taken.header, None, lake, check)
+    return None if taken is None else _of_same_broker(case, taken.header, None, lake)
 
 
-def _is_of_same_broker(
-    replica: Replica,
-    taken: LastBatch,
-    found: LastBatch | None,
-    lake: IngestedBatches,
-    check: LogCheck,
-) -> bool:
+def _of_same_broker(
+    case: _Case, taken: LastBatch, found: LastBatch | None, lake: IngestedBatches
+) -> JudgedPartition | None:
     """Refuse a log that begins with another batch than the lake has from the same broker."""
+    replica = case.replica
     if lake.broker_at(replica.key, taken.base_offset) != replica.broker_id:
-        return False
-    check.second_logs.append(replica)
-    check.refused[replica.key] = second_log_refusal(replica, taken, found)
-    return True
+        return None
+    why = second_log_refusal(replica, taken, found)
+    return replace(case.partition, refusal=why, is_second_log=True)
 
 
 def _other_message(

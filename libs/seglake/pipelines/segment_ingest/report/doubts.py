@@ -8,12 +8,12 @@ from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome
 from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult
+from seglake.pipelines.segment_ingest.rounds import Round
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.transactions import TransactionState
 
 
-def doubts_of_logs(rounds: Iterable[RoundResult], decided: Iterable[Finding]) -> Iterator[Finding]:
+def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Iterator[Finding]:
     """Yield the transactions whose end damage hides, unless it may be in an unread segment.
 
     Args:
@@ -21,7 +21,7 @@ def doubts_of_logs(rounds: Iterable[RoundResult], decided: Iterable[Finding]) ->
     """
     known = {(found.place, found.ranges) for found in decided}
     for done in rounds:
-        for partition in done.look.same:
+        for partition in done.same:
             for doubt in partition.bounds.unknown_outcomes:
                 offsets, name = (doubt.start_offset, doubt.next_offset), str(partition.key)
                 is_known = (name, (offsets,)) in known
@@ -30,7 +30,7 @@ def doubts_of_logs(rounds: Iterable[RoundResult], decided: Iterable[Finding]) ->
 
 
 def taken_doubts(
-    rounds: Iterable[RoundResult], settings: Settings, *, is_dry_run: bool
+    rounds: Iterable[Round], settings: Settings, *, is_dry_run: bool
 ) -> Iterator[Finding]:
     """Yield the transactions of uncertain outcome on which a run decided, or would decide."""
     planned = [(plan, plan.next_offset) for done in rounds for plan in done.ranges]

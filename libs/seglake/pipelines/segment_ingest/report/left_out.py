@@ -7,13 +7,13 @@ from operator import attrgetter
 from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread_files import (
     UnreadEntry,
     left_out,
     unread_files,
 )
+from seglake.pipelines.segment_ingest.rounds import Round, latest
 from seglake.pipelines.settings.settings import SelectSettings
 from seglake.segment_codec.log_dir import parse_folder_name
 
@@ -57,7 +57,7 @@ class LeftOut:
 def left_out_of(
     sources: Iterable[str],
     discovery: Discovery,
-    rounds: Sequence[RoundResult],
+    rounds: Sequence[Round],
     unread: Mapping[str, str],
     short: Iterable[ShortLog],
 ) -> LeftOut:
@@ -68,51 +68,38 @@ def left_out_of(
         unread: reasons by the name of whatever neither a round nor a repair could read.
         short: logs that end below their proved end.
     """
-    # A later round has only the topics that it read again.
-    last = {str(log.key): done for done in rounds for log in done.look.listed}
-    logs = (log for done in rounds for log in done.left.unread if last[str(log.key)] is done)
+    every = [each for done in rounds for each in done.partitions]
+    last, names = latest(rounds), {str(each.key) for each in every}
+    logs = (log for each in last for log in each.left.unread)
     files = unread_files(discovery.unread_files, logs, discovery.partitions)
-    looks = [done.look for done in rounds]
-    second = {str(found.kept.key): found.reason for look in looks for found in look.duplicates}
+    duplicates = [found for each in every for found in each.listed.duplicates]
+    second = {str(found.kept.key): found.reason for found in duplicates}
     places = [
         *(UnreadPlace(f"{of.folder}/{of.example}", str(of)) for of in files if not of.is_accounted),
         *_places_of_names(unread, discovery),
         *(
             UnreadPlace(found.other.folder, found.reason)
-            for look in looks
-            for found in look.duplicates
+            for found in duplicates
             if not found.is_same_log
         ),
         *(
             UnreadPlace(log.folder, f"{NOT_ON_DISK}{log.reason}", log.ranges)
             for log in short
-            if str(log.key) not in last
+            if str(log.key) not in names
         ),
     ]
     return LeftOut(
         files=tuple(files),
         reasons={
             **left_out(files),
-            **_unreadable_files(final_partitions(rounds)),
+            **_unreadable_files(filter(None, (each.same for each in last))),
             **unread,
             **discovery.missing_topics,
         },
-        refused=second | {name: why for look in looks for name, why in look.refused.items()},
+        refused=second | {str(each.key): each.refusal for each in every if each.refusal},
         places=tuple(dict.fromkeys(places)),
         roots=(*sources, *(log_dir.path for log_dir in discovery.log_dirs)),
     )
-
-
-def final_partitions(rounds: Iterable[RoundResult]) -> list[SurveyedPartition]:
-    """Return the partitions with news, each as the last round that read it saw it."""
-    done = [*rounds]
-    last = {str(log.key): each for each in done for log in each.look.listed}
-    return [
-        partition
-        for each in done
-        for partition in each.look.same
-        if last[str(partition.replica.key)] is each
-    ]
 
 
 def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> bool:

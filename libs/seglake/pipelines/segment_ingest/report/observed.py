@@ -15,13 +15,13 @@ from seglake.kafka_log.observation import (
     stopped_by,
 )
 from seglake.kafka_log.offset_ranges import merged, subtracted
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import likely
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.pipelines.segment_ingest.planning.damage_above import DamageAbove
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
+from seglake.pipelines.segment_ingest.rounds import IngestedPartition, Round
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.errors import TailKind
 
@@ -53,7 +53,7 @@ class RunObservations:
 
 
 def observed(
-    rounds: Sequence[RoundResult],
+    rounds: Sequence[Round],
     short_logs: Iterable[ShortLog],
     damage: DamageAbove,
     unread: Container[str],
@@ -70,35 +70,28 @@ def observed(
         damage: damage found above the bounds.
         unread: partitions and topics that a later run must read again in any case.
     """
-    found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
-    file_count = row_count = 0
-    for done in rounds:
-        file_count = max(file_count, done.look.earlier.file_count)
-        row_count = max(row_count, done.look.earlier.row_count)
-        found |= _of_round(done, context, now)
-    stale = {key for done in rounds for key in done.look.check.stale}
-    folders = {
-        log.key: [copy.folder for copy in log.replicas]
-        for done in rounds
-        for log in done.look.listed
-    }
+    partitions = {each.key: each for done in rounds for each in done.partitions}
     proved = {log.key: log for log in short_logs}
-    for key, (seen, earlier) in found.items():
+    found: list[tuple[Observation, Observation | None]] = []
+    for key, each in partitions.items():
+        earlier = each.listed.earlier
         # A copy that proves less of a log does not prove that nothing of it is lost.
-        read = () if key in stale else folders[key]
-        seen = _with_damage(seen, damage.get(key, ()))
+        read = () if each.is_stale else [copy.folder for copy in each.listed.replicas]
+        seen = _with_damage(_seen(each, context, now), damage.get(key, ()))
         if seen.listing is not None and (str(key) in unread or key.topic in unread):
             seen = replace(seen, listing=None)
         left = _not_on_disk(seen, earlier, proved.get(key), read)
-        found[key] = _with_short(seen, left, context, now), earlier
-    every = tuple(seen for seen, _ in found.values())
+        found.append((_with_short(seen, left, context, now), earlier))
+    file_count = max(done.earlier.file_count for done in rounds)
+    row_count = max(done.earlier.row_count for done in rounds)
+    every = tuple(seen for seen, _ in found)
     is_whole = file_count >= _MOST_FILES or row_count > max(_MOST_ROWS, _MOST_FILES * len(every))
     to_record = [
         seen
-        for seen, earlier in found.values()
+        for seen, earlier in found
         if is_whole or not (seen is earlier or seen.shows_the_same(earlier))
     ]
-    before = (earlier.observed_at + _TICK for _, earlier in found.values() if earlier is not None)
+    before = (earlier.observed_at + _TICK for _, earlier in found if earlier is not None)
     newer = max([now, *before])
     stamped = (replace(seen, observed_at=newer, run_id=context.run_id) for seen in to_record)
     return RunObservations(every, tuple(stamped), newer)
@@ -143,50 +136,32 @@ def _with_short(
     return replace(seen, not_ingested=not_ingested, observed_at=now, run_id=context.run_id)
 
 
-def _of_round(
-    done: RoundResult, context: RunContext, now: datetime
-) -> dict[PartitionKey, tuple[Observation, Observation | None]]:
-    """Return each partition's observation by a round, and by the newest earlier run."""
-    look = done.look
-    surveyed = {partition.key: partition for partition in (*look.same, *look.quiet)}
-    refused = look.refused
-    found: dict[PartitionKey, tuple[Observation, Observation | None]] = {}
-    for listed in look.listed:
-        key, log, earlier = listed.key, listed.replicas, listed.earlier
-        partition = surveyed.get(key)
-        refusal = refused.get(str(key))
-        is_quiet = partition is None and refusal is None
-        if earlier is not None and key in look.check.stale:
-            found[key] = (earlier, earlier)
-        elif is_quiet and earlier is not None and any(copy.segments for copy in log):
-            found[key] = (_carried(earlier, log, context, now), earlier)
-        else:
-            seen = _seen(log, partition, refusal, done, context, now)
-            if seen.stopped_by in _SEEN_WHOLE:
-                seen = replace(seen, listing=listing_of(log, context.settings.read.upper_bound))
-            found[key] = (seen.after(earlier), earlier)
-    return found
+def _seen(partition: IngestedPartition, context: RunContext, now: datetime) -> Observation:
+    """Return the observation of a partition: by its round, or the earlier one if it holds."""
+    log, earlier = partition.listed.replicas, partition.listed.earlier
+    if earlier is not None and partition.is_stale:
+        return earlier
+    is_quiet = partition.seen is None and not partition.refusal
+    if is_quiet and earlier is not None and any(copy.segments for copy in log):
+        return _carried(earlier, log, context, now)
+    seen = _seen_now(partition, context, now)
+    if seen.stopped_by in _SEEN_WHOLE:
+        seen = replace(seen, listing=listing_of(log, context.settings.read.upper_bound))
+    return seen.after(earlier)
 
 
-def _seen(
-    log: Sequence[Replica],
-    partition: SurveyedPartition | None,
-    refusal: str | None,
-    done: RoundResult,
-    context: RunContext,
-    now: datetime,
-) -> Observation:
-    """Return the observation of a partition in a round, if no earlier one holds."""
-    key = log[0].key
-    if refusal is not None:
-        return _by_checkpoints(likely(log), StoppedBy.REFUSED, refusal, context, now)
-    if partition is None:
-        return _by_checkpoints(likely(log), StoppedBy.NO_SEGMENT, None, context, now)
-    seen = _surveyed(partition, context, now)
-    if key in done.look.check.lost_to_newer_epoch:
+def _seen_now(partition: IngestedPartition, context: RunContext, now: datetime) -> Observation:
+    copy, surveyed = likely(partition.listed.replicas), partition.seen
+    if partition.refusal:
+        return _by_checkpoints(copy, StoppedBy.REFUSED, partition.refusal, context, now)
+    if surveyed is None:
+        return _by_checkpoints(copy, StoppedBy.NO_SEGMENT, None, context, now)
+    seen = _surveyed(surveyed, context, now)
+    if partition.has_lost:
         return replace(seen, stopped_by=StoppedBy.LOST_ELECTION, next_offset=None)
-    unread = done.unread.get(str(key))
-    return seen if unread is None else replace(seen, stopped_by=StoppedBy.UNREAD, detail=unread)
+    if partition.unread is None:
+        return seen
+    return replace(seen, stopped_by=StoppedBy.UNREAD, detail=partition.unread)
 
 
 def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) -> Observation:

@@ -13,7 +13,7 @@ from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult
+from seglake.pipelines.segment_ingest.rounds import Round
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
@@ -31,7 +31,7 @@ class RunFacts:
     context: RunContext
     discovery: Discovery
     recovered_topics: Sequence[str]
-    rounds: Sequence[RoundResult]
+    rounds: Sequence[Round]
     repairs: RepairResult
     left: LeftOut
     salvaged: Salvaged

@@ -11,19 +11,18 @@ from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.recovery import KIND_OF_STOP
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_findings
-from seglake.pipelines.segment_ingest.replica_conflicts.replica_compare import (
-    ConflictCount,
-    counted,
-)
 from seglake.pipelines.segment_ingest.report.doubts import doubts_of_logs, taken_doubts
 from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
-from seglake.pipelines.segment_ingest.report.left_out import final_partitions
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
 from seglake.pipelines.segment_ingest.report.run_notes import notes_of
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
 from seglake.pipelines.segment_ingest.report.unread import lost_tails, open_transactions
 from seglake.pipelines.segment_ingest.report.unread_files import unread_findings
+from seglake.pipelines.segment_ingest.rounds import Round, latest
+from seglake.segment_decoding.replica_compare import (
+    ConflictCount,
+    counted,
+)
 
 _BOUNDS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.OPEN_TRANSACTION, FindingKind.TAIL)
 _CONFLICTS = {
@@ -42,14 +41,14 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
         gaps: recorded gaps, or expected ones in a dry run.
     """
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
-    is_dry_run, final = facts.context.is_dry_run, final_partitions(rounds)
+    is_dry_run = facts.context.is_dry_run
     planned = [plan for done in rounds for plan in done.ranges] if is_dry_run else []
     found = Findings(_left_ranges(facts))
     found.add(stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after))
-    lost = {key for done in rounds for key in done.look.check.lost_to_newer_epoch}
-    for partition in final:
-        found.add(lost_tails(partition, settings, has_lost=partition.key in lost))
-        found.add(open_transactions(partition, planned, settings))
+    for each in latest(rounds):
+        if each.same is not None:
+            found.add(lost_tails(each.same, settings, has_lost=each.has_lost))
+            found.add(open_transactions(each.same, planned, settings))
     found.add(undecided_offsets(gaps))
     found.add(taken_doubts(rounds, settings, is_dry_run=is_dry_run))
     found.add(doubts_of_logs(rounds, found.of(FindingKind.DOUBTFUL_OUTCOME)))
@@ -103,32 +102,32 @@ def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
         yield Finding(FindingKind.UNDECIDED, text, name, found.ranges, facts)
 
 
-def _conflicts(rounds: Iterable[RoundResult]) -> Iterator[Finding]:
+def _conflicts(rounds: Iterable[Round]) -> Iterator[Finding]:
     """Yield the batches of other replicas that are not those of the tables, by partition."""
-    found = [each for done in rounds for of in done.conflicts for each in of.items()]
-    for name, count in counted((str(key), count) for key, count in found).items():
+    found = ((str(each.key), each.conflicts) for done in rounds for each in done.partitions)
+    for name, count in counted(found).items():
         for field, batches in count._asdict().items():
             if batches:
                 text = f"{name}: {ConflictCount(**{field: batches})}"
                 yield Finding(_CONFLICTS[field], text, name, facts={"batches": batches})
 
 
-def _superseded(rounds: Iterable[RoundResult]) -> Iterator[Finding]:
-    for done in rounds:
-        for of in done.superseded:
-            text = (
-                f"{of}: {show_count(of.records, 'record')} lost an election; `seglake retake` "
-                "ingests what the log that won has there"
-            )
-            facts = {"records": of.records}
-            yield Finding(FindingKind.SUPERSEDED, text, str(of.key), (of.offsets,), facts)
-
-
-def _waiting(rounds: Sequence[RoundResult]) -> Iterator[Finding]:
-    """Yield the ranges that lost an election before this run and still wait for a retake."""
-    for key, offsets in rounds[0].waiting:
+def _superseded(rounds: Iterable[Round]) -> Iterator[Finding]:
+    for of in (of for done in rounds for each in done.partitions for of in each.superseded):
         text = (
-            f"{key} {shown_range(*offsets)}: lost an election in an earlier run, and waits for "
-            "`seglake retake`"
+            f"{of}: {show_count(of.records, 'record')} lost an election; `seglake retake` "
+            "ingests what the log that won has there"
         )
-        yield Finding(FindingKind.SUPERSEDED, text, str(key), (offsets,))
+        facts = {"records": of.records}
+        yield Finding(FindingKind.SUPERSEDED, text, str(of.key), (of.offsets,), facts)
+
+
+def _waiting(rounds: Sequence[Round]) -> Iterator[Finding]:
+    """Yield the ranges that lost an election before this run and still wait for a retake."""
+    for listed in (each.listed for each in rounds[0].partitions):
+        for offsets in listed.ledger.superseded:
+            text = (
+                f"{listed.key} {shown_range(*offsets)}: lost an election in an earlier run, and "
+                "waits for `seglake retake`"
+            )
+            yield Finding(FindingKind.SUPERSEDED, text, str(listed.key), (offsets,))

@@ -6,8 +6,8 @@ from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.report.gap_report import GapsByPlace
 from seglake.pipelines.segment_ingest.report.refills import behind_note
-from seglake.pipelines.segment_ingest.report.round_result import RoundResult
 from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
+from seglake.pipelines.segment_ingest.rounds import Round
 from seglake.pipelines.settings.settings import Settings
 
 
@@ -18,7 +18,7 @@ def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
         notes.append(_nothing_selected(facts.context.settings))
     for done in facts.rounds:
         notes += done.notes
-        notes += [note for partition in done.look.same for note in partition.bounds.notes]
+        notes += [note for partition in done.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
     behind = behind_note(facts.repairs.left.offsets)
@@ -42,7 +42,7 @@ def _whole_batches(facts: RunFacts) -> Iterator[str]:
         )
 
 
-def _unproved_offsets(rounds: Iterable[RoundResult], gaps: GapsByPlace | None) -> list[str]:
+def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list[str]:
     """Return the note on batches beside holes, whose unprotected offsets may be wrong.
 
     Args:
@@ -51,7 +51,7 @@ def _unproved_offsets(rounds: Iterable[RoundResult], gaps: GapsByPlace | None) -
     found = {
         partition.key
         for done in rounds
-        for partition in done.look.same
+        for partition in done.same
         if any(survey.hole_count for survey in partition.surveys)
         if gaps is None or any(str(partition.key) in of_cause for of_cause in gaps.values())
     }

@@ -100,7 +100,7 @@ def _planned(facts: RunFacts) -> PlannedWork:
     ranges = [plan for done in rounds for plan in done.ranges]
     waves = [wave for done in rounds for wave in done.waves]
     return PlannedWork(
-        partitions=max(len(done.look.listed) for done in rounds)
+        partitions=max(len(done.partitions) for done in rounds)
         + len(facts.discovery.left_out_partitions),
         partitions_with_news=sum(len({plan.key for plan in done.ranges}) for done in rounds),
         tasks=sum(len(wave.tasks) for wave in waves),

@@ -10,8 +10,8 @@ from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.offset_places import shown_range
 from seglake.pipelines.progress import show_count, show_duration
+from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
-from seglake.pipelines.segment_ingest.planning.surveyed_partition import SurveyedPartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.errors import TailKind
 from seglake.segment_codec.transactions import OpenTransaction

@@ -5,10 +5,10 @@ import pytest
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.replica import SegmentFile
 from seglake.kafka_log.segment_survey import DataSpan
-from seglake.pipelines.segment_ingest.repair.gap_search_values import FoundSpan, SearchRequest
 from seglake.segment_codec.errors import DefectCode
 from seglake.segment_codec.segment import Defect
 from seglake.segment_codec.transactions import Marker
+from seglake.segment_decoding.gap_search_values import FoundSpan, SearchRequest
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import Header, Record, record_batch
 from support.transaction_logs import TransactionLog, abort, commit, sent

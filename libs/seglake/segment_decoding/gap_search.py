@@ -11,15 +11,7 @@ from seglake.kafka_log.batch_headers import last_batch_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.batch_search import indexed_start
-from seglake.log_dirs.segment_side_files import anchors_of, read_index
-from seglake.pipelines.segment_ingest.repair.gap_search_values import (
-    Crossing,
-    FoundSpan,
-    Refused,
-    Searched,
-    SearchRequest,
-    record_hash,
-)
+from seglake.log_dirs.segment_side_files import anchors, read_index
 from seglake.segment_codec.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.message_set import Wrapper
 from seglake.segment_codec.offset_order import OffsetOrder, Unit
@@ -27,6 +19,14 @@ from seglake.segment_codec.record_batch import RecordBatch
 from seglake.segment_codec.reference_decoder import decode
 from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
 from seglake.segment_codec.window import Window
+from seglake.segment_decoding.gap_search_values import (
+    Crossing,
+    FoundSpan,
+    Refused,
+    Searched,
+    SearchRequest,
+    record_hash,
+)
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.task_engine.task_progress import CountedReads
 
@@ -81,7 +81,7 @@ def _search_file(
                 limit_offset=limit,
                 is_last=is_last,
                 durable_offset=stop,
-                anchors=lambda: anchors_of(index),
+                anchors=anchors(request.storage, file),
                 run_breaks=(start, stop),
             )
             collector = _Collector(request, number, file_index, spans)

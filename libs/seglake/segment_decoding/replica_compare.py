@@ -21,15 +21,15 @@ from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_rows import Place
 from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes, quarantine_row
-from seglake.pipelines.segment_ingest.replica_conflicts.listed_copies import (
+from seglake.segment_codec.errors import DefectCode, SegmentCodecError
+from seglake.segment_codec.segment import Defect
+from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.listed_copies import (
     CopyBefore,
     ListedCopy,
     is_conflict,
     overlap,
 )
-from seglake.segment_codec.errors import DefectCode, SegmentCodecError
-from seglake.segment_codec.segment import Defect
-from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.table_files import TableFiles
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
@@ -105,6 +105,9 @@ class ConflictCount(NamedTuple):
         return ", ".join(f"{count} {_of_number(count, what)}" for count, what in said if count)
 
 
+NO_CONFLICTS = ConflictCount()
+
+
 def _of_number(count: int, what: str) -> str:
     """Return words on several batches, in the singular if there is one."""
     if count != 1:
@@ -119,7 +122,7 @@ def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]
     """Return the sums by partition."""
     found: dict[K, ConflictCount] = {}
     for key, count in counts:
-        found[key] = found.get(key, ConflictCount()).plus(count)
+        found[key] = found.get(key, NO_CONFLICTS).plus(count)
     return found
 
 
