@@ -233,32 +233,6 @@ def test_results_without_a_name_are_titled_as_in_spark(lake_path: Path) -> None:
     assert [*row] == ["CAST(topic AS STRING)", "min(offset)", "count(1)"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "SELECT topic, count(*) AS n FROM records GROUP BY ALL ORDER BY CAST(topic AS STRING)",
-            [{"topic": "my.orders-EU", "n": 2}, {"topic": "orders", "n": 1}],
-        ),
-        (
-            "SELECT upper(topic) AS t, size(collect_list(offset)) AS n, (SELECT max(1)) AS one"
-            " FROM records GROUP BY ALL ORDER BY length(upper(topic))",
-            [{"t": "ORDERS", "n": 1, "one": 1}, {"t": "MY.ORDERS-EU", "n": 2, "one": 1}],
-        ),
-        ("SELECT count(*) AS n FROM records GROUP BY ALL ORDER BY n", [{"n": 3}]),
-        ("SELECT 7 AS x, count(*) AS n FROM records GROUP BY ALL", [{"x": 7, "n": 3}]),
-        (
-            "SELECT * FROM (SELECT DISTINCT topic FROM records) GROUP BY ALL ORDER BY topic",
-            [{"topic": "my.orders-EU"}, {"topic": "orders"}],
-        ),
-    ],
-)
-def test_group_by_all_may_be_ordered_by_an_expression(
-    text: str, expected: list[dict[str, object]], lake_path: Path
-) -> None:
-    assert _asked(lake_path, text) == expected
-
-
 def test_times_without_a_zone_are_utc(lake_path: Path) -> None:
     (row,) = _asked(lake_path, "SELECT CAST('2026-01-02' AS TIMESTAMP) AS x")
     assert row == {"x": "2026-01-02T00:00:00.000000Z"}

@@ -170,7 +170,7 @@ _STATEMENTS = (
     " FROM records GROUP BY topic ORDER BY topic",
     "SELECT h.key AS k, count(*) AS n FROM (SELECT explode(headers) AS h FROM records)"
     " GROUP BY h.key ORDER BY k",
-    "SELECT topic, count(*) AS n FROM records GROUP BY ALL ORDER BY CAST(topic AS STRING) DESC",
+    "SELECT topic, count(*) AS n FROM records GROUP BY ALL ORDER BY topic DESC",
     "SELECT to_date(timestamp) AS d, count(*) AS n FROM records"
     " GROUP BY to_date(timestamp) ORDER BY d",
     "SELECT offset FROM records WHERE key LIKE 'k%' AND NOT topic RLIKE 'EU$' ORDER BY offset"

@@ -18,7 +18,6 @@ from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer, OutputFormat, write
 from seglake.pipelines.lake_query.duckdb_sql import (
-    AGGREGATES,
     SCHEME,
     SYNTAX_TREE,
     TEXT_OF_TREE,
@@ -43,9 +42,7 @@ from seglake.pipelines.lake_query.statements import refused, tokens
 from seglake.pipelines.lake_query.views import Dialect
 
 _FUNCTIONS, _MEANINGS = "spark_functions.sql", "spark_meanings.sql"
-_AGGREGATING = frozenset({"collect_list", "collect_set"})  # macros that call an aggregate function
 _BATCH_ROWS = 10_000
-_GROUPS_BY_ALL = "FORCE_AGGREGATES"
 # A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
 _INTERRUPTED = "nterrupted"  # DuckDB's client says it in several ways, with Ctrl-C for the cause
@@ -109,9 +106,8 @@ class DuckDBQueries:
         with self._explained(statement):
             self._require_query(text)
             parsed = json.loads(self._said(SYNTAX_TREE, text))
-            aggregates = self._aggregates() if _GROUPS_BY_ALL in json.dumps(parsed) else set()
             self._register(statement)
-            spelled = as_in_spark(parsed, replaces=self._speaks_spark, aggregates=aggregates)
+            spelled = as_in_spark(parsed, replaces=self._speaks_spark)
             if spelled != parsed:
                 text = self._said(TEXT_OF_TREE, json.dumps(spelled))
             reader = self._connection.execute(text).to_arrow_reader(_BATCH_ROWS)
@@ -128,11 +124,6 @@ class DuckDBQueries:
         """Return the one value that a query has for its parameter."""
         ((value,),) = self._connection.execute(query, [parameter]).fetchall()
         return str(value)
-
-    def _aggregates(self) -> set[str]:
-        """Return the names of aggregate functions, and of macros that call one."""
-        rows = self._connection.execute(AGGREGATES).fetchall()
-        return {name for (name,) in rows}.union(_AGGREGATING)
 
     def _register(self, statement: str) -> None:
         """Name what a statement names, as it is now.

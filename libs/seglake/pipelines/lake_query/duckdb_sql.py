@@ -11,7 +11,6 @@ SCHEME = "seglake"
 """Scheme of the names under which DuckDB opens files that it cannot reach by itself."""
 
 SYNTAX_TREE = "SELECT json_serialize_sql(?)"
-AGGREGATES = "SELECT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'"
 TEXT_OF_TREE = "SELECT json_deserialize_sql(?)"
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")

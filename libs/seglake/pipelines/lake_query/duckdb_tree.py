@@ -4,7 +4,7 @@ Trees are DuckDB's own, from its JSON.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyarrow import types
@@ -40,64 +40,29 @@ _TIME_LETTERS = {
 }
 
 
-def as_in_spark(
-    tree: object, *, replaces: bool, aggregates: Collection[str] = frozenset()
-) -> object:
+def as_in_spark(tree: object, *, replaces: bool) -> object:
     """Return a tree that gives Spark's answer.
 
     Args:
         tree: a syntax tree or a part of it.
         replaces: True gives functions that both engines have Spark's meaning; casts of bytes to
             text always get it.
-        aggregates: names of aggregate functions; other columns belong to a GROUP BY ALL.
 
     Raises:
         WrongQueryError: the engines differ in a part that DuckDB cannot express.
     """
     if isinstance(tree, list):
-        return [as_in_spark(part, replaces=replaces, aggregates=aggregates) for part in tree]
+        return [as_in_spark(part, replaces=replaces) for part in tree]
     if not isinstance(tree, dict):
         return tree
-    node: dict[str, Any] = {
-        key: as_in_spark(part, replaces=replaces, aggregates=aggregates)
-        for key, part in tree.items()
-    }
+    node: dict[str, Any] = {key: as_in_spark(part, replaces=replaces) for key, part in tree.items()}
     if _is_cast_to_text(node):
         return _text_of(node["child"]) | {"alias": node["alias"]}
     if node.get("class") == "FUNCTION":
         return _call(node, replaces=replaces)
-    if node.get("aggregate_handling") == "FORCE_AGGREGATES" and aggregates:
-        return _grouped(node, aggregates)
     if replaces and node.get("type") == "ARRAY_EXTRACT" and not _is_key(node["children"][-1]):
         raise ambiguous("a place in a list in brackets, from 0 in Spark and from 1 in DuckDB,")
     return node
-
-
-def _grouped(node: dict[str, Any], aggregates: Collection[str]) -> dict[str, Any]:
-    """Return a SELECT with the columns of its GROUP BY ALL named.
-
-    With ALL, DuckDB cannot order by an expression of these columns.
-    """
-    items = [item for item in node["select_list"] if not _aggregates(item, aggregates)]
-    if any(item["class"] in ("STAR", "CONSTANT") for item in items):
-        return node  # a number would be the place of a column
-    named = {
-        "group_expressions": [item | {"alias": ""} for item in items],
-        "group_sets": [[*range(len(items))]] if items else [],
-        "aggregate_handling": "STANDARD_HANDLING",
-    }
-    return node | named
-
-
-def _aggregates(part: object, aggregates: Collection[str]) -> bool:
-    """Return whether an expression, without its subqueries, calls an aggregate function."""
-    if isinstance(part, list):
-        return any(_aggregates(each, aggregates) for each in part)
-    if not isinstance(part, dict) or part.get("class") in ("SUBQUERY", "WINDOW"):
-        return False
-    if part.get("class") == "FUNCTION" and part["function_name"] in aggregates:
-        return True
-    return _aggregates([*part.values()], aggregates)
 
 
 def _call(node: dict[str, Any], *, replaces: bool) -> dict[str, Any]:
