@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Replica
-from seglake.pipelines.findings.findings import Findings, WithFindings
+from seglake.pipelines.findings.findings import Findings, WithFindings, listed
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_plan import RetakePlan
 from seglake.pipelines.offset_places import GapsByPartition
@@ -32,7 +32,6 @@ from seglake.pipelines.settings.settings import LimitsSettings, Settings
 from seglake.printable import as_lines
 
 Ranges = list[tuple[str, OffsetRange]]  # with the partition
-_MOST_LINES = 20
 
 
 @dataclass(slots=True)
@@ -121,10 +120,10 @@ class RetakeSummary(WithFindings):
     def to_text(self) -> str:
         """Return a few lines, the most important first."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
-        lines += _listed("to be retaken", self.planned)
-        lines += _listed("retaken", self.retaken)
+        lines += _shown("to be retaken", self.planned)
+        lines += _shown("retaken", self.retaken)
         label = "to be released" if self.is_dry_run else "released"
-        lines += _listed(label, self.released, ": above the log that won, free for the next ingest")
+        lines += _shown(label, self.released, ": above the log that won, free for the next ingest")
         lines += shown_damage(self.defects, self.damaged, self.quarantined_bytes, self.mended)
         lines += [*shown_refills(self.refilled, is_dry_run=False), *gap_lines(self.gaps)]
         lines += self.findings.lines()
@@ -149,7 +148,5 @@ class RetakeSummary(WithFindings):
         )
 
 
-def _listed(label: str, ranges: Ranges, more: str = "") -> list[str]:
-    lines = [f"{label}: {name} [{start}, {stop}){more}" for name, (start, stop) in ranges]
-    rest = len(lines) - _MOST_LINES
-    return [*lines[:_MOST_LINES], f"{label}: … and {rest} more"] if rest > 0 else lines
+def _shown(label: str, ranges: Ranges, more: str = "") -> list[str]:
+    return listed(label, [f"{name} [{start}, {stop}){more}" for name, (start, stop) in ranges])
