@@ -155,7 +155,7 @@ def test_the_time_of_a_step_within_tasks_counts_for_no_rate() -> None:
     assert _shown_within(view, "decoding")[-1].seconds < 0.3
 
 
-def test_bytes_and_rows_move_while_one_task_reads_them(tmp_path: Path) -> None:
+def test_bytes_move_while_one_task_reads_them_and_queries_are_counted(tmp_path: Path) -> None:
     settings = settings_of({"engine": "local", "set": ["limits.local_processes=1"]})
     lake, view = str(tmp_path / "lake"), _Seen(0.002)
     run_ingest([str(_DISK)], lake, settings, {"engine": "local"}, view)
@@ -166,4 +166,4 @@ def test_bytes_and_rows_move_while_one_task_reads_them(tmp_path: Path) -> None:
         between = {position.done for position in shown} - {0, shown[0].total}
         assert between, text
     measured = [position for position in view.positions if position.total]
-    assert {position.unit for position in measured if "tables" in position.text} == {Unit.ROWS}
+    assert {position.unit for position in measured if "tables" in position.text} == {Unit.QUERIES}

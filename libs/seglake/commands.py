@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from seglake.environment.run_settings import SettingOptions
@@ -217,8 +218,11 @@ def run_audit(
 
     storage = open_storages(settings.spark.properties)
     disks = find_disks(sources, lake, storage, settings) if sources else None
-    with _scanning(settings, options, view) as scan:
-        found = audited(lake, scan.storage, scan.engine, scan.reporter)
+    with (
+        _scanning(settings, options, view) as scan,
+        TemporaryDirectory(prefix="seglake-") as spill_folder,
+    ):
+        found = audited(lake, scan.storage, scan.engine, scan.reporter, spill_folder=spill_folder)
         if disks is None or found.is_empty:
             return AuditResult(found, None)
         found = replace(found, notes=(*found.notes, *disks.notes))

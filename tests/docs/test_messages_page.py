@@ -7,6 +7,7 @@ import pytest
 
 import seglake
 from seglake.pipelines.findings.kinds import FindingKind
+from seglake.pipelines.lake_audit.proof import queries
 from seglake.segment_codec.errors import DefectCode, TailKind
 from support.product_texts import sentences
 
@@ -27,7 +28,10 @@ _SAID_ELSEWHERE = {
     "run_records/metrics_file.py": "docs/operations.md",
     "pipelines/findings/kinds.py": "the page says the same: tests/docs/test_findings_page.py",
     "pipelines/lake_query/duckdb_script.py": "SQL",
-    "pipelines/lake_query/duckdb_sql.py": "SQL",
+    "lake/duckdb_sql.py": "SQL",
+    "pipelines/lake_audit/lake_proof.py": "SQL; what it says is in proof.sql",
+    "pipelines/lake_audit/proof.py": "SQL",
+    "pipelines/lake_audit/proof_engines.py": "SQL",
     "pipelines/lake_query/duckdb_text.py": "SQL",
     "pipelines/lake_query/scripts.py": "SQL",
     "pipelines/lake_query/views.py": "SQL",
@@ -96,12 +100,20 @@ def _is_quoted(text: str, quoted: list[str]) -> bool:
 
 @pytest.fixture(scope="module")
 def product_texts() -> list[str]:
-    return [*(text for _, _, text in sentences(without=(), fewest_words=1)), *_errors_in_sql()]
+    texts = (text for _, _, text in sentences(without=(), fewest_words=1))
+    return [*texts, *_errors_in_sql(), *_proof_texts()]
 
 
 def _errors_in_sql() -> list[str]:
     files = Path(seglake.__file__).parent.rglob("*.sql")
     return [text for file in files for text in _SQL_ERROR.findall(file.read_text("utf-8"))]
+
+
+def _proof_texts() -> list[str]:
+    """What the proof says, with an ellipsis for each value."""
+    literal = re.compile(r"'((?:[^']|'')*)'")
+    said = [query.sql.split("concat(")[1:] for query in queries()]
+    return [_ELLIPSIS.join(literal.findall(part)) for parts in said for part in parts]
 
 
 def test_the_page_quotes_messages() -> None:

@@ -26,7 +26,7 @@ def _lie(lake: Path, table: str, change: Callable[[dict[str, Any]], object]) -> 
 
 def test_rows_that_lying_statistics_hide_are_missed(lake: Path) -> None:
     _lie(lake, "records", lambda said: said["maxValues"].update(batch_base_offset=3))
-    found = audited(lake, most_rows=20)
+    found = audited(lake)
     assert found.exit_code == 3
     assert found.problems[0].startswith("records has 76 rows by the log of the table, and 0 are ")
 
@@ -43,3 +43,19 @@ def test_a_row_that_a_table_counts_and_no_file_has_is_missed(
     assert [text.partition(" are found ")[0] for text in found.problems] == [
         f"{table} has {count + 1} rows by the log of the table, and {count}"
     ]
+
+
+def test_a_data_file_that_is_gone_is_named(lake: Path) -> None:
+    (gone,) = (lake / "records").rglob("*.parquet")
+    gone.unlink()
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems == (f"cannot open {gone}: no such file or folder",)
+
+
+def test_a_data_file_that_is_no_parquet_is_named(lake: Path) -> None:
+    (broken,) = (lake / "gaps").rglob("*.parquet")
+    broken.write_bytes(b"PAR1 and no more")
+    found = audited(lake)
+    assert found.exit_code == 3
+    assert found.problems[0].startswith(f"cannot read {broken}: ")

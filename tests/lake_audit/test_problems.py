@@ -1,8 +1,8 @@
-"""Problems of one kind become one, with its count and a few examples."""
+"""Problems have a count, a few examples, and words."""
 
 from itertools import count
 
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, joined, problem
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
 
 
 def test_examples_are_cut_at_five_and_not_all_worked_out() -> None:
@@ -14,18 +14,6 @@ def test_examples_are_cut_at_five_and_not_all_worked_out() -> None:
 
 def test_nothing_met_is_no_problem() -> None:
     assert problem(ProblemKind.MISSING, 0, ()) == []
-
-
-def test_problems_of_cells_are_joined_by_kind_and_the_worst_comes_first() -> None:
-    parts = [
-        Problem(ProblemKind.MISSING, 2, ("a", "b")),
-        Problem(ProblemKind.OFFSET_TWICE, 1, ("c",)),
-        Problem(ProblemKind.MISSING, 9, ("d",)),
-    ]
-    assert joined(parts) == [
-        Problem(ProblemKind.OFFSET_TWICE, 1, ("c",)),
-        Problem(ProblemKind.MISSING, 11, ("a", "b", "d")),
-    ]
 
 
 def test_every_kind_has_words_for_a_person() -> None:

@@ -1,9 +1,8 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.pipelines.lake_audit.gap_checks import ShownGap
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
-from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit
+from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit, ShownGap
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
 from seglake.pipelines.lake_audit.recovered import recovery_of
 from seglake.pipelines.lake_audit.text_report import to_text

@@ -108,7 +108,7 @@ def test_ingest_audit_and_report_say_how_many_records_are_of_transactions_withou
     write_log(data, _LOG, (0, 6))
     rows = {**_DEAD, "undecided_transactions": "rows"}
     of_run = ingested(data, lake, isolation="read_committed", engine=engine, read=rows)
-    audit = audited(lake, engine=engine, most_rows=2)
+    audit = audited(lake, engine=engine)
     of_report = report(str(lake), LocalStorage()).recovery
     first: dict[int, list[int]] = {}
     for offset in of_states(_LOG, "open"):
@@ -141,7 +141,7 @@ def test_records_are_of_no_open_transaction_once_a_later_run_read_its_end(
     write_log(data, TransactionLog.of((*_STEPS, commit(1), abort(2), sent(1))), (0,))
     rescued(data, lake, undecided_transactions="rows")
     assert len(offsets_in(lake, transaction_state="open")) == len(of_states(_LOG, "open")) + 3
-    audit = audited(lake, most_rows=2)
+    audit = audited(lake)
     assert audit.recovery.open_records == report(str(lake), LocalStorage()).recovery.open_records
     (left,) = audit.partitions[0].open_transactions
     assert (left.producer_id, left.records) == (1, 3)

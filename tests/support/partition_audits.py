@@ -2,12 +2,16 @@
 
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.lake_audit.gap_checks import ShownGap
 from seglake.pipelines.lake_audit.ledger import LakePartition
-from seglake.pipelines.lake_audit.partition_audit import LeftAbove, LogMarks, PartitionAudit
+from seglake.pipelines.lake_audit.partition_audit import (
+    LeftAbove,
+    LogMarks,
+    PartitionAudit,
+    QuarantineSums,
+    RangeSums,
+    ShownGap,
+)
 from seglake.pipelines.lake_audit.problems import Problem
-from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
-from seglake.pipelines.lake_audit.sums import RangeSums
 
 
 def partition_audit(

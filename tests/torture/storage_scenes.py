@@ -6,6 +6,7 @@ A scene is a folder with a disk, a lake, or both, and what is run on them with a
 import io
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -118,7 +119,13 @@ def _maintain(folder: str, storage: Storage) -> Answer:
 
 def _audit(folder: str, storage: Storage) -> Answer:
     with LocalEngine(1) as engine:
-        found = audit(f"{folder}/lake", storage, engine, RunReporter(io.StringIO()))
+        found = audit(
+            f"{folder}/lake",
+            storage,
+            engine,
+            RunReporter(io.StringIO()),
+            spill_folder=tempfile.gettempdir(),
+        )
     return Answer(found.exit_code, to_text(found), is_whole=not found.problem_count)
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from seglake.environment.errors import SparkStartError, WorkersUnfitError
 from seglake.environment.spark_submit import is_submitted
@@ -13,6 +13,9 @@ from seglake.near_names import did_you_mean
 from seglake.pipelines.settings.settings import Settings, SparkSettings
 from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from seglake.task_engine.errors import EngineError
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,6 +57,10 @@ class _LateSparkEngine:
         self._verbosity = verbosity
         self._stack = stack
         self._engine: SparkEngine | None = None
+
+    def spark_context(self) -> "SparkContext":
+        """Start Spark, and return its context."""
+        return self._started().spark_context()
 
     def start(self) -> None:
         """Start Spark and wait for it."""

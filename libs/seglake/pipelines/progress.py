@@ -175,10 +175,15 @@ class _Measure:
         self.unit = unit
         self.begun = time.monotonic()
         self.parts: list[TaskProgress] = []
+        self._counted = 0
+
+    def advance(self) -> None:
+        """Count one more that is done, of what is no task's."""
+        self._counted += 1
 
     @property
     def done(self) -> int:
-        return sum(part.done for part in self.parts)
+        return self._counted + sum(part.done for part in self.parts)
 
 
 _CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)

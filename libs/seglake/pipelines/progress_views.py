@@ -35,6 +35,7 @@ class Unit(StrEnum):
     ROWS = "rows"
     BATCHES = "batches"
     FILES = "files"
+    QUERIES = "queries"
 
 
 class Position(NamedTuple):

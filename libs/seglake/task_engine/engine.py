@@ -18,11 +18,14 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import BaseContext
 from queue import Empty, SimpleQueue
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 from seglake.errors import SeglakeError
 from seglake.task_engine.errors import EngineError
 from seglake.task_engine.spark_engine import SparkEngine
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 __all__ = ["Engine", "LocalEngine", "SparkEngine"]
 
@@ -51,6 +54,9 @@ class Engine(Protocol):
             EngineError: a task raised, or its worker died; the others are given up.
         """
 
+    def spark_context(self) -> "SparkContext | None":
+        """Return the running Spark, started if it must be; None if tasks run without one."""
+
 
 class LocalEngine:
     """A pool of processes on this machine, started with the first run of more than one task.
@@ -68,6 +74,9 @@ class LocalEngine:
         self._preloaded = list(preloaded)
         self._pool: ProcessPoolExecutor | None = None
         self._worker_count = 0
+
+    def spark_context(self) -> None:
+        """Return None: there is no Spark."""
 
     def start(self) -> None:
         """Start what workers are forked from, and do not wait: to fork one would.

@@ -33,6 +33,10 @@ class SparkEngine:
     def __init__(self, spark_context: "SparkContext") -> None:
         self._context = spark_context
 
+    def spark_context(self) -> "SparkContext":
+        """Return the context that tasks run on."""
+        return self._context
+
     def start(self) -> None:
         """Do nothing: the executors start with the context."""
 

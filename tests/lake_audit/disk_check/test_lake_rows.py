@@ -10,18 +10,19 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
-from seglake.pipelines.lake_audit.ledger import LakePartition, LedgerRange, PartitionLedger
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
+from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import DEFAULT_CLUSTER_ID, Partition, Segment
 from support.faults import bad_crc
 from support.lakes import ingested
 from support.made_logs import made_batches, write_over
 
-_LEDGER = (LedgerRange(0, 30, "ingest", 1, None),)
+_LEDGER = ({"start_offset": 0, "next_offset": 30, "kind": "ingest", "generation": 1},)
 
 
-def _ledger_of(key: PartitionKey) -> PartitionLedger:
-    return PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, key), _LEDGER)
+def _ledger_of(key: PartitionKey) -> LedgerFacts:
+    return LedgerFacts.of(LakePartition(DEFAULT_CLUSTER_ID, key), _LEDGER)
 
 
 @pytest.fixture
@@ -37,9 +38,7 @@ def partition(data: Path, lake: Path) -> LakeRows:
     snapshots = read_snapshots(LakeTables(str(lake), LocalStorage()), tables)
     return LakeRows(
         LocalStorage(),
-        PartitionLedger(
-            LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), _LEDGER
-        ),
+        _ledger_of(PartitionKey("orders", 0, None)),
         True,
         {table.name: snapshots[table.name].files for table in tables},
     )
@@ -84,13 +83,13 @@ def test_rows_without_a_topic_id_belong_to_the_first_id_only(partition: LakeRows
     assert named.payloads(0, 4).num_rows == 5
     assert replace(named, has_null_id=False).payloads(0, 4).num_rows == 0
     another = LakePartition("another", partition.partition.key)
-    assert replace(partition, ledger=PartitionLedger(another, _LEDGER)).payloads(0, 4).num_rows == 0
+    assert replace(partition, ledger=LedgerFacts.of(another, _LEDGER)).payloads(0, 4).num_rows == 0
 
 
 def test_rows_of_a_commit_that_the_ledger_does_not_have_yet_are_left_out(
     partition: LakeRows,
 ) -> None:
     assert partition.payloads(0, 4).num_rows == 5
-    older = (LedgerRange(0, 30, "ingest", 0, None),)
-    ledger = PartitionLedger(partition.partition, older)
+    older = [{**_LEDGER[0], "generation": 0}]
+    ledger = LedgerFacts.of(partition.partition, older)
     assert replace(partition, ledger=ledger).payloads(0, 4).num_rows == 0

@@ -12,7 +12,8 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     check_pieces,
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
-from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
+from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import DEFAULT_CLUSTER_ID, Header, Record, record_batch
@@ -43,7 +44,7 @@ def _checked(folder: Path, count: int) -> tuple[PieceReport, int]:
     batches = [record_batch(n, [Record(None, b"x")], header) for n in range(2 * count)]
     path.write_bytes(laid_out(*batches))
     storage, settings = LocalStorage(), Settings()
-    ledger = PartitionLedger(LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), ())
+    ledger = LedgerFacts.of(LakePartition(DEFAULT_CLUSTER_ID, PartitionKey("orders", 0, None)), ())
     no_files: dict[str, tuple[StoredFile, ...]] = {
         table.name: () for table in (RECORDS, BATCHES, GAPS, QUARANTINE)
     }

@@ -38,13 +38,12 @@ def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
     )
     assert (summary.exit_code, f"contradicted: {text}" in summary.to_text()) == (3, True)
     assert content(lake, "records") == before
-    for most_rows in (1, 1_000_000):
-        found = audited(lake, most_rows=most_rows)
-        assert (found.exit_code, kinds(found)) == (3, {"outcome"})
-        assert (
-            "transactions ingested otherwise than their markers say: producer 1's data up to "
-            "offset 2 was ingested as aborted, the marker at offset 3 says committed"
-        ) in to_text(found)
+    found = audited(lake)
+    assert (found.exit_code, kinds(found)) == (3, {"outcome"})
+    assert (
+        "transactions ingested otherwise than their markers say: producer 1's data up to "
+        "offset 2 was ingested as aborted, the marker at offset 3 says committed"
+    ) in to_text(found)
     again = replayed(lake, data) if replays else ingested(data, lake, isolation=isolation)
     assert (again.exit_code, again.findings.texts(FindingKind.CONTRADICTED)) == (0, [])
 

@@ -3,29 +3,13 @@
 Written apart from `log_tables.ledger_layers`, by which a run goes: an audit shares no code with it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
-
-
-class Superseded(NamedTuple):
-    """Sums of a partition's rows that lost an election.
-
-    Attributes:
-        ranges: offsets that nothing has been ingested for since.
-        records, batches: rows of these tables that are kept as history.
-    """
-
-    ranges: tuple[OffsetRange, ...] = ()
-    records: int = 0
-    batches: int = 0
-
-
-NOTHING_LOST = Superseded()
 
 _COVERS_NOTHING = (
     RangeKind.SUPERSEDED,
@@ -95,12 +79,3 @@ def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange])
         mend = f"`seglake retake --topics {key.topic} --partition {key.partition}`"
         said[0] = f"{said[0]} (to ingest them again: {mend})"
     return problem(ProblemKind.SUPERSEDED, len(said), said)
-
-
-def count_problems(rows: Iterable[Row], found: Superseded) -> Iterator[str]:
-    """Yield problems if the ledger's counts of superseded rows differ from the tables'."""
-    lost = [row for row in rows if row["kind"] == RangeKind.SUPERSEDED]
-    for name in ("records", "batches"):
-        said, is_so = sum(row[name] or 0 for row in lost), getattr(found, name)
-        if said != is_so:
-            yield f"superseded {name}: {said} in the ledger, {is_so} in the tables"

@@ -1,14 +1,23 @@
 """The answer of an audit, for a machine; `text_report` has it for a person. Pure."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.pipelines.findings.findings import Finding, Findings
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
 from seglake.pipelines.lake_audit.problems import Problem
-from seglake.pipelines.lake_audit.salvage_checks import NOTHING_SALVAGED, SalvagedSums
 from seglake.pipelines.recovery import Recovery
+
+
+class SalvagedSums(NamedTuple):
+    """Numbers of rows and batches in `salvaged_records` whose damage no repair has resolved."""
+
+    records: int = 0
+    batches: int = 0
+
+
+NOTHING_SALVAGED = SalvagedSums()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,6 @@ class LakeState:
     rows: Mapping[LakePartition, tuple[Row, ...]]
     seen: Mapping[LakePartition, Row]
     unread: tuple[Row, ...]
-    first_ids: Mapping[Topic, str]
     unsettled: Mapping[Topic, str]
     broken: Mapping[Topic, str]
     begun: frozenset[Topic]
@@ -131,7 +130,6 @@ def _read_once(tables: LakeTables) -> LakeState:
         rows={partition: tuple(found) for partition, found in by_partition.items()},
         seen=newest_by_partition(observations, first_ids),
         unread=tuple(unread_places(observations)),
-        first_ids=first_ids,
         unsettled=unsettled,
         broken=broken,
         begun=frozenset(begun),

@@ -1,50 +1,117 @@
-"""Compares a partition's tables with its ledger. Pure."""
+"""Puts the answers of the proof together for each partition. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
-from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
-from seglake.pipelines.lake_audit.cell_audit import PartitionFinding
-from seglake.pipelines.lake_audit.elections import (
-    NOTHING_LOST,
-    Coverage,
-    Superseded,
-    count_problems,
-    coverage_of,
-    superseded_problems,
-)
-from seglake.pipelines.lake_audit.gap_checks import MOST_SHOWN, RANKS, ShownGap
-from seglake.pipelines.lake_audit.ledger import (
-    BRINGS_NOTHING,
-    BlockKey,
-    LakePartition,
-    LedgerBlocks,
-    Offsets,
-    PartitionLedger,
-    Row,
-    partition_ledger,
-)
-from seglake.pipelines.lake_audit.open_transactions import OpenRows, still_open
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, joined, problem
-from seglake.pipelines.lake_audit.quarantine_checks import QuarantineSums
-from seglake.pipelines.lake_audit.sums import NOTHING, RangeSums, sums_joined
-from seglake.pipelines.lake_audit.transaction_checks import across_cells
+from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.pipelines.lake_audit.elections import coverage_of, superseded_problems
+from seglake.pipelines.lake_audit.ledger import LakePartition, Row
+from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.losing_tails import LosingTail, TailKind, TailsOfPartition
 
-# Columns of the ledger that are sums over the rows of other tables.
-_SUMMED = ("records", "batches", "offset_sum", "key_bytes", "value_bytes")
-# Any: the overloads of both are many.
-_EDGES: Mapping[str, Any] = {"min_timestamp_ms": min, "max_timestamp_ms": max}
+_MOST_GAPS = 20
+_MOST_SPANS = 3
+# The least explained first; what is no cause before all.
+_RANKS = {str(cause): rank for rank, cause in enumerate(reversed(GapCause))}
 
 _OF_THE_LOG = (
     *("log_start_offset", "high_watermark", "last_stable_offset", "log_end_offset"),
     "run_id",
 )
+
+
+class RangeSums(NamedTuple):
+    """Sums over the rows of a partition; spans are clipped to what the ledger covers.
+
+    Attributes:
+        other_span: offsets in control, aborted and empty batches.
+        lacking: offsets in decoded batches that have no row.
+        decoded_rows: the rows that decoded batches count.
+        gap_span: offsets in standing gaps.
+    """
+
+    records: int = 0
+    offset_sum: int = 0
+    key_bytes: int = 0
+    value_bytes: int = 0
+    min_timestamp_ms: int | None = None
+    max_timestamp_ms: int | None = None
+    batches: int = 0
+    batch_bytes: int = 0
+    decoded_rows: int = 0
+    other_span: int = 0
+    lacking: int = 0
+    gap_span: int = 0
+
+    @property
+    def accounted(self) -> int:
+        """Return the right side of the equation."""
+        return self.records + self.other_span + self.lacking + self.gap_span
+
+
+NOTHING = RangeSums()
+
+
+class Superseded(NamedTuple):
+    """Sums of a partition's rows that lost an election.
+
+    Attributes:
+        ranges: offsets that nothing has been ingested for since.
+        records, batches: rows of these tables that are kept as history.
+    """
+
+    ranges: tuple[OffsetRange, ...] = ()
+    records: int = 0
+    batches: int = 0
+
+
+NOTHING_LOST = Superseded()
+
+
+class DefectCount(NamedTuple):
+    """Number of damaged spans with a code, and their bytes."""
+
+    spans: int
+    size_bytes: int
+
+
+class QuarantineSums(NamedTuple):
+    """Sums of one partition in quarantine.
+
+    Attributes:
+        spans, size_bytes: damage that the ledger counts. A row with a resolution repeats an earlier
+            one and is not counted again; bytes of other copies (replica_conflict) are not counted.
+        by_code: all damage, by defect code.
+        resolved: spans that a repair has resolved.
+        tails: batches of copies that lost.
+    """
+
+    spans: int
+    size_bytes: int
+    by_code: Mapping[str, DefectCount]
+    resolved: int
+    tails: TailsOfPartition
+
+
+class ShownGap(NamedTuple):
+    """A standing gap with the evidence for its cause."""
+
+    cause: str
+    start_offset: int
+    next_offset: int
+    evidence: str | None
+
+
+class OpenRows(NamedTuple):
+    """Records of a producer's transaction that no marker has ended."""
+
+    producer_id: int
+    first_offset: int
+    records: int
 
 
 class LogMarks(NamedTuple):
@@ -102,62 +169,111 @@ class PartitionAudit:
         return tuple(subtracted((0, known[-1][1]), known)) if known else ()
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """Answers of the proof about one partition: problems, and rows of each fact by its name."""
+
+    problems: Sequence[Problem]
+    rows: Mapping[str, Sequence[Row]]
+
+    def of(self, fact: str) -> Sequence[Row]:
+        return self.rows.get(fact, ())
+
+
 def audit_partition(
-    partition: LakePartition,
-    rows: Sequence[Row],
-    findings: Sequence[PartitionFinding],
-    seen: Row | None = None,
-    *,
-    is_settled: bool,
+    partition: LakePartition, rows: Sequence[Row], facts: PartitionFacts, seen: Row | None = None
 ) -> PartitionAudit:
-    """Put together what the cells found, and compare it with the ledger.
+    """Put together the answers of the proof, and what the ledger alone says.
 
     Args:
         rows: of the ledger, this partition's.
         seen: its newest row of `observations`, None without one.
-        is_settled: False while a commit of the topic is on its way: rows of it may be in some
-            tables and not in others.
     """
-    ledger = partition_ledger(partition, rows)
-    sums = sums_joined(finding.sums for finding in findings)
-    quarantine = _quarantine(findings)
-    gaps = gaps_joined(finding.gaps for finding in findings)
-    blocks, coverage = ledger.blocks(), coverage_of(rows)
-    lost = _joined(blocks, sums, is_current=False)
-    superseded = Superseded(tuple(coverage.superseded), lost.records, lost.batches)
-    totals = _joined(blocks, sums, is_current=True)
+    coverage = coverage_of(rows)
+    sums = {row["part"]: _sums(row) for row in facts.of("totals")}
+    lost, refilled = sums.get("lost", NOTHING), sums.get("refilled", NOTHING)
+    gaps = _gaps(facts)
     # Offsets of a gap that was repaired are in the sums of the repair.
-    totals = totals._replace(gap_span=sum(count.offsets for count in gaps.values()))
-    refilled = _refilled(blocks, sums, ledger.refills)
-    totals = _without_doubles(totals, refilled, coverage.current)
-    problems = _cell_problems(findings, is_settled=is_settled)
-    problems += [*_ledger_problems(rows, coverage), *_sum_problems(ledger, rows, sums)]
-    problems += superseded_problems(partition, coverage.superseded)
-    if is_settled:
-        differing = list(_byte_differences(rows, totals.joined(lost), quarantine))
-        differing += count_problems(rows, superseded)
-        problems += problem(ProblemKind.BYTES, len(differing), differing)
+    totals = sums.get("current", NOTHING)._replace(
+        gap_span=sum(count.offsets for count in gaps.values())
+    )
+    problems = [
+        *facts.problems,
+        *problem(ProblemKind.LEDGER_OVERLAP, len(coverage.doubles), coverage.doubles),
+        *superseded_problems(partition, coverage.superseded),
+    ]
     marks = _marks(rows, seen)
+    order = [*ProblemKind]
     return PartitionAudit(
         partition=partition,
         covered=tuple(coverage.current),
-        totals=totals,
+        totals=_without_doubles(totals, refilled, coverage.current),
         gaps=gaps,
-        shown_gaps=_shown(findings),
-        quarantine=quarantine,
+        shown_gaps=_shown_gaps(facts),
+        quarantine=_quarantine(facts),
         marks=marks,
         left=_left(marks, [*coverage.current, *coverage.superseded]),
-        problems=tuple(joined(problems)),
-        superseded=superseded,
+        problems=tuple(sorted(problems, key=lambda found: order.index(found.kind))),
+        superseded=Superseded(tuple(coverage.superseded), lost.records, lost.batches),
         refilled=refilled,
-        open_transactions=still_open(finding.open_rows for finding in findings),
+        open_transactions=tuple(
+            OpenRows(*(row[name] for name in OpenRows._fields))
+            for row in facts.of("open_transactions")
+        ),
     )
 
 
-def _quarantine(findings: Iterable[PartitionFinding]) -> QuarantineSums:
-    """Return the sums of damage, which one cell has; zeros where there is none."""
-    found = (finding.quarantine for finding in findings if finding.quarantine is not None)
-    return next(found, QuarantineSums(0, 0, {}, 0, {}))
+def _sums(row: Row) -> RangeSums:
+    sums = RangeSums(*(row[name] for name in RangeSums._fields))
+    return sums._replace(offset_sum=int(sums.offset_sum))  # a decimal
+
+
+def _gaps(facts: PartitionFacts) -> dict[str, GapRanges]:
+    """Return the standing gaps by cause; what the cleaner left is only counted."""
+    ranges: dict[str, list[OffsetRange]] = {}
+    for row in facts.of("listed_gaps"):
+        ranges.setdefault(row["cause"], []).append((row["start_offset"], row["next_offset"]))
+    return {
+        cause: GapRanges(row["gaps"], row["offsets"], tuple(merged(ranges.get(cause, ()))))
+        for row in facts.of("gap_counts")
+        for cause in [str(row["cause"])]
+    }
+
+
+def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
+    """Return the gaps that say most, the least explained first."""
+    evidence: dict[int, list[Row]] = {}
+    for row in facts.of("evidence"):
+        evidence.setdefault(row["start_offset"], []).append(row)
+    listed = sorted(
+        facts.of("listed_gaps"),
+        key=lambda row: (_RANKS.get(row["cause"], -1), row["start_offset"]),
+    )
+    shown = []
+    for row in listed[:_MOST_GAPS]:
+        near = evidence.get(row["start_offset"], []) if row["cause"] in BEHIND_DAMAGE else []
+        said = [row["detail"], *(damage["said"] for damage in near)]
+        if near and near[0]["total"] > _MOST_SPANS:
+            said.append(f"{near[0]['total'] - _MOST_SPANS} more")
+        texts = "; ".join(text for text in said if text is not None)
+        shown.append(ShownGap(row["cause"], row["start_offset"], row["next_offset"], texts or None))
+    return tuple(shown)
+
+
+def _quarantine(facts: PartitionFacts) -> QuarantineSums:
+    counts = facts.of("damage_counts")
+    damage = [row for row in counts if not row["is_conflict"]]
+    tails: dict[str, list[tuple[int, int, int | None]]] = {}
+    for row in facts.of("losing_batches"):
+        batch = row["base_offset"], row["last_offset"], row["record_count"]
+        tails.setdefault(row["kind"], []).append(batch)
+    return QuarantineSums(
+        sum(row["found_spans"] for row in damage),
+        sum(row["found_bytes"] for row in damage),
+        {row["defect_code"]: DefectCount(row["spans"], row["size_bytes"]) for row in counts},
+        sum(row["resolved"] for row in counts),
+        {kind: LosingTail.of(tails[kind]) for kind in TailKind if kind in tails},
+    )
 
 
 def _without_doubles(
@@ -173,138 +289,6 @@ def _without_doubles(
     rest = span - totals.records - totals.gap_span
     empty = min(totals.other_span, rest)
     return totals._replace(other_span=empty, lacking=rest - empty)
-
-
-def _refilled(
-    blocks: LedgerBlocks, sums: Mapping[BlockKey, RangeSums], refills: Collection[int]
-) -> RangeSums:
-    """Return the sums over valid rows of refills."""
-    keys = map(blocks.key, np.flatnonzero(blocks.is_current).tolist())
-    found = (sums.get(key, RangeSums()) for key in keys if key[0] in refills)
-    return reduce(RangeSums.joined, found, RangeSums())
-
-
-def _cell_problems(findings: Sequence[PartitionFinding], *, is_settled: bool) -> list[Problem]:
-    """Return the problems of single cells and across cells."""
-    problems = [problem for finding in findings for problem in finding.problems]
-    problems += across_cells(finding.ends for finding in findings)
-    return [met for met in problems if is_settled or met.kind is not ProblemKind.OUTSIDE_LEDGER]
-
-
-def _shown(findings: Iterable[PartitionFinding]) -> tuple[ShownGap, ...]:
-    """Return the gaps that say most."""
-    shown = sorted(
-        (gap for finding in findings for gap in finding.shown_gaps),
-        key=lambda gap: (RANKS.get(gap.cause, -1), gap.start_offset),
-    )
-    return tuple(shown[:MOST_SHOWN])
-
-
-def _joined(
-    blocks: LedgerBlocks, sums: Mapping[BlockKey, RangeSums], *, is_current: bool
-) -> RangeSums:
-    """Return the sums over all blocks that count, or over all that lost an election."""
-    chosen = np.flatnonzero(blocks.is_current == is_current).tolist()
-    found = (sums.get(blocks.key(index), RangeSums()) for index in chosen)
-    return reduce(RangeSums.joined, found, RangeSums())
-
-
-def _spans(rows: Iterable[Row]) -> list[OffsetRange]:
-    return [(row["start_offset"], row["next_offset"]) for row in rows]
-
-
-def _ledger_problems(rows: Sequence[Row], coverage: Coverage) -> Iterator[Problem]:
-    """Yield ranges of the ledger that contradict each other."""
-    covered = merged(_spans(row for row in rows if row["kind"] in INGESTED))
-    repairs = _spans(row for row in rows if row["kind"] in FILLS)
-    outside = [
-        f"[{start}, {stop})"
-        for start, stop in repairs
-        if not any(low <= start and stop <= high for low, high in covered)
-    ]
-    kinds = {str(kind) for kind in RangeKind}
-    strange = [
-        f"[{row['start_offset']}, {row['next_offset']}) {row['kind']!r}"
-        for row in rows
-        if row["kind"] not in kinds
-    ]
-    yield from problem(ProblemKind.LEDGER_OVERLAP, len(coverage.doubles), coverage.doubles)
-    yield from problem(ProblemKind.REPAIR_OUTSIDE, len(outside), outside)
-    yield from problem(ProblemKind.UNKNOWN_KIND, len(strange), strange)
-
-
-def _sum_problems(
-    ledger: PartitionLedger, rows: Sequence[Row], sums: Mapping[BlockKey, RangeSums]
-) -> Iterator[Problem]:
-    """Yield each range of the ledger against the rows that its own commit brought."""
-    whole, cut = ledger.whole_blocks(), ledger.blocks()
-    of_blocks: dict[int, RangeSums] = {}
-    for piece, place in enumerate(whole.index_of(cut.starts, cut.generations).tolist()):
-        before = of_blocks.get(place, RangeSums())
-        of_blocks[place] = before.joined(sums.get(cut.key(piece), RangeSums()))
-    of_rows: dict[int, list[Row]] = {}
-    places = whole.index_of(_numbers(rows, "start_offset"), _numbers(rows, "generation"))
-    for row, place in zip(rows, places.tolist(), strict=True):
-        if row["kind"] not in BRINGS_NOTHING:
-            of_rows.setdefault(place, []).append(row)
-    unequal: list[str] = []
-    differing: list[str] = []
-    for index, (start, stop) in enumerate(
-        zip(whole.starts.tolist(), whole.stops.tolist(), strict=True)
-    ):
-        found = of_blocks.get(index, RangeSums())
-        where = f"[{start}, {stop})"
-        # Batches of a refill overlap others, and have only the records that the others lack.
-        is_refill = whole.key(index)[0] in ledger.refills
-        if stop - start != found.accounted and not is_refill:
-            unequal.append(f"{where} {_equation(stop - start, found)}")
-        differing += [
-            f"{where} {name}: {said} in the ledger, {is_so} in the tables"
-            for name, said, is_so in _differences(of_rows.get(index, []), found)
-        ]
-        if found.decoded_rows != found.records:
-            differing.append(
-                f"{where} batches count {found.decoded_rows} rows, records has {found.records}"
-            )
-    yield from problem(ProblemKind.EQUATION, len(unequal), unequal)
-    yield from problem(ProblemKind.LEDGER_SUMS, len(differing), differing)
-
-
-def _numbers(rows: Sequence[Row], column: str) -> Offsets:
-    return np.array([row[column] for row in rows], np.int64)
-
-
-def _equation(covered: int, found: RangeSums) -> str:
-    return (
-        f"covers {covered} offsets, and {found.records} records + {found.other_span} in control, "
-        f"aborted or empty batches + {found.lacking} lacking in other batches + "
-        f"{found.gap_span} in gaps are {found.accounted}"
-    )
-
-
-# Any: the ledger's columns have many types.
-def _differences(rows: Sequence[Row], found: RangeSums) -> Iterator[tuple[str, Any, Any]]:
-    said: dict[str, Any] = {name: sum(int(row[name] or 0) for row in rows) for name in _SUMMED}
-    for name, edge in _EDGES.items():
-        said[name] = edge((row[name] for row in rows if row[name] is not None), default=None)
-    for name, value in said.items():
-        if value != getattr(found, name):
-            yield name, value, getattr(found, name)
-
-
-def _byte_differences(
-    rows: Sequence[Row], totals: RangeSums, quarantine: QuarantineSums
-) -> Iterator[str]:
-    """Yield bytes and damage, which belong to a partition and not to offsets."""
-    size_bytes = sum(int(row["bytes"] or 0) for row in rows)
-    spans = sum(int(row["quarantined_batches"] or 0) for row in rows)
-    if size_bytes != totals.batch_bytes + quarantine.size_bytes:
-        yield (
-            f"bytes: {size_bytes} in the ledger, {totals.batch_bytes} in batches + "
-            f"{quarantine.size_bytes} in quarantine"
-        )
-    if spans != quarantine.spans:
-        yield f"quarantined_batches: {spans} in the ledger, {quarantine.spans} in quarantine"
 
 
 def _marks(rows: Sequence[Row], seen: Row | None) -> LogMarks | None:

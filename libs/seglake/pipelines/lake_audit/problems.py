@@ -1,16 +1,12 @@
 """Problems that a person must look at, in plain words. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from seglake.pipelines.worded_kinds import WordedKind
 
-_MOST_EXAMPLES = 5
+MOST_EXAMPLES = 5
 
 
 class ProblemKind(WordedKind):
@@ -62,22 +58,4 @@ def problem(kind: ProblemKind, count: int, examples: Iterable[str]) -> list[Prob
     """Return the problem in a list, cut to a few examples; nothing when the count is 0."""
     if not count:
         return []
-    return [Problem(kind, count, tuple(islice(examples, _MOST_EXAMPLES)))]
-
-
-def problem_at(
-    kind: ProblemKind, rows: "NDArray[Any]", named: Callable[[int], str]
-) -> list[Problem]:
-    """Return the problem of some rows, of which `rows` has the indexes or a flag each."""
-    indexes = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-    return problem(kind, len(indexes), (named(index) for index in indexes.tolist()))
-
-
-def joined(problems: Sequence[Problem]) -> list[Problem]:
-    """Join the problems of each kind, in the order of the kinds."""
-    result = []
-    for kind in ProblemKind:
-        alike = [met for met in problems if met.kind is kind]
-        examples = (example for met in alike for example in met.examples)
-        result += problem(kind, sum(met.count for met in alike), examples)
-    return result
+    return [Problem(kind, count, tuple(islice(examples, MOST_EXAMPLES)))]

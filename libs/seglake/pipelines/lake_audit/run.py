@@ -1,31 +1,35 @@
 """The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
-from seglake.lake.snapshots import Snapshot
-from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
-from seglake.pipelines.lake_audit.cell_audit import CellFinding, PartitionFinding, audit_cells
-from seglake.pipelines.lake_audit.cells import Cell, TopicFile, cells_of
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_audit.lake_proof import ProofAnswers, prove
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
-from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger, partition_ledger
 from seglake.pipelines.lake_audit.left_logs import left_logs, unread
-from seglake.pipelines.lake_audit.partition_audit import PartitionAudit, audit_partition
-from seglake.pipelines.lake_audit.quarantine_checks import CONFLICT
+from seglake.pipelines.lake_audit.partition_audit import (
+    PartitionAudit,
+    PartitionFacts,
+    audit_partition,
+)
+from seglake.pipelines.lake_audit.problems import ProblemKind
+from seglake.pipelines.lake_audit.proof import queries
+from seglake.pipelines.lake_audit.proof_engines import DuckDBProof, SparkProof
 from seglake.pipelines.lake_audit.recovered import recovery_of
-from seglake.pipelines.lake_audit.salvage_checks import salvage_findings
-from seglake.pipelines.lake_audit.topic_files import files_by_topic, look, look_tasks
 from seglake.pipelines.progress import RunReporter, Unit
+from seglake.segment_codec.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
-from seglake.task_engine.packing import packed
 
-_MOST_ROWS = 1_000_000  # of records, batches and gaps in a task: some 100 MB
 _MOST_NAMES = 3
+_SMALL_BYTES = 64 << 20  # of data files: DuckDB is done sooner than Spark starts
+_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may have no reader of them; our storage has
+# What a commit on its way may look like.
+_OF_COMMITS = (ProblemKind.OUTSIDE_LEDGER, ProblemKind.BYTES)
 
 
 def audit(
@@ -34,17 +38,19 @@ def audit(
     engine: Engine,
     reporter: RunReporter,
     *,
-    most_rows: int = _MOST_ROWS,
+    spill_folder: str,
+    small_bytes: int = _SMALL_BYTES,
 ) -> LakeAudit:
     """Prove from the tables alone that every covered offset is accounted for, or say what is not.
 
     Args:
-        engine: runs the tasks; the caller opens and closes it.
-        most_rows: how many rows a task may hold, about.
+        engine: a Spark engine runs the proof of a large lake; DuckDB runs all others.
+        spill_folder: folder for what exceeds DuckDB's memory.
+        small_bytes: size of all data files below which a lake is small.
 
     Raises:
         LakeFolderError: there is no lake, or its storage does not let us in.
-        SeglakeError: its ledger cannot be read, or a worker failed.
+        SeglakeError: its ledger cannot be read, or the proof could not be run.
     """
     path = storage.locate(lake)
     reporter.step("reading the ledger")
@@ -52,24 +58,38 @@ def audit(
     with opening(path):
         tables.require()
         state = read_state(tables)
-    topics, unreadable = _topic_files(storage, state, engine, reporter)
-    cells = _cells(storage, state, topics, most_rows)
-    findings = _findings(cells, engine, reporter, most_rows)
-    unreadable += [reason for finding in findings for reason in finding.unreadable]
-    partitions = tuple(_partitions(state, findings))
-    damage = [file.path for file in state.snapshots[QUARANTINE.name].files]
-    salvaged, wrong = salvage_findings(storage, state.salvaged_files, damage)
-    problems = [*dict.fromkeys(unreadable), *_lake_problems(state, partitions), *wrong]
-    if not unreadable:
-        problems += _hidden_rows(state.snapshots, findings)
+    size = sum(file.size_bytes for found in state.snapshots.values() for file in found.files)
+    is_small = size < small_bytes
+    spark = None if is_small or path.startswith(_NOT_SPARK_S) else engine.spark_context()
+    topics = [partition.key.topic for partition in state.rows]
+    reporter.step("auditing the tables")
+    with (
+        DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small)
+        if spark is None
+        else SparkProof(spark) as proof,
+        reporter.measuring(len(queries()), Unit.QUERIES) as whole,
+    ):
+        answers = prove(proof, state, storage, on_done=whole.advance)
+    partitions = tuple(_partitions(state, answers))
     return LakeAudit(
-        path,
-        partitions,
-        tuple(problems),
-        tuple(state.unsettled.values()),
-        recovery_of(partitions, state.seen, state.unread),
-        salvaged,
+        lake=path,
+        partitions=partitions,
+        problems=(*answers.problems, *_lake_problems(state, partitions)),
+        notes=tuple(state.unsettled.values()),
+        recovery=recovery_of(partitions, state.seen, state.unread),
+        salvaged=answers.salvaged,
     )
+
+
+def _partitions(state: LakeState, answers: ProofAnswers) -> Iterator[PartitionAudit]:
+    nothing = PartitionFacts((), {})
+    for partition in dict.fromkeys([*state.rows, *answers.partitions]):
+        facts = answers.partitions.get(partition, nothing)
+        if (partition.source_id, partition.key.topic) in state.unsettled:
+            settled = [found for found in facts.problems if found.kind not in _OF_COMMITS]
+            facts = replace(facts, problems=settled)
+        rows, seen = state.rows.get(partition, ()), state.seen.get(partition)
+        yield audit_partition(partition, rows, facts, seen)
 
 
 def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterator[str]:
@@ -84,76 +104,6 @@ def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> 
     yield from unread(state.unread)
 
 
-def _topic_files(
-    storage: Storage, state: LakeState, engine: Engine, reporter: RunReporter
-) -> tuple[dict[str, list[TopicFile]], list[str]]:
-    topics = files_by_topic(state.snapshots)
-    tasks = look_tasks(storage, state.snapshots)
-    unreadable: list[str] = []
-    reports = reporter.run_tasks(
-        engine,
-        look,
-        tasks,
-        sizes=[len(task.paths) for task in tasks],
-        text="looking into gaps and quarantine",
-        unit=Unit.FILES,
-    )
-    for report in reports:
-        unreadable += report.unreadable
-        for topic, file in report.files:
-            topics.setdefault(topic, []).append(file)
-    for partition in state.rows:
-        topics.setdefault(partition.key.topic, [])
-    return topics, unreadable
-
-
-def _findings(
-    cells: Iterable[Cell], engine: Engine, reporter: RunReporter, most_rows: int
-) -> list[CellFinding]:
-    """Audit the cells, packed into tasks."""
-    tasks = [tuple(pack) for pack in packed(cells, lambda cell: cell.row_count, most_rows)]
-    found = reporter.run_tasks(
-        engine,
-        audit_cells,
-        tasks,
-        sizes=[sum(cell.row_count for cell in task) for task in tasks],
-        text="auditing the tables",
-        unit=Unit.ROWS,
-    )
-    return [finding for of_task in found for finding in of_task]
-
-
-def _cells(
-    storage: Storage,
-    state: LakeState,
-    topics: Mapping[str, Sequence[TopicFile]],
-    most_rows: int,
-) -> Iterable[Cell]:
-    by_topic: dict[str, list[PartitionLedger]] = {}
-    for partition, rows in state.rows.items():
-        by_topic.setdefault(partition.key.topic, []).append(partition_ledger(partition, rows))
-    first_ids: dict[str, dict[str, str]] = {}
-    for (source_id, topic), topic_id in state.first_ids.items():
-        first_ids.setdefault(topic, {})[source_id] = topic_id
-    for topic, files in sorted(topics.items()):
-        ledgers = by_topic.get(topic, ())
-        yield from cells_of(storage, topic, files, ledgers, first_ids.get(topic, {}), most_rows)
-
-
-def _partitions(state: LakeState, findings: Iterable[CellFinding]) -> Iterable[PartitionAudit]:
-    by_partition: dict[LakePartition, list[PartitionFinding]] = {
-        partition: [] for partition in state.rows
-    }
-    for cell in findings:
-        for finding in cell.partitions:
-            by_partition.setdefault(finding.partition, []).append(finding)
-    for partition, found in by_partition.items():
-        rows = state.rows.get(partition, ())
-        is_settled = (partition.source_id, partition.key.topic) not in state.unsettled
-        seen = state.seen.get(partition)
-        yield audit_partition(partition, rows, found, seen, is_settled=is_settled)
-
-
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
     """Name the partitions of which the lake has only damaged bytes."""
     names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
@@ -164,7 +114,7 @@ def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
 
 def _is_damage_alone(audit: PartitionAudit) -> bool:
     """Return whether there is damage and it accounts for all covered offsets."""
-    codes = audit.quarantine.by_code.keys() - {CONFLICT}
+    codes = audit.quarantine.by_code.keys() - {str(DefectCode.REPLICA_CONFLICT)}
     hidden = audit.gaps.get(GapCause.QUARANTINED)
     return bool(codes) and audit.covered_offsets == (0 if hidden is None else hidden.offsets)
 
@@ -179,19 +129,3 @@ def _empty_lake(state: LakeState) -> Iterable[str]:
         if begun
         else "no run has committed anything: run seglake ingest, and see what it says"
     )
-
-
-def _hidden_rows(
-    snapshots: Mapping[str, Snapshot], findings: Iterable[CellFinding]
-) -> Iterable[str]:
-    """Yield the problem of rows that no cell found: false statistics hide them from readers."""
-    counted = [found.row_counts for cell in findings for found in cell.partitions]
-    for table in (RECORDS, BATCHES, QUARANTINE, GAPS):
-        in_files = [file.row_count for file in snapshots[table.name].files]
-        expected = sum(count for count in in_files if count is not None)
-        found = sum(row_counts[table.name] for row_counts in counted)
-        if None not in in_files and expected != found:
-            yield (
-                f"{table.name} has {expected} rows by the log of the table, and {found} are found "
-                "where the statistics of its files say: readers that trust them miss rows"
-            )

@@ -14,21 +14,16 @@ import duckdb
 import pyarrow as pa
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.duckdb_sql import (
+    SYNTAX_TREE,
+    TEXT_OF_TREE,
+    settings,
+    view,
+)
+from seglake.lake.duckdb_tables import DuckDBTables
 from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
 from seglake.pipelines.lake_query.answers import Answer, OutputFormat, write
-from seglake.pipelines.lake_query.duckdb_sql import (
-    SCHEME,
-    SYNTAX_TREE,
-    TEXT_OF_TREE,
-    below,
-    is_plain,
-    no_rows,
-    no_view,
-    settings,
-    view,
-    view_of_files,
-)
 from seglake.pipelines.lake_query.duckdb_text import (
     column_name,
     in_duckdb,
@@ -74,15 +69,9 @@ class DuckDBQueries:
     def __init__(self, lake: LakeTables, *, spill_folder: str, speaks_spark: bool = True) -> None:
         self._lake = lake
         self._speaks_spark = speaks_spark
-        self._reads_directly = is_plain(lake.lake_path)
         self._connection = duckdb.connect(config={"temp_directory": spill_folder})
-        folder = lake.lake_path
-        if not self._reads_directly:
-            folder = f"{SCHEME}://"
-            from seglake.pipelines.lake_query.storage_files import StorageFiles  # fsspec: 0.1 s
-
-            self._connection.register_filesystem(StorageFiles(lake.storage, lake.lake_path))
-        for each in (*_macros(speaks_spark=speaks_spark), *settings(folder)):
+        self._tables = DuckDBTables(self._connection, lake)
+        for each in (*_macros(speaks_spark=speaks_spark), *settings(self._tables.folder)):
             self._connection.execute(each)
 
     def __enter__(self) -> Self:
@@ -132,31 +121,18 @@ class DuckDBQueries:
         is in the others, if a commit comes between.
         """
         for table in reversed(tables_in(statement, Dialect.DUCKDB)):
-            self._register_table(table)
+            self._tables.name(table, self._paths(table), self._lake.topics)
         for name, query in views_in(statement, self._lake.topics, Dialect.DUCKDB).items():
             self._connection.execute(view(name, query))
 
-    def _register_table(self, table: Table) -> None:
-        paths = self._paths(table)
-        if paths:
-            if table.added:
-                self._connection.register(no_rows(table), table.schema.empty_table())
-            self._connection.execute(view_of_files(table, paths, self._lake.topics))
-        else:
-            self._connection.execute(no_view(table.name))
-            self._connection.register(table.name, table.schema.empty_table())
-
     def _paths(self, table: Table) -> list[str]:
-        """Return a table's data files by DuckDB's paths; empty if an older lake lacks the table."""
+        """Return a table's data files; empty if an older lake lacks the table."""
         if table not in REQUIRED_TABLES and not self._lake.has(table):
             return []
         try:
-            paths = self._lake.file_paths(table)
+            return self._lake.file_paths(table)
         except (SchemaError, TableRefusedError) as error:
             raise WrongQueryError(f"{error}; --engine spark reads the table as it is") from error
-        if self._reads_directly:
-            return paths
-        return [below(path, self._lake.lake_path) for path in paths]
 
     def _batches(
         self, reader: pa.RecordBatchReader, schema: pa.Schema, statement: str

@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 import duckdb
 
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.tables import TABLES, Table
-from seglake.pipelines.lake_query.duckdb_sql import (
+from seglake.lake.duckdb_sql import (
     is_plain,
     literal,
     no_rows,
     view,
     view_of_files,
 )
+from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.topic_views import topic_views
 from seglake.pipelines.lake_query.views import Dialect, topic_view, views
 from seglake.storage.errors import LakeFolderError

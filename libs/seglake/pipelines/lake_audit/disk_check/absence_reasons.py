@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
 from seglake.log_tables.batch_rows import BatchState
-from seglake.pipelines.lake_audit.ledger import Blocks, Flags, Offsets
-from seglake.pipelines.lake_audit.texts import is_one_of
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import Flags, Offsets, is_one_of
 
 Reason = tuple[str, Flags]  # in words, and the records that it holds for
 IN_QUARANTINE = "in quarantine"
@@ -91,8 +90,11 @@ def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
 
 def _batch_of(offsets: Offsets, batches: pa.Table) -> Offsets:
     """The batch that holds each offset, by rising base offsets; -1 for none."""
-    stops = numbers(batches, "last_offset") + 1
-    return Blocks(numbers(batches, "base_offset"), stops).index_of(offsets)
+    bases, lasts = numbers(batches, "base_offset"), numbers(batches, "last_offset")
+    found = np.searchsorted(bases, offsets, side="right") - 1
+    if not len(bases):
+        return found
+    return np.where((found >= 0) & (offsets <= lasts[found]), found, -1)
 
 
 def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets) -> Flags:

@@ -25,7 +25,8 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     check_pieces,
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
-from seglake.pipelines.lake_audit.ledger import LakePartition, Row, partition_ledger
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
+from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
@@ -274,5 +275,5 @@ def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
         )
         for name, snapshot in known.snapshots.items()
     }
-    ledger = partition_ledger(LakePartition(known.source_id, key), known.ledgers.get(key, ()))
+    ledger = LedgerFacts.of(LakePartition(known.source_id, key), known.ledgers.get(key, ()))
     return LakeRows(known.storage, ledger, is_first_id, files)

@@ -31,8 +31,8 @@ from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
     why_different,
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import Offsets
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
-from seglake.pipelines.lake_audit.ledger import Offsets
 from seglake.pipelines.settings.settings import ReadSettings
 from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
 from seglake.segment_codec.errors import DefectError, SegmentCodecError

@@ -8,9 +8,9 @@ import pyarrow as pa
 from seglake.lake.parquet_rows import Within, numbers, read_rows
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts, is_one_of
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
-from seglake.pipelines.lake_audit.ledger import LakePartition, PartitionLedger
-from seglake.pipelines.lake_audit.texts import is_one_of
+from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.segment_codec.errors import DefectCode
 from seglake.storage.storage import Storage
 
@@ -29,7 +29,7 @@ class LakeRows:
     """
 
     storage: Storage
-    ledger: PartitionLedger
+    ledger: LedgerFacts
     has_null_id: bool
     files: Mapping[str, Sequence[StoredFile]]
 

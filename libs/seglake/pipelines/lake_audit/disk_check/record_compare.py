@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
-from seglake.pipelines.lake_audit.ledger import Flags, Offsets, look_up
+from seglake.pipelines.lake_audit.disk_check.ledger_rows import Flags, Offsets, look_up
 
 _PLAIN_COLUMNS = ("key", "value")
 PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "headers")

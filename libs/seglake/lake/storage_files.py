@@ -9,7 +9,7 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
-from seglake.pipelines.lake_query.duckdb_sql import SCHEME
+from seglake.lake.duckdb_sql import SCHEME
 from seglake.storage.reader_file import ReaderFile
 from seglake.storage.storage import Storage
 

@@ -1,0 +1,70 @@
+"""Rows of a partition that its ledger stands for, found by offset and generation. Pure."""
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.lake_audit.ledger import LakePartition, Row
+
+Offsets = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class LostRange(NamedTuple):
+    """Offsets that an election took away from smaller generations."""
+
+    start_offset: int
+    next_offset: int
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFacts:
+    """Facts of a partition's ledger that tell which rows count; travels to tasks."""
+
+    partition: LakePartition
+    lost: tuple[LostRange, ...]
+    newest_generation: int
+
+    @classmethod
+    def of(cls, partition: LakePartition, rows: Iterable[Row]) -> "LedgerFacts":
+        """Return the facts of a partition's ledger rows."""
+        listed = [*rows]
+        lost = (row for row in listed if row["kind"] == RangeKind.SUPERSEDED)
+        ranges = (LostRange(*(row[name] for name in LostRange._fields)) for row in lost)
+        newest = max((row["generation"] for row in listed), default=0)
+        return cls(partition, tuple(ranges), newest)
+
+    def are_current(self, offsets: Offsets, generations: Offsets) -> Flags:
+        """Flag the rows that lost no election."""
+        result = np.ones(len(offsets), np.bool_)
+        for lost in self.lost:
+            is_inside = (offsets >= lost.start_offset) & (offsets < lost.next_offset)
+            result &= ~(is_inside & (generations < lost.generation))
+        return result
+
+
+def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
+    """Return the first place of each wanted value, and whether it is there."""
+    places = np.searchsorted(rising, wanted)
+    is_there = np.zeros(len(wanted), np.bool_)
+    if len(rising):
+        is_there = rising[np.minimum(places, len(rising) - 1)] == wanted
+    return places, is_there
+
+
+def is_one_of(rows: pa.Table, column: str, wanted: Container[str | None]) -> Flags:
+    """Flag the rows that have one of some texts; no Python object is made for a row."""
+    # Any: pyarrow's stubs give the type of a chunk for any column.
+    chunk: Any = rows.column(column).combine_chunks()
+    if not isinstance(chunk, pa.DictionaryArray):
+        chunk = chunk.dictionary_encode()
+    values = [*chunk.dictionary.to_pylist(), None]
+    codes = chunk.indices.cast(pa.int64()).fill_null(len(values) - 1).to_numpy()
+    result: Flags = np.array([value in wanted for value in values], np.bool_)[codes]
+    return result

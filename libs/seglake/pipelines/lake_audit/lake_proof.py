@@ -1,0 +1,175 @@
+"""Runs the proof over one reading of a lake. Effect: reads data files, with an engine."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.parquet_rows import HIGHEST, LOWEST, read_rows
+from seglake.lake.snapshots import Snapshot, StoredFile
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS
+from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
+from seglake.pipelines.lake_audit.lake_state import LakeState
+from seglake.pipelines.lake_audit.ledger import LakePartition
+from seglake.pipelines.lake_audit.partition_audit import PartitionFacts
+from seglake.pipelines.lake_audit.problems import MOST_EXAMPLES, Problem, ProblemKind
+from seglake.pipelines.lake_audit.proof import PROVED_TABLES, Purpose, first_problems, queries
+from seglake.pipelines.lake_audit.proof_engines import FILES, ProofEngine, ProofFailedError, Row
+from seglake.storage.errors import StorageError
+from seglake.storage.storage import Storage
+
+_SALVAGED = {
+    "salvaged_alone": "without a row in quarantine",
+    "salvaged_twice": "salvaged more than once",
+    "salvaged_outside": "at offsets of the sound batches around them",
+}
+# The first offset of a row and its last, of tables whose statistics readers use.
+_PLACES: Mapping[str, tuple[str, str]] = {
+    RECORDS.name: ("batch_base_offset", "batch_base_offset"),
+    BATCHES.name: ("base_offset", "last_offset"),
+    QUARANTINE.name: ("position", "position"),
+    GAPS.name: ("start_offset", "next_offset"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ProofAnswers:
+    """Answers of the proof.
+
+    Attributes:
+        partitions: by partition; also of such as the ledger does not know.
+        problems: of the lake as a whole, in words.
+    """
+
+    partitions: Mapping[LakePartition, PartitionFacts]
+    problems: Sequence[str]
+    salvaged: SalvagedSums
+
+
+def prove(
+    engine: ProofEngine, state: LakeState, storage: Storage, *, on_done: Callable[[], None]
+) -> ProofAnswers:
+    """Run all queries; files that cannot be read are problems, and the rest is proved.
+
+    Args:
+        on_done: called after each query.
+
+    Raises:
+        ProofFailedError: the engine gave up on files that can be read.
+    """
+    files = {name: [file.path for file in found.files] for name, found in state.snapshots.items()}
+    files[SALVAGED_RECORDS.name] = [*state.salvaged_files]
+    try:
+        answers = _answers(engine, files, on_done)
+        return _put_together(answers, [*_hidden_rows(engine, state.snapshots)])
+    except ProofFailedError:
+        unreadable = dict(_unreadable(storage, files))
+        if not unreadable:
+            raise
+    sound = {
+        name: [path for path in paths if path not in unreadable] for name, paths in files.items()
+    }
+    return _put_together(_answers(engine, sound, lambda: None), [*unreadable.values()])
+
+
+def _answers(
+    engine: ProofEngine, files: Mapping[str, Sequence[str]], on_done: Callable[[], None]
+) -> dict[str, Sequence[Row]]:
+    """Return the rows of all checks and facts, by their names."""
+    for table in PROVED_TABLES:
+        engine.name_files(table, files[table.name])
+    found: dict[str, Sequence[Row]] = {}
+    for query in queries():
+        if query.purpose is Purpose.DERIVE:
+            engine.derive(query.name, query.sql)
+        else:
+            is_check = query.purpose is Purpose.CHECK
+            sql = first_problems(query, MOST_EXAMPLES) if is_check else query.sql
+            found[query.name] = engine.rows(sql)
+        on_done()
+    return found
+
+
+def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> ProofAnswers:
+    """Sort the answers by partition."""
+    facts: dict[int, dict[str, list[Row]]] = {}
+    for name, rows in answers.items():
+        for row in rows if name != "salvaged" else ():
+            facts.setdefault(row["log"], {}).setdefault(name, []).append(row)
+    partitions = {}
+    for log in answers["logs"]:
+        key = PartitionKey(log["topic"] or "", log["partition"], log["topic_id"])
+        own = facts[log["log"]]
+        found = [_problem(kind, own[kind]) for kind in ProblemKind if kind in own]
+        partitions[LakePartition(log["source_id"] or "", key)] = PartitionFacts(found, own)
+    for name, words in _SALVAGED.items():
+        if rows := answers[name]:
+            names = ", ".join(sorted({row["said"] for row in rows}))
+            problems.append(
+                f"salvaged_records has {rows[0]['total']} quarantined batches {words}: {names}"
+            )
+    (sums,) = answers["salvaged"]
+    return ProofAnswers(partitions, problems, SalvagedSums(sums["records"], sums["batches"]))
+
+
+def _problem(kind: ProblemKind, rows: Sequence[Row]) -> Problem:
+    return Problem(kind, rows[0]["total"], tuple(row["said"] for row in rows))
+
+
+def _unreadable(storage: Storage, files: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the files that cannot be read, each with the reason."""
+    for table in PROVED_TABLES:
+        for path in files[table.name]:
+            try:
+                for _ in read_rows(storage, path, table.file_schema.names):
+                    pass
+            except StorageError as error:
+                yield path, str(error)
+
+
+def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iterator[str]:
+    """Yield the problem of rows that the statistics of their file hide from readers."""
+    for table, (first, last) in _PLACES.items():
+        files = snapshots[table].files
+        in_log = [file.row_count for file in files]
+        expected = sum(count for count in in_log if count is not None)
+        bounds = pa.Table.from_pylist([_bounds(file, first, last) for file in files], _BOUNDS)
+        engine.name_rows("bounds", bounds)
+        (row,) = engine.rows(_FOUND.format(files=FILES.format(table=table), first=first, last=last))
+        if None not in in_log and expected != row["found"]:
+            yield (
+                f"{table} has {expected} rows by the log of the table, and {row['found']} are found"
+                " where the statistics of its files say: readers that trust them miss rows"
+            )
+
+
+# Any: the stubs make fields generic in their type.
+_BOUNDS_FIELDS: list["pa.Field[Any]"] = [
+    pa.field("file_name", pa.string()),
+    *(
+        pa.field(name, pa.int64())
+        for name in ("low_partition", "high_partition", "low_first", "high_last")
+    ),
+]
+_BOUNDS = pa.schema(_BOUNDS_FIELDS)
+_FOUND = """\
+SELECT count(*) AS found
+FROM {files} AS f JOIN bounds AS b ON b.file_name = f.file_name
+ AND coalesce(f.partition BETWEEN low_partition AND high_partition, true)
+ AND coalesce(f.{first} >= low_first, true) AND coalesce(f.{last} <= high_last, true)"""
+
+
+# Any: texts and numbers.
+def _bounds(file: StoredFile, first: str, last: str) -> dict[str, Any]:
+    """Return the bounds of a file by the log of its table."""
+    everything = LOWEST, HIGHEST
+    low, high = file.bounds.get("partition", everything)
+    return {
+        "file_name": file.path.rpartition("/")[2],
+        "low_partition": low,
+        "high_partition": high,
+        "low_first": file.bounds.get(first, everything)[0],
+        "high_last": file.bounds.get(last, everything)[1],
+    }

@@ -1,0 +1,171 @@
+"""Engines that run the proof over one reading of a lake: DuckDB in this process, or Spark. Effect.
+
+Memory: DuckDB holds what `_MEMORY` says and spills the rest; of Spark, its executors' own limits.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import duckdb
+import pyarrow as pa
+
+from seglake.errors import SeglakeError
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.duckdb_sql import literal
+from seglake.lake.duckdb_tables import DuckDBTables
+from seglake.lake.tables import Table
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+Row = Mapping[str, Any]  # Any: columns have values of many types
+_MEMORY = "2GB"
+_INTERRUPTED = "nterrupted"  # in DuckDB's words for Ctrl-C
+FILES = "{table}_files"
+"""View of a table with the column `file_name`, the last part of the path of each row's file."""
+
+
+class ProofFailedError(SeglakeError):
+    """The engine could not run a query of the proof."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the proof could not be run: {reason}")
+
+
+class ProofEngine(Protocol):
+    """An engine with one lake's tables."""
+
+    def name_files(self, table: Table, paths: Sequence[str]) -> None:
+        """Name a table that has these data files, and its files view."""
+
+    def name_rows(self, name: str, rows: pa.Table) -> None:
+        """Name some rows."""
+
+    def derive(self, name: str, sql: str) -> None:
+        """Compute a table for later queries once."""
+
+    def rows(self, sql: str) -> Sequence[Row]:
+        """Return the answer to a query.
+
+        Raises:
+            ProofFailedError: a file cannot be read, or the engine gave up.
+        """
+
+
+class DuckDBProof:
+    """DuckDB in this process.
+
+    Args:
+        spill_folder: folder for what exceeds the memory.
+        is_small: one thread is enough; more cost more than they gain.
+    """
+
+    def __init__(
+        self, lake: LakeTables, topics: Iterable[str], *, spill_folder: str, is_small: bool
+    ) -> None:
+        self._connection = duckdb.connect(
+            config={"temp_directory": spill_folder, "memory_limit": _MEMORY}
+        )
+        self._connection.execute("SET preserve_insertion_order = false")
+        if is_small:
+            self._connection.execute("SET threads = 1")
+        self._tables = DuckDBTables(self._connection, lake)
+        self._topics = [*topics]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._connection.close()
+
+    def name_files(self, table: Table, paths: Sequence[str]) -> None:
+        with _failures_named():
+            self._tables.name(table, paths, lambda: self._topics)
+            listed = ", ".join(map(literal, self._tables.spelled(paths)))
+            source = f"read_parquet([{listed}], filename = true, hive_partitioning = false)"
+            name = "split_part(filename, '/', -1) AS file_name"
+            view = f"*, {name} FROM {source}" if paths else f"*, '' AS file_name FROM {table.name}"
+            files = FILES.format(table=table.name)
+            self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {files} AS SELECT {view}")
+
+    def name_rows(self, name: str, rows: pa.Table) -> None:
+        self._connection.register(name, rows)
+
+    def derive(self, name: str, sql: str) -> None:
+        with _failures_named():
+            self._connection.execute(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {sql}")
+
+    def rows(self, sql: str) -> Sequence[Row]:
+        with _failures_named():
+            return self._connection.execute(sql).to_arrow_table().to_pylist()
+
+
+@contextmanager
+def _failures_named() -> Iterator[None]:
+    try:
+        yield
+    except (duckdb.InterruptException, RuntimeError) as error:
+        if _INTERRUPTED not in str(error):
+            raise
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, OSError) as error:
+        raise ProofFailedError(" ".join(str(error).split())) from error
+
+
+class SparkProof:
+    """A running Spark, which reads the files by itself: all nodes reach the lake at its path."""
+
+    def __init__(self, context: "SparkContext") -> None:
+        from pyspark.sql import SparkSession
+
+        self._session = SparkSession(context).newSession()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """Do nothing: Spark drops what no frame refers to."""
+
+    def name_files(self, table: Table, paths: Sequence[str]) -> None:
+        from pyspark.sql import functions as F
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        schema = from_arrow_schema(table.schema)
+        if not paths:
+            frame = self._session.createDataFrame([], schema)
+            named = frame.withColumn("file_name", F.lit(""))
+        else:
+            folder = paths[0].partition(f"/{table.name}/")[0] + f"/{table.name}"
+            reader = self._session.read.schema(schema).option("basePath", folder)
+            with _spark_failures_named():
+                frame = reader.parquet(*paths)
+            path = F.col("_metadata.file_path")
+            named = frame.withColumn("file_name", F.element_at(F.split(path, "/"), -1))
+        frame.createOrReplaceTempView(table.name)
+        named.createOrReplaceTempView(FILES.format(table=table.name))
+
+    def name_rows(self, name: str, rows: pa.Table) -> None:
+        self._session.createDataFrame(rows).createOrReplaceTempView(name)
+
+    def derive(self, name: str, sql: str) -> None:
+        # Without its plan: those of tables that are made of each other grow without bounds.
+        with _spark_failures_named():
+            self._session.sql(sql).localCheckpoint().createOrReplaceTempView(name)
+
+    def rows(self, sql: str) -> Sequence[Row]:
+        with _spark_failures_named():
+            found: Sequence[Row] = self._session.sql(sql).toArrow().to_pylist()
+            return found
+
+
+@contextmanager
+def _spark_failures_named() -> Iterator[None]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise ProofFailedError(str(error).partition("\n")[0]) from error
