@@ -69,7 +69,7 @@ def test_arbitrary_bytes_in_any_file_are_shown(
     path.write_bytes(content)
     lines = json_look(path, records=True)
     assert lines[0]["type"] == "file"
-    assert lines[0]["bytes"] == len(content)
+    assert lines[0]["size_bytes"] == len(content)
     assert lines[-1]["type"] == "summary"
     if "sound_bytes" in lines[-1]:
         assert accounted_bytes(lines[-1]) == len(content)

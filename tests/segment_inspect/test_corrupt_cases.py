@@ -37,7 +37,7 @@ def test_every_byte_of_a_damaged_disk_is_accounted_for(lines: list[Line]) -> Non
     summary = lines[-1]
     counted = summary["sound_bytes"] + summary["defect_bytes"] + summary["tail_bytes"]
     segments = [line for line in lines if line["type"] == "file" and line["kind"] == "log"]
-    assert counted == sum(line["bytes"] for line in segments if "skipped" not in line)
+    assert counted == sum(line["size_bytes"] for line in segments if "skipped" not in line)
     assert summary["defects"] == counts(lines, "defect", "defect_code")
     assert summary["tails"] == counts(lines, "tail", "kind")
     valid = [line for line in lines if line["type"] == "batch" and line["valid"]]
@@ -72,7 +72,7 @@ def test_tails_are_those_of_a_conversion(outcome: CorruptOutcome, lines: list[Li
     names = {PurePosixPath(path).name for path in last[-1:]}
     own = [line for line in tails if PurePosixPath(line["segment"]).name in names]
     closed = [
-        ClosedTail(PurePosixPath(line["segment"]).name, line["position"], line["bytes"])
+        ClosedTail(PurePosixPath(line["segment"]).name, line["position"], line["size_bytes"])
         for line in tails
         if line not in own
     ]

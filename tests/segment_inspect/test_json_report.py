@@ -20,7 +20,7 @@ def test_fields_are_the_columns_that_need_no_run(tmp_path: Path, json_look: Any)
         assert list(batch) == ["type", *names, "valid"]
     names = [name for name in QUARANTINE.schema.names if name not in NEEDS_A_RUN_IN_QUARANTINE]
     assert list(one(lines, "defect")) == ["type", *names]
-    assert list(one(lines, "file"))[:4] == ["type", "path", "kind", "bytes"]
+    assert list(one(lines, "file"))[:4] == ["type", "path", "kind", "size_bytes"]
 
 
 def test_bytes_are_only_shown_with_records(tmp_path: Path, json_look: Any, text_look: Any) -> None:

@@ -189,4 +189,4 @@ def test_every_byte_is_accounted_for(looks: list[tuple[Path, Dump, list[Line]]])
     for path, _, lines in looks:
         summary = lines[-1]
         counted = summary["sound_bytes"] + summary["defect_bytes"] + summary["tail_bytes"]
-        assert counted == summary["bytes"] == path.stat().st_size
+        assert counted == summary["size_bytes"] == path.stat().st_size

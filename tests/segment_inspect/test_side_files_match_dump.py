@@ -39,7 +39,7 @@ def test_entries_are_those_of_the_dump(scenario: str, json_look: Any) -> None:
             assert (first["type"], first["kind"]) == ("file", kind)
             assert "damage" not in first
             assert summary["damage"] is None
-            assert (summary["type"], summary["entries"]) == ("summary", len(entries))
+            assert (summary["type"], summary["entry_count"]) == ("summary", len(entries))
             assert {line.pop("type") for line in entries} <= {"entry"}
             assert [shown(line, kind, path.name) for line in entries] == dumped(dump, kind, path)
             compared += len(entries)

@@ -5,10 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from seglake.pipelines.segment_inspect import findings
-from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
+from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin
 
 Line = dict[str, Any]
-_NAMES = {"size_bytes": "bytes", "entry_count": "entries"}
 
 
 def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
@@ -19,7 +18,7 @@ def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
     """
     match finding:
         case findings.FileFound():
-            return {"type": "file", **_file(finding)}
+            return {"type": "file", **_known(asdict(finding))}
         case BatchFound():
             return {"type": "batch", **finding.columns()}
         case findings.HoleFound():
@@ -28,40 +27,40 @@ def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
             columns = finding.columns()
             columns["raw"] = _base64(columns["raw"]) if with_payload else None
             return {"type": "defect", **columns}
-        case findings.TailFound():
-            return {"type": "tail", **_tail(finding)}
+        case findings.TailFound(tail, origin):
+            return {"type": "tail", **_place(origin), **asdict(tail)}
         case findings.RecordFound():
             return {"type": "record", **_record(finding, with_payload=with_payload)}
         case findings.EntryFound():
             return {"type": "entry", **finding.fields}
-        case findings.SideFileSummary() | findings.LogSummary():
-            return {"type": "summary", **_summary(finding)}
+        case findings.SideFileSummary():
+            return {"type": "summary", "notes": [], **asdict(finding.file)}
+        case findings.LogSummary():
+            return {
+                "type": "summary",
+                "path": finding.path,
+                "kind": finding.kind,
+                **finding.totals.columns(),
+                "log_start_offset": finding.log_start_offset,
+                "high_watermark": finding.high_watermark,
+                "notes": [*finding.notes],
+            }
 
 
-def _file(found: findings.FileFound) -> Line:
-    """Fields that do not apply are left out."""
-    known = {name: value for name, value in asdict(found).items() if value is not None}
-    return {_NAMES.get(name, name): value for name, value in known.items()}
+def _known(columns: Line) -> Line:
+    """Leave out what does not apply."""
+    return {name: value for name, value in columns.items() if value is not None}
 
 
-def _tail(found: findings.TailFound) -> Line:
-    tail, origin = found
-    return {
-        "bytes": tail.size_bytes,
-        "topic": origin.topic,
-        "partition": origin.partition,
-        "segment": origin.segment,
-        "kind": tail.kind,
-        "position": tail.position,
-    }
+def _place(origin: Origin) -> Line:
+    return {"topic": origin.topic, "partition": origin.partition, "segment": origin.segment}
 
 
 def _record(found: findings.RecordFound, *, with_payload: bool) -> Line:
-    """Sizes stand for the payload where it is not wanted."""
-    record, origin = found.record, found.origin
+    """Return a record's columns; sizes stand for the payload where it is not wanted."""
+    record = found.record
     columns: Line = {
-        "topic": origin.topic,
-        "partition": origin.partition,
+        **_place(found.origin),
         "offset": record.offset,
         "timestamp_ms": record.timestamp_ms,
         "timestamp_type": found.timestamp_type,
@@ -78,31 +77,6 @@ def _record(found: findings.RecordFound, *, with_payload: bool) -> Line:
         columns["value_bytes"] = None if record.value is None else len(record.value)
         columns["header_count"] = len(record.headers)
     return columns
-
-
-def _summary(found: findings.Summary) -> Line:
-    match found:
-        case findings.SideFileSummary():
-            return {
-                "path": found.file.path,
-                "kind": found.file.kind,
-                "damage": found.file.damage,
-                "notes": [],
-                "bytes": found.file.size_bytes,
-                "entries": found.file.entry_count or 0,
-            }
-        case findings.LogSummary():
-            totals = found.totals.columns()
-            size_bytes = totals.pop("size_bytes")
-            return {
-                "path": found.path,
-                "kind": found.kind,
-                **totals,
-                "log_start_offset": found.log_start_offset,
-                "high_watermark": found.high_watermark,
-                "notes": list(found.notes),
-                "bytes": size_bytes,
-            }
 
 
 def _base64(data: bytes | None) -> str | None:
