@@ -1,9 +1,8 @@
 """The order of a retake: what lost an election is ingested again from the log that won. Effect."""
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -23,7 +22,11 @@ from seglake.pipelines.lake_retake.retake_plan import (
 )
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
+from seglake.pipelines.segment_ingest.committing.wave import (
+    WaveResult,
+    planned_waves,
+    run_waves,
+)
 from seglake.pipelines.segment_ingest.repair.repair import repair
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
@@ -139,21 +142,13 @@ def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeS
             summary.findings.add_reasons(FindingKind.LEFT_OUT, {str(key): reason})
 
 
-class _Round(NamedTuple):
-    """Result of a round: committed ranges, topics that another run ingested, and ranges left."""
-
-    committed: Sequence[RangeResult]
-    lost: Collection[str]
-    left_out: Mapping[str, str]
-
-
 def _round(
     keys: set[PartitionKey],
     whole: dict[PartitionKey, list[OffsetRange]],
     replicas: Sequence[Replica],
     context: RunContext,
     summary: RetakeSummary,
-) -> _Round:
+) -> WaveResult:
     """Plan and execute.
 
     Args:
@@ -166,17 +161,11 @@ def _round(
     summary.findings.add_texts(FindingKind.NOTE, plan.notes)
     if context.is_dry_run:
         summary.add_plan(plan, context.settings)
-        return _Round((), (), plan.left_out)
+        return WaveResult(left_out=plan.left_out)
     waves = planned_waves(plan.ranges, context)
     retakes = {retake.key: retake for retake in plan.retakes}
     rows = RetakeLedger(retakes, ledger, generations, context, whole)
-    committed: list[RangeResult] = []
-    left_out, lost = dict(plan.left_out), set[str]()
-    for result in run_waves(waves, generations, context, extra_files=rows.files):
-        summary.add(result.committed, rows.settle(result.lost))
-        committed += result.committed
-        left_out |= result.left_out
-        lost |= set(result.lost)
-    taken = rows.release()
-    summary.add((), rows.settle(taken))
-    return _Round(committed, lost | set(taken), left_out)
+    done = run_waves(waves, generations, context, rows)
+    lost = done.lost.union(rows.release())
+    summary.add(done.committed, rows.released)
+    return replace(done, lost=lost, left_out={**plan.left_out, **done.left_out})

@@ -1,7 +1,7 @@
 """The ledger's own rows of a retake: what it supersedes itself, and what it sets free. Effect."""
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common, without
@@ -16,7 +16,7 @@ from seglake.pipelines.segment_ingest.committing.election_rows import (
     ledger_files,
 )
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import commit_files
+from seglake.pipelines.segment_ingest.committing.wave import WaveResult, commit_files
 from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
     current_batches,
     spans_of,
@@ -27,7 +27,10 @@ from seglake.pipelines.segment_ingest.run_context import RunContext
 
 @dataclass(slots=True)
 class RetakeLedger:
-    """Asked for its files in each wave, and told by `settle` what became of the commit.
+    """The rows of a retake in the ledger, committed along with its waves.
+
+    Attributes:
+        released: committed ranges that were set free.
 
     Args:
         generations: of each topic, counted up by each commit.
@@ -40,6 +43,7 @@ class RetakeLedger:
     generations: dict[str, int]
     context: RunContext
     whole: dict[PartitionKey, list[OffsetRange]]
+    released: list[ReleasedRange] = field(default_factory=list)
     _replaced: list[RangeResult] = field(default_factory=list)  # by the commit that is being made
     _released: list[ReleasedRange] = field(default_factory=list)
 
@@ -65,17 +69,18 @@ class RetakeLedger:
         self._released = [ReleasedRange(of.key, free) for of in alone for free in of.free]
         attempt_id = str(uuid.uuid4())
         files = ledger_files(self._released, self.generations, attempt_id, self.context)
-        return commit_files(files, attempt_id, self.generations, self.context)
+        lost = commit_files(files, attempt_id, self.generations, self.context)
+        self.settle(WaveResult(lost=frozenset(lost)))
+        return lost
 
-    def settle(self, lost: Collection[str]) -> list[ReleasedRange]:
-        """The commit is done, but for topics that another run took; the ranges that it set free."""
+    def settle(self, done: WaveResult) -> None:
+        """Note the ranges of a commit as done, except topics that another run ingested."""
         for result in self._replaced:
             key = result.plan.key
-            if key.topic not in lost:
+            if key.topic not in done.lost:
                 self.whole[key] = _less(self.whole[key], result)
-        released = [free for free in self._released if free.key.topic not in lost]
+        self.released += [free for free in self._released if free.key.topic not in done.lost]
         self._replaced, self._released = [], []
-        return released
 
     def _lost(self, result: RangeResult, left: Sequence[OffsetRange]) -> list[SupersededRange]:
         """What counts where a range is ingested again. A row that reaches out of it goes whole, but

@@ -251,30 +251,25 @@ def _committed(
     if planned.waves:  # before the work: what no recovery can complete is refused unwritten
         topics = {plan.key.topic for plan in planned.ranges}
         recover(context.tables, context.source_id, sorted(topics), after=context.after)
-    results = []
-    for result in run_waves(planned.waves, generations, context, extra_files=new.of_ranges):
-        new.settle(result.lost)
-        results.append(result)
+    result = run_waves(planned.waves, generations, context, new)
     superseded = [of for each in planned.partitions for of in each.superseded]
-    lost = {topic for result in results for topic in result.lost}
-    lost |= set(commit_conflicts(old, superseded, generations, context))
+    lost = result.lost.union(commit_conflicts(old, superseded, generations, context))
     committed: dict[PartitionKey, list[RangeResult]] = {}
-    for range_ in (range_ for result in results for range_ in result.committed):
+    for range_ in result.committed:
         committed.setdefault(range_.key, []).append(range_)
-    left_out = {name: why for result in results for name, why in result.left_out.items()}
     partitions = tuple(
         replace(
             each,
             committed=tuple(committed.get(each.key, ())),
             superseded=() if each.key.topic in lost else each.superseded,
-            unread=left_out.get(str(each.key), each.unread),
+            unread=result.left_out.get(str(each.key), each.unread),
         )
         for each in planned.partitions
     )
     done = replace(
         planned,
         partitions=partitions,
-        written_bytes=sum(result.written_bytes for result in results),
+        written_bytes=result.written_bytes,
         lost_topics={topic: generations[topic] for topic in lost},
     )
     return _with_conflicts(done, [new.recorded, old.recorded])

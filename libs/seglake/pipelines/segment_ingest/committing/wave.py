@@ -2,11 +2,11 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -31,17 +31,25 @@ from seglake.segment_decoding.tasks import SplitReport, TaskReport
 
 _WRITTEN_AT_A_TIME = 16
 
-Extra = Callable[[Sequence[RangeResult]], Mapping[str, Sequence[DataFile]]]
-
 
 @dataclass(frozen=True, slots=True)
 class WaveResult:
-    """Result of a wave: committed ranges, topics lost to another run, partitions left out."""
+    """Result of waves: committed ranges, topics lost to another run, partitions left out."""
 
-    committed: tuple[RangeResult, ...]
-    lost: tuple[str, ...]
-    left_out: dict[str, str]
-    written_bytes: int
+    committed: tuple[RangeResult, ...] = ()
+    lost: frozenset[str] = frozenset()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    written_bytes: int = 0
+
+
+class WaveFiles(Protocol):
+    """Files that are committed along with the ranges of each wave."""
+
+    def files(self, results: Sequence[RangeResult], /) -> Mapping[str, Sequence[DataFile]]:
+        """Return the files, by topic, when it is known what was decoded."""
+
+    def settle(self, done: WaveResult, /) -> None:
+        """Note what of a wave was committed."""
 
 
 def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
@@ -51,24 +59,31 @@ def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave
 
 
 def run_waves(
-    waves: Sequence[Wave], generations: dict[str, int], context: RunContext, *, extra_files: Extra
-) -> Iterator[WaveResult]:
-    """Run and commit wave by wave, each when the caller asks for it.
+    waves: Sequence[Wave], generations: dict[str, int], context: RunContext, extra: WaveFiles
+) -> WaveResult:
+    """Run and commit wave by wave; return the sum.
 
     Args:
         generations: of each topic as it was before the ledger was read; a topic committed here is
             counted up.
-        extra_files: asked for files to commit along, by topic, when it is known what was decoded.
     """
     if waves:
         context.require_writable()
+    done: list[WaveResult] = []
     with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
         for wave in waves:
-            yield _run(wave, generations, context, extra_files)
+            done.append(_run(wave, generations, context, extra))
+            extra.settle(done[-1])
+    return WaveResult(
+        committed=tuple(result for each in done for result in each.committed),
+        lost=frozenset(topic for each in done for topic in each.lost),
+        left_out={name: reason for each in done for name, reason in each.left_out.items()},
+        written_bytes=sum(each.written_bytes for each in done),
+    )
 
 
 def _run(
-    wave: Wave, generations: dict[str, int], context: RunContext, extra_files: Extra
+    wave: Wave, generations: dict[str, int], context: RunContext, extra: WaveFiles
 ) -> WaveResult:
     attempt_id = str(uuid.uuid4())
     following = {topic: generation + 1 for topic, generation in generations.items()}
@@ -83,15 +98,15 @@ def _run(
         file for index, report in enumerate(reports) if index not in failed for file in report.files
     ]
     if not results:
-        return WaveResult((), (), left_out, 0)
+        return WaveResult(left_out=left_out)
     context.reporter.step("committing")
-    files += [file for extra_file in extra_files(results).values() for file in extra_file]
+    files += [file for of_topic in extra.files(results).values() for file in of_topic]
     topics = _topic_waves(results, files, generations, attempt_id, context)
     outcome = _commit(topics, attempt_id, generations, context)
     won = frozenset(outcome.committed)
     committed = [r for r in results if r.key.topic in won]
     written = sum(file.size_bytes for topic in topics if topic.topic in won for file in topic.files)
-    return WaveResult(tuple(committed), outcome.lost, left_out, written)
+    return WaveResult(tuple(committed), frozenset(outcome.lost), left_out, written)
 
 
 def commit_files(

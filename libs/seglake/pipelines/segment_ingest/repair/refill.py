@@ -220,24 +220,18 @@ def _committed(plans: Sequence[RangePlan], state: _LakeState) -> RefillResult:
     if not plans:
         return RefillResult()
     context.reporter.step("ingesting what older copies still have")
-    done = RefillResult()
-    waves, resolutions = planned_waves(plans, context), state.resolutions(plans)
-    for wave in run_waves(waves, state.generations, context, extra_files=resolutions.files):
-        resolutions.settle(wave.committed)
-        lost = {
-            topic: f"{topic}: a concurrent run committed first; run again for what older copies "
-            "have"
-            for topic in wave.lost
-        }
-        done = _and(
-            done,
-            RefillResult(
-                results=wave.committed,
-                unread={**wave.left_out, **lost},
-                written_bytes=wave.written_bytes,
-            ),
-        )
-    return _and(done, RefillResult(mended=resolutions.mended))
+    resolutions = state.resolutions(plans)
+    done = run_waves(planned_waves(plans, context), state.generations, context, resolutions)
+    lost = {
+        topic: f"{topic}: a concurrent run committed first; run again for what older copies have"
+        for topic in sorted(done.lost)
+    }
+    return RefillResult(
+        results=done.committed,
+        unread={**done.left_out, **lost},
+        written_bytes=done.written_bytes,
+        mended=resolutions.mended,
+    )
 
 
 def _and(one: RefillResult, other: RefillResult) -> RefillResult:

@@ -90,21 +90,13 @@ class RepairResult:
 
 
 class _Filled(NamedTuple):
-    """Result of one search: the waves' results, and notes for a person."""
+    """Result of one search: what was committed, and notes for a person."""
 
-    waves: tuple[WaveResult, ...]
+    done: WaveResult
     notes: tuple[str, ...]
     unread: Mapping[str, str]
     concurrent: tuple[ConcurrentRange, ...] = ()
     mended: Mapping[str, int] = MappingProxyType({})
-
-    @property
-    def committed(self) -> tuple[RangeResult, ...]:
-        return tuple(result for wave in self.waves for result in wave.committed)
-
-    @property
-    def lost(self) -> set[str]:
-        return {topic for wave in self.waves for topic in wave.lost}
 
 
 def repair(
@@ -137,7 +129,7 @@ def repair(
         copies = repair_sources_of(listed, gaps, state.ledger, context.settings)
         found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
         rounds.append(_fill(found, own_part, context))
-        if not rounds[-1].committed and not rounds[-1].lost:
+        if not rounds[-1].done.committed and not rounds[-1].done.lost:
             break
     else:
         state = repair_state(context, looked_at, listed)
@@ -242,37 +234,29 @@ def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:
 def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:
     """Commit what was found as ranges of kind `repair`."""
     if not found.ranges:
-        return _Filled((), found.notes, found.unread)
+        return _Filled(WaveResult(), found.notes, found.unread)
     waves = planned_waves(found.ranges, context)
     context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
     resolutions = Resolutions(state.damage, state.gaps, state.generations, context)
-    results = []
-    for result in run_waves(waves, state.generations, context, extra_files=resolutions.files):
-        resolutions.settle(result.committed)
-        results.append(result)
-    lost = {topic: state.generations[topic] for result in results for topic in result.lost}
+    done = run_waves(waves, state.generations, context, resolutions)
+    lost = {topic: state.generations[topic] for topic in done.lost}
     concurrent = tuple(concurrent_ranges(lost, context))
-    return _Filled(tuple(results), found.notes, found.unread, concurrent, resolutions.mended)
+    return _Filled(done, found.notes, found.unread, concurrent, resolutions.mended)
 
 
 def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext) -> RepairResult:
-    results = [result for filled in rounds for result in filled.committed]
-    unread = {
-        name: reason
-        for filled in rounds
-        for wave in filled.waves
-        for name, reason in wave.left_out.items()
-    }
+    results = [result for filled in rounds for result in filled.done.committed]
+    unread = {name: why for filled in rounds for name, why in filled.done.left_out.items()}
     unread |= rounds[-1].unread  # what an earlier round lacked, the last one had or found filled
-    for topic in rounds[-1].lost:
+    for topic in sorted(rounds[-1].done.lost):
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
     return RepairResult(
-        rounds=tuple(filled.committed for filled in rounds),
+        rounds=tuple(filled.done.committed for filled in rounds),
         notes=(*(note for filled in rounds for note in filled.notes), *notes),
         unread=unread,
         contradicted=tuple(_contradicted(results, context)),
         concurrent=tuple(range_ for filled in rounds for range_ in filled.concurrent),
-        written_bytes=sum(wave.written_bytes for filled in rounds for wave in filled.waves),
+        written_bytes=sum(filled.done.written_bytes for filled in rounds),
         mended=sum((Counter(filled.mended) for filled in rounds), Counter()),
     )
 

@@ -1,7 +1,7 @@
 """Writes the rows that resolve damage, wave by wave. Effect: writes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seglake.kafka_log.replica import PartitionKey
@@ -9,7 +9,7 @@ from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import write_rows
+from seglake.pipelines.segment_ingest.committing.wave import WaveResult, write_rows
 from seglake.pipelines.segment_ingest.repair.repair_state import Rows
 from seglake.pipelines.segment_ingest.repair.resolutions import (
     identity_of,
@@ -75,11 +75,10 @@ class Resolutions:
                 self._written.setdefault(key.topic, set()).update(map(identity_of, rows))
         return files
 
-    def settle(self, committed: Iterable[RangeResult]) -> None:
-        """Some of what `files` was asked for was committed, the rest was not."""
-        listed = list(committed)
-        self._committed += listed
-        for topic in {result.key.topic for result in listed}:
+    def settle(self, done: WaveResult) -> None:
+        """Note which of the ranges that `files` was asked for were committed."""
+        self._committed += done.committed
+        for topic in {result.key.topic for result in done.committed}:
             self._resolved |= self._written.pop(topic, set())
 
     def _rows(self, key: PartitionKey, results: Sequence[RangeResult]) -> list[dict[str, Any]]:

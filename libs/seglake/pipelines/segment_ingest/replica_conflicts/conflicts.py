@@ -5,7 +5,7 @@ runs ingested is compared by way of the lake's batches, and only from where lead
 """
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
@@ -22,7 +22,7 @@ from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.losing_tails import TAIL_COLUMNS, TailsOfPartition, tails_of
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange, ledger_files
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import commit_files
+from seglake.pipelines.segment_ingest.committing.wave import WaveResult, commit_files
 from seglake.pipelines.segment_ingest.planning.partitions import (
     JudgedPartition,
 )
@@ -145,7 +145,7 @@ class ConflictRows:
             found.append((key, unlisted(clash.batches, self._known_of(key), most_bytes)))
         return counted(found)
 
-    def of_ranges(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
+    def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """Return the files, by topic, of conflicts that begin in ranges about to be committed."""
         narrowed = [
             replace(clash.compare, offsets=offsets)
@@ -160,9 +160,9 @@ class ConflictRows:
         """Write all conflicts, and return the files by topic."""
         return self._write([clash.compare for clash in self.clashes])
 
-    def settle(self, lost: Collection[str]) -> None:
+    def settle(self, done: WaveResult) -> None:
         """Count the written rows as committed, except topics that another run ingested."""
-        won = [(key, count) for key, count in self._written if key.topic not in lost]
+        won = [(key, count) for key, count in self._written if key.topic not in done.lost]
         self.recorded = counted([*self.recorded.items(), *won])
         self._written.clear()
 
@@ -218,7 +218,7 @@ def commit_conflicts(
     for topic, ledger in ledger_files(superseded, generations, attempt_id, context).items():
         files.setdefault(topic, []).extend(ledger)
     lost = commit_files(files, attempt_id, generations, context)
-    rows.settle(lost)
+    rows.settle(WaveResult(lost=frozenset(lost)))
     return lost
 
 
