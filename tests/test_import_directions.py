@@ -26,7 +26,7 @@ _COMMON = frozenset(
         *("errors", "near_names", "printable"),
         *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
         *("pipelines.losing_tails", "pipelines.offset_places", "pipelines.recovery"),
-        *("pipelines.findings", "pipelines.worded_kinds"),
+        *("pipelines.findings", "pipelines.unread_places", "pipelines.worded_kinds"),
     }
 )
 _INGEST = "pipelines.segment_ingest"
@@ -71,6 +71,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
             "pipelines.findings",
         }
     ),
+    "pipelines.unread_places": frozenset({"kafka_log", "pipelines.recovery", "printable"}),
     **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
     **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),

@@ -4,12 +4,13 @@ Source: apache/kafka 1eb7644, Topic.isInternal and CLUSTER_METADATA_TOPIC_NAME;
 TopicBasedRemoteLogMetadataManagerConfig.
 """
 
+CLUSTER_METADATA = "__cluster_metadata"
 INTERNAL_TOPICS = frozenset(
     {
         "__consumer_offsets",
         "__transaction_state",
         "__share_group_state",
-        "__cluster_metadata",
+        CLUSTER_METADATA,
         "__remote_log_metadata",
     }
 )

@@ -9,11 +9,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Self
 
+from seglake.kafka_log.internal_topics import CLUSTER_METADATA
 from seglake.kafka_log.log_bounds import LogBounds
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.offset_ranges import OffsetRange, without
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
+from seglake.segment_codec.log_dir import parse_folder_name
 
 
 class StoppedBy(StrEnum):
@@ -32,6 +34,9 @@ class StoppedBy(StrEnum):
 
 NOT_ON_DISK = "not on disk: "
 """Prefix of the reason for proved offsets that are not on the disk."""
+
+NAMED_ONLY = "only the metadata log names "
+"""Prefix of the reason for partitions that the metadata log names and no disk has."""
 
 DAMAGED = "damaged, and quarantined once it is ingested: "
 """Prefix of the reason for damage among waiting offsets."""
@@ -71,12 +76,45 @@ class UnreadPlace:
     """An unread file or folder of a source that no partition's observation names.
 
     Attributes:
-        ranges: offsets that are proved to have been there.
+        path: of a partition that only the metadata log names, its topic id and its name.
+        ranges: offsets that are known to be, or to have been, there.
     """
 
     path: str
     reason: str
     ranges: tuple[OffsetRange, ...] = ()
+
+    @classmethod
+    def named_only(cls, key: PartitionKey) -> Self:
+        """Return a partition that the metadata log names and no disk has."""
+        reason = f"{NAMED_ONLY}{key}: no disk that was ingested has a folder of it"
+        return cls(f"{CLUSTER_METADATA}/{key.topic_id}/{key}", reason)
+
+    @property
+    def is_named_only(self) -> bool:
+        """Return whether only the metadata log names the partition."""
+        return self.reason.startswith(NAMED_ONLY)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Return whether a disk has the place; else files of the broker name or prove it."""
+        return not self.reason.startswith((NOT_ON_DISK, NAMED_ONLY))
+
+    @property
+    def key(self) -> PartitionKey | None:
+        """Return the partition of the innermost folder with such a name."""
+        names = self.path.split("/")
+        for name in reversed(names):
+            folder = parse_folder_name(name)
+            if folder is not None:
+                topic_id = names[1] if self.is_named_only else None
+                return PartitionKey(folder.topic, folder.partition, topic_id)
+        return None
+
+    def outside(self, covered: Sequence[OffsetRange]) -> Self | None:
+        """Return the place without covered offsets; None if all that is known of it is covered."""
+        left = tuple(without(self.ranges, *covered))
+        return replace(self, ranges=left) if left or not self.ranges else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

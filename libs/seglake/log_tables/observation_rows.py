@@ -105,6 +105,17 @@ def every_observation(
                 yield source_id, observation
 
 
+def observed_partitions(tables: LakeTables, source_id: str) -> set[PartitionKey]:
+    """Return all partitions of a source that a run has observed, as their rows name them."""
+    columns = ("source_id", "topic", "partition", "topic_id")
+    found: set[PartitionKey] = set()
+    for rows in newest_rows(tables, OBSERVATIONS, columns) if tables.has(OBSERVATIONS) else ():
+        for source, *key in zip(*(rows.column(n).to_pylist() for n in columns), strict=True):
+            if source == source_id and key[1] is not None:
+                found.add(PartitionKey(*key))
+    return found
+
+
 def append_observations(
     tables: LakeTables,
     observations: Sequence[Observation],

@@ -1,8 +1,9 @@
 """The ledger of one source, sliced by partition. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from seglake.kafka_log.observation import UnreadPlace
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.partition_ledger import PartitionLedger, Row
 
@@ -80,6 +81,15 @@ class SourceLedger:
     def of_copy(self, replica: Replica) -> PartitionLedger:
         """Return the ledger of the partition that a copy on a disk is of."""
         return self.of(self.joined_key(self.named(replica).key))
+
+    def uncovered(self, places: Iterable[UnreadPlace]) -> Iterator[UnreadPlace]:
+        """Yield unread places without the offsets that the lake has; none that it has whole."""
+        for place in places:
+            key = place.key
+            covered = () if key is None else self.of(self.latest_key(*key[:2])).covered
+            rest = place.outside(covered)
+            if rest is not None:
+                yield rest
 
     def adopt(self, topic: str, topic_id: str) -> None:
         """Give rows that name no id the first one that is known for their topic."""

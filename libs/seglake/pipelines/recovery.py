@@ -3,12 +3,12 @@
 The only catalogue of causes: ingest, audit and report count independently and share its words.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
-from seglake.kafka_log.observation import Observation, StoppedBy, UnreadPlace
+from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.findings.kinds import FindingKind
@@ -22,8 +22,6 @@ from seglake.pipelines.losing_tails import (
 from seglake.pipelines.offset_places import GapsByPartition, named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.worded_kinds import WordedKind
-from seglake.printable import on_one_line
-from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_NAMED = 3
 
@@ -37,6 +35,7 @@ class Loss(WordedKind):
     REFUSED = ("refused", "refused")
     LEFT_OUT = ("left_out", "left out")
     NOT_ON_DISK = ("not_on_disk", "not on disk")
+    NAMED_ONLY = ("named_only", "of partitions that only the metadata log names")
     UNDECIDED = ("undecided", "of transactions that have not ended")
     REMOTE = ("remote", "in the remote tier only")
     DELETED_OR_LOST = (
@@ -128,7 +127,8 @@ KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
 
 
 _VERDICTS = tuple(dict.fromkeys(cause.verdict for cause in Loss))
-_UNKNOWN = GapRanges(1, 0, ())  # somewhere, nobody knows how many
+UNKNOWN = GapRanges(1, 0, ())
+"""Lost offsets whose number is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,13 +171,6 @@ class Recovery:
 
     partitions: Sequence[PartitionRecovery]
     unread: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, known: Iterable[PartitionRecovery], unread: Sequence[UnreadPlace]) -> "Recovery":
-        """Add the partitions of which only an unread folder is known."""
-        partitions = [*known]
-        partitions += _absent_partitions(unread, {each.name for each in partitions})
-        return cls(tuple(partitions), tuple(on_one_line(place.reason) for place in unread))
 
     @property
     def giving(self) -> int:
@@ -351,24 +344,8 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
         found[above] = [*found.get(above, ()), *rest]
     result = {loss: gaps_in(ranges) for loss, ranges in found.items() if ranges}
     if seen.says_why_unread and above is not None:
-        result.setdefault(above, _UNKNOWN)
+        result.setdefault(above, UNKNOWN)
     return result
-
-
-def _absent_partitions(
-    places: Iterable[UnreadPlace], known: Container[str]
-) -> list[PartitionRecovery]:
-    """Return the partitions that are known by an unread folder alone; `known` names the others."""
-    found: dict[str, PartitionRecovery] = {}
-    for place in places:
-        folder = parse_folder_name(place.path.rpartition("/")[2])
-        name = "" if folder is None else f"{folder.topic}-{folder.partition}"
-        if folder is None or name in known:
-            continue
-        loss = Loss.NOT_ON_DISK if place.ranges else Loss.LEFT_OUT
-        gaps = gaps_in(merged(place.ranges)) if place.ranges else _UNKNOWN
-        found[name] = PartitionRecovery(name=name, records=0, lost={loss: gaps})
-    return list(found.values())
 
 
 def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:

@@ -62,6 +62,7 @@ class FindingKind(StrEnum):
     NOT_COMPACTED = "not_compacted", _YES, "Tables that a maintenance could not compact", ""
     NOT_READ = "not_read", _YES, "Files with records that are not read"
     NOT_ON_DISK = "not_on_disk", _LIMIT, "Not on disk"
+    NAMED_ONLY = "named_only", _YES, "Only the metadata log names it", "not on disk"
     CONTRADICTED = "contradicted", _YES, "A transaction was ingested otherwise than it ended"
     DOUBTFUL_OUTCOME = "doubtful_outcome", _YES, "Ingested with an unknown end", "unknown outcome"
     TWO_LOGS = "two_logs", _YES, "One broker has two logs of it", "replica_conflict"
@@ -120,7 +121,10 @@ _TO_DO: Mapping[FindingKind, str] = {
     FindingKind.REFUSED: (
         "do what the line says; another log of the same partition belongs into another lake"
     ),
-    FindingKind.LEFT_OUT: "run again; look if the same one comes again",
+    FindingKind.LEFT_OUT: (
+        "do what the line says: decompress, unpack or rename, and ingest again; if a read failed, "
+        "run again, and look if the same one comes again"
+    ),
     FindingKind.NOT_COMPACTED: (
         "nothing, if the next maintenance compacts it; else look at the reason"
     ),
@@ -128,6 +132,7 @@ _TO_DO: Mapping[FindingKind, str] = {
     FindingKind.NOT_ON_DISK: (
         "look for the rest: another disk, another replica; `limits.fail_on_short_log`"
     ),
+    FindingKind.NAMED_ONLY: "look for another disk or a backup that has a folder of it",
     FindingKind.CONTRADICTED: "tell the users of the topic which producer and offsets",
     FindingKind.DOUBTFUL_OUTCOME: "find another replica, or check the records named",
     FindingKind.TWO_LOGS: "find out which is right; take the other into another lake",

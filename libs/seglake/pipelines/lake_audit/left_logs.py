@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from seglake.kafka_log.observation import StoppedBy
-from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
+from seglake.pipelines.progress import show_count
+from seglake.segment_codec.log_dir import parse_folder_name
 
+NAMED_ONLY = "only the metadata log names "  # how the reason begins for partitions without a disk
 _NOT_ON_DISK = "not on disk: "  # how the reason begins for what is proved and not there
+_SETTLE = "if a copy of it was ingested, ingest with --set select.settled='[\"PATH\"]'"
 
 
 def left_logs(
@@ -28,14 +32,58 @@ def left_logs(
                 yield f"{partition}: {ranges} lie on the disk without a high watermark"
 
 
-def unread(rows: Iterable[Row]) -> Iterator[str]:
-    """List the places outside the partitions' logs that the newest runs left unread.
+def still_unread(
+    rows: Iterable[Row], covered: Mapping[LakePartition, Iterable[OffsetRange]]
+) -> list[Row]:
+    """Return the places outside the partitions' logs whose offsets the lake lacks.
 
     Args:
-        rows: rows of `observations` that name no partition.
+        rows: rows of `observations` that name no partition; the result has the ranges left.
+        covered: merged ranges of each partition.
     """
-    for text in sorted(row["detail"] for row in rows):
-        yield text if text.startswith(_NOT_ON_DISK) else f"not read: {text}"
+    by_name: dict[tuple[str, str], list[OffsetRange]] = {}
+    for partition, ranges in covered.items():
+        by_name.setdefault((partition.source_id, str(partition)), []).extend(ranges)
+    found: list[Row] = []
+    for row in rows:
+        known = merged(by_name.get((row["source_id"], partition_of(row) or ""), ()))
+        listed = [
+            (left["from_offset"], left["log_end_offset"]) for left in row["not_ingested"] or ()
+        ]
+        ranges = without(listed, *known)
+        if ranges or not listed:
+            found.append({**row, "ranges": ranges})
+    return found
+
+
+def partition_of(row: Row) -> str | None:
+    """Return the name of the partition whose folder an unread place is, or lies in."""
+    for name in reversed(row["listing"].split("/")):
+        folder = parse_folder_name(name)
+        if folder is not None:
+            return f"{folder.topic}-{folder.partition}"
+    return None
+
+
+def is_on_disk(row: Row) -> bool:
+    """Return whether an unread place is on a disk; else the broker's files prove or name it."""
+    return not row["detail"].startswith((_NOT_ON_DISK, NAMED_ONLY))
+
+
+def unread(rows: Iterable[Row]) -> Iterator[str]:
+    """List the unread places outside the partitions' logs, and what only the metadata log names."""
+    listed = [*rows]
+    for row in sorted(listed, key=lambda row: row["detail"]):
+        text = row["detail"]
+        if text.startswith(_NOT_ON_DISK):
+            yield text
+        elif is_on_disk(row):
+            done = "" if row["ranges"] else f" ({_SETTLE})"
+            yield f"not read: {text}{done}"
+    named = [partition_of(row) or "" for row in listed if row["detail"].startswith(NAMED_ONLY)]
+    if named:
+        count = show_count(len(named), "partition")
+        yield f"not on disk: {count} that only the metadata log names: {', '.join(sorted(named))}"
 
 
 def lost_ranges(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[OffsetRange]]:

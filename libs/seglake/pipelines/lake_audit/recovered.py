@@ -10,7 +10,12 @@ from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
-from seglake.pipelines.lake_audit.left_logs import lost_ranges
+from seglake.pipelines.lake_audit.left_logs import (
+    NAMED_ONLY,
+    is_on_disk,
+    lost_ranges,
+    partition_of,
+)
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
 from seglake.pipelines.recovery import (
     LOSS_ABOVE,
@@ -21,7 +26,6 @@ from seglake.pipelines.recovery import (
     PartitionRecovery,
     Recovery,
 )
-from seglake.segment_codec.log_dir import parse_folder_name
 
 _WHY_UNREAD = (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
@@ -35,19 +39,31 @@ def recovery_of(
 
     Args:
         seen: each partition's newest row of `observations`.
-        unread: unread places that name no partition.
+        unread: unread places outside the partitions' logs, with the ranges that the lake lacks.
     """
     audits = {audit.partition: audit for audit in partitions}
+    files: dict[tuple[str, str | None], list[OffsetRange]] = {}
+    for each in filter(is_on_disk, unread):
+        files.setdefault((each["source_id"], partition_of(each)), []).extend(each["ranges"])
     found = [
-        _recovered(partition, audits.get(partition), seen.get(partition))
+        _recovered(
+            partition,
+            audits.get(partition),
+            seen.get(partition),
+            merged(files.get((partition.source_id, str(partition)), ())),
+        )
         for partition in sorted({*audits, *seen}, key=str)
     ]
     found += _absent(unread, {each.name for each in found})
-    return Recovery(tuple(found), tuple(row["detail"] for row in unread))
+    places = (row["detail"] for row in unread if not row["detail"].startswith(NAMED_ONLY))
+    return Recovery(tuple(found), tuple(places))
 
 
 def _recovered(
-    partition: LakePartition, audit: PartitionAudit | None, row: Row | None
+    partition: LakePartition,
+    audit: PartitionAudit | None,
+    row: Row | None,
+    files: Sequence[OffsetRange],
 ) -> PartitionRecovery:
     lost: dict[Loss, GapRanges] = {}
     no_loss: dict[NoLoss, int] = {}
@@ -65,7 +81,9 @@ def _recovered(
         if without_record := audit.totals.other_span + audit.totals.lacking:
             no_loss[NoLoss.WITHOUT_RECORD] = without_record
     if row is not None:
-        lost |= _left(row, covered)
+        lost |= _left(row, covered, files)
+    elif files:
+        lost[Loss.LEFT_OUT] = _counted(files)
     return PartitionRecovery(
         name=str(partition),
         records=0 if audit is None else audit.totals.records,
@@ -76,8 +94,14 @@ def _recovered(
     )
 
 
-def _left(row: Row, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
-    """Return the offsets that a run saw or proved and the ledger does not cover."""
+def _left(
+    row: Row, covered: Sequence[OffsetRange], files: Sequence[OffsetRange]
+) -> dict[Loss, GapRanges]:
+    """Return the offsets that a run saw or proved and the ledger does not cover.
+
+    Args:
+        files: merged offsets in unread files.
+    """
     ranges: dict[Loss, list[OffsetRange]] = {}
     proved = [offsets for each in lost_ranges(row, covered).values() for offsets in each]
     if proved:
@@ -89,7 +113,9 @@ def _left(row: Row, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
     for offsets in [] if end is None else subtracted((start, end), covered):
         loss = above if offsets[0] >= highest else Loss.NEVER_INGESTED
         if loss is not None:
-            ranges.setdefault(loss, []).extend(without([offsets], *merged(proved)))
+            ranges.setdefault(loss, []).extend(without([offsets], *merged([*proved, *files])))
+    if files:
+        ranges[Loss.LEFT_OUT] = merged([*ranges.get(Loss.LEFT_OUT, ()), *files])
     found = {loss: _counted(listed) for loss, listed in ranges.items() if listed}
     if above is not None and row["stopped_by"] in _WHY_UNREAD:
         found.setdefault(above, GapRanges(1, 0, ()))
@@ -97,17 +123,16 @@ def _left(row: Row, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
 
 
 def _absent(unread: Iterable[Row], known: set[str]) -> Iterator[PartitionRecovery]:
-    """Yield the partitions that are known by an unread folder alone."""
+    """Yield the partitions that are known by an unread folder or by the metadata log alone."""
     for row in unread:
-        folder = parse_folder_name(row["listing"].rpartition("/")[2])
-        name = None if folder is None else f"{folder.topic}-{folder.partition}"
-        if name is None or name in known:
+        name, is_named_only = partition_of(row), row["detail"].startswith(NAMED_ONLY)
+        is_folder = name is not None and row["listing"].endswith(f"/{name}")
+        if name is None or not is_folder or (name in known and not is_named_only):
             continue
         known.add(name)
-        left = row["not_ingested"] or ()
-        ranges = [(each["from_offset"], each["log_end_offset"]) for each in left]
-        loss = Loss.NOT_ON_DISK if ranges else Loss.LEFT_OUT
-        gaps = _counted(ranges) if ranges else GapRanges(1, 0, ())
+        gaps = _counted(row["ranges"]) if row["ranges"] else GapRanges(1, 0, ())
+        loss = Loss.LEFT_OUT if is_on_disk(row) else Loss.NOT_ON_DISK
+        loss = Loss.NAMED_ONLY if is_named_only else loss
         yield PartitionRecovery(name=name, records=0, lost={loss: gaps})
 
 

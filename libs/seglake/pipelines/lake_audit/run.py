@@ -1,16 +1,17 @@
 """The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import merged
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_proof import ProofAnswers, prove
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
-from seglake.pipelines.lake_audit.left_logs import left_logs, unread
+from seglake.pipelines.lake_audit.ledger import LakePartition, Row
+from seglake.pipelines.lake_audit.left_logs import left_logs, still_unread, unread
 from seglake.pipelines.lake_audit.partition_audit import (
     PartitionAudit,
     PartitionFacts,
@@ -71,12 +72,16 @@ def audit(
     ):
         answers = prove(proof, state, storage, on_done=whole.advance)
     partitions = tuple(_partitions(state, answers))
+    covered = {
+        audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
+    }
+    places = still_unread(state.unread, covered)
     return LakeAudit(
         lake=path,
         partitions=partitions,
-        problems=(*answers.problems, *_lake_problems(state, partitions)),
+        problems=(*answers.problems, *_lake_problems(state, partitions, covered, places)),
         notes=tuple(state.unsettled.values()),
-        recovery=recovery_of(partitions, state.seen, state.unread),
+        recovery=recovery_of(partitions, state.seen, places),
         salvaged=answers.salvaged,
     )
 
@@ -92,16 +97,18 @@ def _partitions(state: LakeState, answers: ProofAnswers) -> Iterator[PartitionAu
         yield audit_partition(partition, rows, facts, seen)
 
 
-def _lake_problems(state: LakeState, partitions: Collection[PartitionAudit]) -> Iterator[str]:
+def _lake_problems(
+    state: LakeState,
+    partitions: Collection[PartitionAudit],
+    covered: Mapping[LakePartition, Iterable[OffsetRange]],
+    places: Iterable[Row],
+) -> Iterator[str]:
     """Yield the problems of the lake as a whole, and of logs that it lacks."""
-    covered = {
-        audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
-    }
     yield from state.broken.values()
     yield from _empty_lake(state)
     yield from _damage_alone(partitions) if state.rows else ()
     yield from left_logs(state.seen, covered)
-    yield from unread(state.unread)
+    yield from unread(places)
 
 
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:

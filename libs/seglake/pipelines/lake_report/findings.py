@@ -13,8 +13,8 @@ from seglake.pipelines.lake_report.model import DamagedPlace
 from seglake.pipelines.losing_tails import TailKind, TailsOfPartition, shown_tail
 from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.recovery import KIND_OF_STOP, Loss
+from seglake.pipelines.unread_places import loss_of
 from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.log_dir import parse_folder_name
 
 _MOST_RANGES = 3
 # Words in the details of other replicas' batches.
@@ -58,12 +58,8 @@ def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
 def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[Finding]:
     """Yield the unread places in folders with a partition's name."""
     for place in places:
-        for name in reversed(place.path.split("/")):
-            folder = parse_folder_name(name)
-            if folder is not None:
-                kind = FindingKind.NOT_ON_DISK if place.ranges else FindingKind.LEFT_OUT
-                yield Finding(kind, place.reason, f"{folder.topic}-{folder.partition}")
-                break
+        if place.key is not None:
+            yield Finding(loss_of(place).kind, place.reason, str(place.key))
 
 
 def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Finding]:

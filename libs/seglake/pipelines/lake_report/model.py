@@ -11,7 +11,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind, Look
 from seglake.pipelines.progress import show_count
-from seglake.pipelines.recovery import PartitionRecovery, Recovery
+from seglake.pipelines.recovery import Loss, PartitionRecovery, Recovery
 
 
 class OffsetState(StrEnum):
@@ -171,7 +171,8 @@ class LakeReport:
     @property
     def level(self) -> Level:
         """Return the highest level of attention that the lake needs."""
-        of_lake = Level.LOOK if self.recovery.unread else Level.FINE
+        is_lost = self.recovery.unread or Loss.NAMED_ONLY in self.recovery.lost
+        of_lake = Level.LOOK if is_lost else Level.FINE
         return max([of_lake, *(each.level for each in self.partitions)])
 
     @property

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
@@ -21,6 +21,7 @@ from seglake.pipelines.lake_report.model import (
 from seglake.pipelines.lake_report.recovered import partition_recovery
 from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
 from seglake.pipelines.recovery import Loss, PartitionRecovery
+from seglake.pipelines.unread_places import with_unread
 
 _MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
 _MOST_PLACES = 4_000  # of damage: some 0.6 MB
@@ -34,6 +35,7 @@ class LogFacts(NamedTuple):
     seen: Mapping[LogName, Observation]
     damage: Mapping[LogName, Damage]
     open_records: Mapping[LogName, int] = MappingProxyType({})
+    unread: Sequence[UnreadPlace] = ()
 
 
 def partition_reports(
@@ -92,7 +94,8 @@ def _recovery(
     ledger, seen = facts.ledger.of(log), facts.seen.get(log)
     tails = facts.damage.get(log, Damage()).tails
     found = partition_recovery(ledger, facts.ledger.records(log), strip, seen, tails)
-    return replace(found, open_records=facts.open_records.get(log, 0))
+    found = replace(found, open_records=facts.open_records.get(log, 0))
+    return with_unread(found, facts.unread)
 
 
 def _by_name(log: LogName) -> tuple[str, int, str, str]:

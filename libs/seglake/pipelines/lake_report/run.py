@@ -24,7 +24,7 @@ from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.open_rows import open_records
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
 from seglake.pipelines.lake_report.runs import RunTally
-from seglake.pipelines.recovery import Recovery
+from seglake.pipelines.unread_places import recovery_with
 from seglake.storage.storage import Storage
 
 _LEDGER_COLUMNS = tuple(
@@ -70,15 +70,19 @@ def report(
     damaged_rows = _rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS)
     damage = damage_by_log(damaged_rows, ledger, salvaged)
     waiting = open_records(storage, snapshots[BATCHES.name].files, seen, ledger)
-    facts = LogFacts(ledger, gaps, seen, damage, waiting)
-    unread = [place for newest in places.values() for place in newest.places]
+    unread = tuple(
+        place
+        for source_id, newest in places.items()
+        for place in ledger.of_source(source_id).uncovered(newest.places)
+    )
+    facts = LogFacts(ledger, gaps, seen, damage, waiting, unread)
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
     return LakeReport(
         lake=path,
         made_at=made_at,
         partitions=partitions,
-        recovery=Recovery.of([each.recovery for each in partitions], unread),
+        recovery=recovery_with([each.recovery for each in partitions], unread),
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),

@@ -41,6 +41,10 @@ from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_o
 from seglake.pipelines.segment_ingest.report.observed import observed
 from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
 from seglake.pipelines.segment_ingest.report.run_report import summarize
+from seglake.pipelines.segment_ingest.report.standing_places import (
+    StandingPlaces,
+    standing_places,
+)
 from seglake.pipelines.segment_ingest.rounds import Round, ingest_round, short_logs, unmoved
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
@@ -95,6 +99,9 @@ def ingest(
     )
     recovered, notes = _opened(discovery, known, context)
     work = _worked(sources, discovery, context)
+    now = datetime.now(UTC)  # not before anything was committed
+    ledger = _ledger_after(context)
+    observations, places = _recorded(work, ledger, context, now)
     facts = RunFacts(
         context=context,
         discovery=discovery,
@@ -102,12 +109,13 @@ def ingest(
         rounds=work.rounds,
         repairs=work.repairs,
         left=work.left,
+        places=places,
         salvaged=work.salvaged,
         notes=tuple(notes),
         short_logs=work.short,
-        now=(now := datetime.now(UTC)),  # not before anything was committed
-        observations=_recorded(work, context, now),
-        ledger=(ledger := _ledger_after(context)),
+        now=now,
+        observations=observations,
+        ledger=ledger,
         tails=quarantined_tails(ledger, context),
         seconds=round(time.monotonic() - started, 3),
     )
@@ -142,30 +150,37 @@ def _opened(
     return recovered, [*upgrade_notes(added), *joined_source(discovery, known, context)]
 
 
-def _recorded(work: _Work, context: RunContext, now: datetime) -> tuple[Observation, ...]:
-    """Return the run's observation of each partition, and record the changed ones in the lake."""
+def _recorded(
+    work: _Work, ledger: SourceLedger, context: RunContext, now: datetime
+) -> tuple[tuple[Observation, ...], StandingPlaces]:
+    """Return the run's observation of each partition and the unread places; record what changed.
+
+    Args:
+        ledger: the lake's ledger after the run.
+    """
     context.reporter.step("recording what was observed")
     rounds, left = work.rounds, work.left
     every = [each for done in rounds for each in done.partitions]
     damage = damage_above_bounds(filter(None, (each.seen for each in every)), context.storage)
     seen = observed(rounds, work.short, damage, left.reasons, context, now)
     if context.is_dry_run:
-        return seen.every
+        return seen.every, StandingPlaces(of_run=left.places)
     earlier = rounds[0].earlier.places
-    places = left.standing_places(earlier, context.settings.select)
-    is_changed = places != earlier and context.tables.has(OBSERVATIONS)
+    has_news = any(done.committed for done in rounds)
+    places = standing_places(left, earlier, seen.every, ledger, context, has_news=has_news)
+    is_changed = places.every != earlier and context.tables.has(OBSERVATIONS)
     # A newer row of any partition shows that earlier unread places are no longer unread.
     to_record = seen.to_record or (seen.renewed(context.run_id) if is_changed else ())
     if to_record or is_changed:
         append_observations(
             context.tables,
             to_record,
-            NewestPlaces(seen.recorded_at, places),
+            NewestPlaces(seen.recorded_at, places.every),
             source_id=context.source_id,
             run_id=context.run_id,
         )
     context.ledger.store(if_due=True)
-    return seen.every
+    return seen.every, places
 
 
 def _ledger_after(context: RunContext) -> SourceLedger:
@@ -178,7 +193,8 @@ def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -
     rounds, unread, short = _ingested(sources, discovery, context)
     repairs = _repaired(discovery.replicas, rounds, unread, context)
     located = map(context.storage.locate, sources)
-    left = left_out_of(located, discovery, rounds, {**unread, **repairs.unread}, short)
+    every = {**unread, **repairs.unread}
+    left = left_out_of(located, discovery, rounds, every, short, context.settled_places)
     return _Work(rounds, repairs, salvage(context), left, short)
 
 

@@ -76,6 +76,11 @@ class RunContext:
             is_dry_run=is_dry_run,
         )
 
+    @property
+    def settled_places(self) -> tuple[str, ...]:
+        """Return the places, and folders of places, that a person says are settled."""
+        return tuple(map(self.storage.locate, self.settings.select.settled))
+
     def with_isolation(self, isolation: Isolation) -> Self:
         """Return the context for topics that were first ingested with an isolation."""
         settings = self.settings

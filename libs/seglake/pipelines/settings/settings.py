@@ -58,12 +58,17 @@ class SourceSettings:
 
 @dataclass(frozen=True, slots=True)
 class SelectSettings:
-    """Settings of the topics and times to ingest."""
+    """Settings of the topics and times to ingest.
+
+    Attributes:
+        settled: unread files and folders that a person has dealt with elsewhere.
+    """
 
     topics: tuple[str, ...] = ()
     internal_topics: bool = False
     from_timestamp: datetime | None = None
     to_timestamp: datetime | None = None
+    settled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         included, excluded = _included_and_excluded(self.topics)

@@ -1,8 +1,7 @@
 """Files and ranges of the sources that a run did not read, for its summary and the lake. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
 from seglake.kafka_log.short_logs import ShortLog
@@ -14,8 +13,6 @@ from seglake.pipelines.segment_ingest.report.unread_files import (
     unread_files,
 )
 from seglake.pipelines.segment_ingest.rounds import Round, latest
-from seglake.pipelines.settings.settings import SelectSettings
-from seglake.segment_codec.log_dir import parse_folder_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,22 +34,6 @@ class LeftOut:
     places: tuple[UnreadPlace, ...]
     roots: tuple[str, ...]
 
-    def standing_places(
-        self, earlier: Iterable[UnreadPlace], select: SelectSettings
-    ) -> tuple[UnreadPlace, ...]:
-        """Return the places unread now: this run's, and earlier runs' outside its reach.
-
-        Args:
-            select: topics whose folders the run listed.
-        """
-        now = {place.path for place in self.places}
-        kept = (
-            place
-            for place in earlier
-            if place.path not in now and not _was_looked_at(place.path, self.roots, select)
-        )
-        return tuple(sorted([*self.places, *kept], key=attrgetter("path", "reason")))
-
 
 def left_out_of(
     sources: Iterable[str],
@@ -60,6 +41,7 @@ def left_out_of(
     rounds: Sequence[Round],
     unread: Mapping[str, str],
     short: Iterable[ShortLog],
+    settled: Collection[str] = (),
 ) -> LeftOut:
     """Collect the files and ranges that no round read.
 
@@ -67,15 +49,18 @@ def left_out_of(
         sources: paths of the sources.
         unread: reasons by the name of whatever neither a round nor a repair could read.
         short: logs that end below their proved end.
+        settled: places, and folders of places, that are not to be named.
     """
     every = [each for done in rounds for each in done.partitions]
     last, names = latest(rounds), {str(each.key) for each in every}
     logs = (log for each in last for log in each.left.unread)
-    files = unread_files(discovery.unread_files, logs, discovery.partitions)
+    found = unread_files(discovery.unread_files, logs, discovery.partitions)
+    files = [of for of in found if not is_below(of.path, settled)]
+    unread = {name: why for name, why in unread.items() if not is_below(name, settled)}
     duplicates = [found for each in every for found in each.listed.duplicates]
     second = {str(found.kept.key): found.reason for found in duplicates}
     places = [
-        *(UnreadPlace(f"{of.folder}/{of.example}", str(of)) for of in files if not of.is_accounted),
+        *(UnreadPlace(of.path, str(of), of.known_ranges) for of in files if not of.is_accounted),
         *_places_of_names(unread, discovery),
         *(
             UnreadPlace(found.other.folder, found.reason)
@@ -102,11 +87,9 @@ def left_out_of(
     )
 
 
-def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> bool:
-    if not any(f"{path}/".startswith(f"{root.rstrip('/')}/") for root in roots):
-        return False
-    folders = filter(None, map(parse_folder_name, path.split("/")))
-    return all(select.takes_topic(folder.topic) for folder in folders)
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Return whether a path is one of the folders or files, or lies below one."""
+    return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:

@@ -23,6 +23,7 @@ from seglake.pipelines.recovery import (
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.report.gap_report import gaps_of_run
+from seglake.pipelines.unread_places import recovery_with
 
 
 def recovery_of(
@@ -66,7 +67,7 @@ def recovery_of(
         for log in seen
         for own in [by_key.get(log.key, [])]
     ]
-    return Recovery.of(partitions, places)
+    return recovery_with(partitions, places)
 
 
 def _records(results: Iterable[RangeResult]) -> int:

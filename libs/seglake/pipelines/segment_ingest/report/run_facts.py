@@ -13,6 +13,7 @@ from seglake.pipelines.losing_tails import TailsOfPartition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut
+from seglake.pipelines.segment_ingest.report.standing_places import StandingPlaces
 from seglake.pipelines.segment_ingest.rounds import Round
 from seglake.pipelines.segment_ingest.run_context import RunContext
 
@@ -23,6 +24,7 @@ class RunFacts:
 
     Attributes:
         left: files and ranges of the sources that were not read.
+        places: unread places after the run.
         short_logs: logs that end below their proved end.
         ledger: the lake's ledger after the run.
         tails: losing tails in quarantine after the run.
@@ -34,6 +36,7 @@ class RunFacts:
     rounds: Sequence[Round]
     repairs: RepairResult
     left: LeftOut
+    places: StandingPlaces
     salvaged: Salvaged
     notes: Sequence[str]
     short_logs: Sequence[ShortLog]

@@ -58,6 +58,8 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
     short_logs = sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key)))
     found.add(map(short_log_finding, short_logs))
     found.add(unread_findings(facts.left.files))
+    for place in facts.places.new_names:
+        found.add([Finding(FindingKind.NAMED_ONLY, place.reason, str(place.key))])
     found.add_reasons(FindingKind.LEFT_OUT, facts.left.reasons)
     found.add_reasons(FindingKind.REFUSED, facts.left.refused)
     found.add(_conflicts(rounds))

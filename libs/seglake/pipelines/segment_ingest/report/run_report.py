@@ -80,7 +80,7 @@ def _recovery(facts: RunFacts, committed: Sequence[RangeResult]) -> Recovery:
     return recovery_of(
         facts.observations,
         facts.ledger,
-        facts.left.places,
+        facts.places.of_run,
         committed,
         repairs,
         facts.tails,

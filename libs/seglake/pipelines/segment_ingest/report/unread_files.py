@@ -40,6 +40,17 @@ class UnreadEntry:
     reason: str = ""
 
     @property
+    def path(self) -> str:
+        """Return the path of the first file."""
+        return f"{self.folder}/{self.example}"
+
+    @property
+    def known_ranges(self) -> tuple[OffsetRange, ...]:
+        """Return the ranges if the ends of all are known."""
+        is_known = all(stop < OFFSET_MAX for _, stop in self.ranges)
+        return self.ranges if is_known else ()
+
+    @property
     def is_left_out(self) -> bool:
         """Whether these are segments of a log that is read as far as the others go."""
         return self.kind in _SEGMENT_NAMES
