@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import pyarrow as pa
 
 from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.duckdb_sql import literal
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, read_rows
-from seglake.lake.snapshots import Snapshot, StoredFile
+from seglake.lake.snapshots import Snapshot
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS
 from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
 from seglake.pipelines.lake_audit.lake_state import LakeState
@@ -132,44 +130,36 @@ def _unreadable(storage: Storage, files: Mapping[str, Sequence[str]]) -> Iterato
 def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iterator[str]:
     """Yield the problem of rows that the statistics of their file hide from readers."""
     for table, (first, last) in _PLACES.items():
-        files = snapshots[table].files
-        in_log = [file.row_count for file in files]
+        files = {file.path.rpartition("/")[2]: file for file in snapshots[table].files}
+        in_log = [file.row_count for file in files.values()]
         expected = sum(count for count in in_log if count is not None)
-        bounds = pa.Table.from_pylist([_bounds(file, first, last) for file in files], _BOUNDS)
-        engine.name_rows("bounds", bounds)
-        (row,) = engine.rows(_FOUND.format(files=FILES.format(table=table), first=first, last=last))
-        if None not in in_log and expected != row["found"]:
+        name = FILES.format(table=table)
+        found = 0
+        for row in engine.rows(_SPANS.format(files=name, first=first, last=last)):
+            bounds = files[row["file_path"].rpartition("/")[2]].bounds
+            wrong = [
+                f"{column} NOT BETWEEN {low} AND {high}"
+                for column in ("partition", first, last)
+                for low, high in [bounds.get(column, (LOWEST, HIGHEST))]
+                if not low <= row[f"low_{column}"] <= row[f"high_{column}"] <= high
+            ]
+            found += row["row_count"]
+            if wrong:
+                hidden = _HIDDEN.format(files=name, path=literal(row["file_path"]))
+                found -= engine.rows(f"{hidden} AND ({' OR '.join(wrong)})")[0]["row_count"]
+        if None not in in_log and expected != found:
             yield (
-                f"{table} has {expected} rows by the log of the table, and {row['found']} are found"
+                f"{table} has {expected} rows by the log of the table, and {found} are found"
                 " where the statistics of its files say: readers that trust them miss rows"
             )
 
 
-# Any: the stubs make fields generic in their type.
-_BOUNDS_FIELDS: list["pa.Field[Any]"] = [
-    pa.field("file_name", pa.string()),
-    *(
-        pa.field(name, pa.int64())
-        for name in ("low_partition", "high_partition", "low_first", "high_last")
-    ),
-]
-_BOUNDS = pa.schema(_BOUNDS_FIELDS)
-_FOUND = """\
-SELECT count(*) AS found
-FROM {files} AS f JOIN bounds AS b ON b.file_name = f.file_name
- AND coalesce(f.partition BETWEEN low_partition AND high_partition, true)
- AND coalesce(f.{first} >= low_first, true) AND coalesce(f.{last} <= high_last, true)"""
-
-
-# Any: texts and numbers.
-def _bounds(file: StoredFile, first: str, last: str) -> dict[str, Any]:
-    """Return the bounds of a file by the log of its table."""
-    everything = LOWEST, HIGHEST
-    low, high = file.bounds.get("partition", everything)
-    return {
-        "file_name": file.path.rpartition("/")[2],
-        "low_partition": low,
-        "high_partition": high,
-        "low_first": file.bounds.get(first, everything)[0],
-        "high_last": file.bounds.get(last, everything)[1],
-    }
+_SPANS = """\
+SELECT file_path, count(*) AS row_count,
+       coalesce(min(f.partition), 0) AS low_partition,
+       coalesce(max(f.partition), 0) AS high_partition,
+       coalesce(min({first}), 0) AS low_{first}, coalesce(max({first}), 0) AS high_{first},
+       coalesce(min({last}), 0) AS low_{last}, coalesce(max({last}), 0) AS high_{last}
+FROM {files} AS f
+GROUP BY file_path"""
+_HIDDEN = "SELECT count(*) AS row_count FROM {files} WHERE file_path = {path}"

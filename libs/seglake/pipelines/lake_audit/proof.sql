@@ -12,7 +12,7 @@ SELECT source_id, topic_id, topic, partition, generation, batch_base_offset AS b
        min(records.offset) AS first_offset, max(records.offset) AS last_offset,
        bit_count(bit_or(CAST(1 AS BIGINT)
          << CAST((records.offset - batch_base_offset) & 31 AS INT))) AS distinct_offsets,
-       sum(CAST(records.offset AS DECIMAL(38, 0))) AS offset_sum,
+       sum(records.offset - batch_base_offset) AS sum_from_base,
        coalesce(sum(octet_length(key)), 0) AS key_bytes,
        coalesce(sum(octet_length(value)), 0) AS value_bytes,
        min(nullif(timestamp_ms, -1)) AS min_timestamp_ms,
@@ -135,7 +135,8 @@ LEFT JOIN attempts AS a ON a.log = l.log AND a.attempt_id = g.attempt_id;
 -- derive proof_log_records
 -- Groups of records with their log.
 SELECT log, generation, base_offset, part, records, first_offset, last_offset, distinct_offsets,
-       offset_sum, key_bytes, value_bytes, min_timestamp_ms, max_timestamp_ms
+       CAST(base_offset AS DECIMAL(19, 0)) * CAST(records AS DECIMAL(19, 0)) + sum_from_base
+         AS offset_sum, key_bytes, value_bytes, min_timestamp_ms, max_timestamp_ms
 FROM proof_record_groups AS g JOIN proof_log_ids AS l
   ON g.source_id = l.source_id AND g.topic = l.topic AND g.partition = l.partition
  AND g.topic_id IS NOT DISTINCT FROM l.named_id;

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import duckdb
-import pyarrow as pa
 
 from seglake.errors import SeglakeError
 from seglake.lake.delta_tables import LakeTables
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 Row = Mapping[str, Any]  # Any: columns have values of many types
-_MEMORY = "2GB"
+_MEMORY = "1GB"
 _INTERRUPTED = "nterrupted"  # in DuckDB's words for Ctrl-C
 FILES = "{table}_files"
-"""View of a table with the column `file_name`, the last part of the path of each row's file."""
+"""View of a table with the column `file_path`."""
 
 
 class ProofFailedError(SeglakeError):
@@ -39,9 +38,6 @@ class ProofEngine(Protocol):
 
     def name_files(self, table: Table, paths: Sequence[str]) -> None:
         """Name a table that has these data files, and its files view."""
-
-    def name_rows(self, name: str, rows: pa.Table) -> None:
-        """Name some rows."""
 
     def derive(self, name: str, sql: str) -> None:
         """Compute a table for later queries once."""
@@ -85,13 +81,10 @@ class DuckDBProof:
             self._tables.name(table, paths, lambda: self._topics)
             listed = ", ".join(map(literal, self._tables.spelled(paths)))
             source = f"read_parquet([{listed}], filename = true, hive_partitioning = false)"
-            name = "split_part(filename, '/', -1) AS file_name"
-            view = f"*, {name} FROM {source}" if paths else f"*, '' AS file_name FROM {table.name}"
+            view = f"*, filename AS file_path FROM {source}"
+            view = view if paths else f"*, '' AS file_path FROM {table.name}"
             files = FILES.format(table=table.name)
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {files} AS SELECT {view}")
-
-    def name_rows(self, name: str, rows: pa.Table) -> None:
-        self._connection.register(name, rows)
 
     def derive(self, name: str, sql: str) -> None:
         with _failures_named():
@@ -135,19 +128,15 @@ class SparkProof:
         schema = from_arrow_schema(table.schema)
         if not paths:
             frame = self._session.createDataFrame([], schema)
-            named = frame.withColumn("file_name", F.lit(""))
+            named = frame.withColumn("file_path", F.lit(""))
         else:
             folder = paths[0].partition(f"/{table.name}/")[0] + f"/{table.name}"
             reader = self._session.read.schema(schema).option("basePath", folder)
             with _spark_failures_named():
                 frame = reader.parquet(*paths)
-            path = F.col("_metadata.file_path")
-            named = frame.withColumn("file_name", F.element_at(F.split(path, "/"), -1))
+            named = frame.withColumn("file_path", F.col("_metadata.file_path"))
         frame.createOrReplaceTempView(table.name)
         named.createOrReplaceTempView(FILES.format(table=table.name))
-
-    def name_rows(self, name: str, rows: pa.Table) -> None:
-        self._session.createDataFrame(rows).createOrReplaceTempView(name)
 
     def derive(self, name: str, sql: str) -> None:
         # Without its plan: those of tables that are made of each other grow without bounds.
