@@ -10,6 +10,7 @@ import pytest
 
 from seglake.cli import audit_command, ingest_command, replay_command, retake_command
 from support.audits import falsified
+from support.damaged_transactions import unknown_end_log_dir
 from support.lakes import read_table
 from support.made_logs import make_log_dir
 
@@ -68,15 +69,21 @@ def test_partition_that_a_run_left_out_needs_a_look(tmp_path: Path, page: Path) 
     assert "exit code <b>3</b>" in page.read_text("utf-8")
 
 
+def test_what_the_run_alone_knows_of_a_partition_needs_a_look(tmp_path: Path, page: Path) -> None:
+    disk = unknown_end_log_dir(tmp_path / "disk")
+    command = ["--source", str(disk), "--lake", str(tmp_path / "lake"), *_ALONE]
+    assert ingest_command.main([*command, "--report", str(page)]) == 3
+    assert "look at it" in dict(_findings(page))["doubtful_outcome"]
+
+
 def test_what_an_audit_cannot_explain_needs_a_look(tmp_path: Path, page: Path) -> None:
     lake, disk = tmp_path / "lake", tmp_path / "disk"
     make_log_dir(disk, {("orders", 0): [0, 20]})
     assert ingest_command.main(["--source", str(disk), "--lake", str(lake), *_ALONE]) == 0
     falsified(lake, "records", lambda rows: [*rows, rows[0]])
     assert audit_command.main(["--lake", str(lake), "--report", str(page), *_ALONE]) == 3
-    ((need, text),) = _findings(page)
-    assert need == "problem"
-    assert "offsets more than once in records" in text
+    found = dict(_findings(page))
+    assert "offsets more than once in records" in found["offset_twice"]
 
 
 @pytest.mark.parametrize(

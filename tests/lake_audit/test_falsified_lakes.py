@@ -196,7 +196,7 @@ _CASES = [
         "gaps",
         _with("start_offset", -1, next_offset=lambda row: 1000),
         {"gap_beyond_coverage", "not_accounted", "equation"},
-        "gaps that reach beyond what the ledger covers: [136, 1000)",
+        "gaps beyond what the ledger covers: [136, 1000)",
     ),
     Case(
         "a gap lies outside",
@@ -210,7 +210,7 @@ _CASES = [
         "gaps",
         _with("start_offset", 1, cause=lambda row: "missing"),
         {"missing"},
-        "gaps that nothing explains (missing): [78, 129)",
+        "missing without a known cause: [78, 129)",
     ),
     Case(
         "a gap is said to be quarantined",
@@ -291,14 +291,14 @@ _CASES = [
         "checkpoints",
         lambda rows: [*rows, _repair(rows[0], 500, 510)],
         {"repair_outside", "not_accounted", "equation"},
-        "repair ranges of the ledger outside of its ingest ranges: [500, 510)",
+        "repair ranges outside of ingest ranges: [500, 510)",
     ),
     Case(
         "the ledger has a repair that reaches beyond what was taken",
         "checkpoints",
         lambda rows: [*rows, _repair(rows[0], 300, 330)],
         {"repair_outside", "not_accounted", "equation"},
-        "repair ranges of the ledger outside of its ingest ranges: [300, 330)",
+        "repair ranges outside of ingest ranges: [300, 330)",
     ),
     Case(
         "the ledger has a range of a strange kind",

@@ -1,12 +1,15 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
 from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit, ShownGap
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind
+from seglake.pipelines.lake_audit.problems import problem
 from seglake.pipelines.lake_audit.recovered import recovery_of
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.partition_audits import partition_audit
+
+_PARTITION = partition_audit(0).partition
 
 
 def _lines(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> list[str]:
@@ -27,7 +30,7 @@ def test_a_plain_partition_takes_two_lines() -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
+    wrong = tuple(problem(FindingKind.MISSING, _PARTITION, 1, ["[3, 4)"]))
     lines = _lines(
         partition_audit(0),
         partition_audit(1, left=LeftAbove(10, 12, "who knows")),
@@ -39,7 +42,7 @@ def test_the_worst_comes_first() -> None:
         *("orders-3", "orders-2", "orders-1", "orders-0", "orders-4")
     ]
     assert lines[0].endswith(": NOT EXPLAINED: see 1 of 5 partitions")
-    assert "          PROBLEM  gaps that nothing explains (missing): [3, 4)" in lines
+    assert "          PROBLEM  missing without a known cause: [3, 4)" in lines
     assert "          left     2 offsets above, [10, 12): who knows" in lines
 
 
@@ -50,8 +53,9 @@ def test_many_partitions_are_cut_with_a_count() -> None:
 
 
 def test_many_examples_ranges_and_gaps_are_cut_with_a_count() -> None:
-    many = Problem(ProblemKind.OFFSET_TWICE, 7, ("offset 1", "offset 2"))
-    assert str(many) == "offsets more than once in records: offset 1; offset 2, and 5 more"
+    (many,) = problem(FindingKind.OFFSET_TWICE, _PARTITION, 7, ["offset 1", "offset 2"])
+    said = "offsets more than once in records: offset 1; offset 2, and 5 more"
+    assert many.text == f"{_PARTITION}: {said}"
     ranges = tuple((start, start + 1) for start in range(0, 20, 2))
     gaps = tuple(ShownGap("remote", start, start + 1, None) for start in range(9))
     lines = _lines(
@@ -93,7 +97,7 @@ def test_a_long_name_has_a_line_of_its_own() -> None:
 
 
 def test_a_quiet_audit_names_partitions_with_problems_only() -> None:
-    wrong = (Problem(ProblemKind.MISSING, 1, ("[3, 4)",)),)
+    wrong = tuple(problem(FindingKind.MISSING, _PARTITION, 1, ["[3, 4)"]))
     audit = _audit(partition_audit(0), partition_audit(1, problems=wrong))
     names = [line.split()[0] for line in to_text(audit, is_quiet=True).splitlines()]
     assert ("orders-0" in names, "orders-1" in names) == (False, True)

@@ -2,6 +2,7 @@
 
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import PartitionKey
+from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import (
     LeftAbove,
@@ -11,7 +12,6 @@ from seglake.pipelines.lake_audit.partition_audit import (
     RangeSums,
     ShownGap,
 )
-from seglake.pipelines.lake_audit.problems import Problem
 
 
 def partition_audit(
@@ -23,7 +23,7 @@ def partition_audit(
     gaps: dict[str, GapRanges] | None = None,
     shown: tuple[ShownGap, ...] = (),
     left: LeftAbove | None = None,
-    problems: tuple[Problem, ...] = (),
+    problems: tuple[Finding, ...] = (),
 ) -> PartitionAudit:
     """A partition of which nothing is left unexplained but what is given."""
     return PartitionAudit(

@@ -32,7 +32,6 @@ def _audit(call: Call) -> Done:
 
     arguments, settings, options, view = call
     found = run_audit(arguments.lake, arguments.source, settings, options, view)
-    told = partial(report_option.told_by_audit, found)
-    write_report = partial(report_option.write, arguments, settings, found, told)
+    write_report = partial(report_option.write, arguments, settings, found)
     text = found.to_text(is_quiet=arguments.quiet > 0)
     return Done(found, text, write_report)

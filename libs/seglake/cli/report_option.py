@@ -4,7 +4,6 @@ Effect: writes the page.
 """
 
 import argparse
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from seglake.errors import WrongCallError
@@ -12,12 +11,9 @@ from seglake.pipelines.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
     from seglake.commands import AuditResult
-    from seglake.pipelines.findings.findings import Finding
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
     from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-
-    Told = Iterable[Finding]
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -44,9 +40,8 @@ def write(
     arguments: argparse.Namespace,
     settings: Settings,
     found: "IngestSummary | ReplaySummary | RetakeSummary | AuditResult",
-    told: "Callable[[], Told]" = tuple,
 ) -> None:
-    """Write the page that was asked for, if one was; `told` is what `found` says of partitions."""
+    """Write the page that was asked for, if one was, with what the run found."""
     if arguments.report is None:
         return
     from seglake.commands import run_report
@@ -57,19 +52,6 @@ def write(
         run_id=getattr(found, "run_id", None),
         exit_code=found.exit_code,
         lines=tuple(found.to_text().splitlines()),
-        findings=tuple(told()),
+        findings=tuple(each for each in found.findings if each.kind.needs_a_look),
     )
     run_report(arguments.lake, arguments.report, settings, this_run)
-
-
-def told_by_audit(found: "AuditResult") -> "Told":
-    """Yield an audit's unexplained findings, except those that the report finds in the tables."""
-    from seglake.pipelines.findings.findings import Finding
-    from seglake.pipelines.findings.kinds import FindingKind
-    from seglake.pipelines.lake_audit.problems import ProblemKind
-
-    seen = (ProblemKind.MISSING, ProblemKind.SUPERSEDED)
-    for partition in found.lake.partitions:
-        said = [str(problem) for problem in partition.problems if problem.kind not in seen]
-        if said:
-            yield Finding(FindingKind.PROBLEM, "; ".join(said), str(partition.partition))

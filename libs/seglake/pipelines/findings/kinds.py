@@ -25,7 +25,7 @@ class FindingKind(StrEnum):
 
     Attributes:
         look: whether a person should look.
-        words: what it is, as a heading.
+        words: what it is, as a heading, or before examples of it.
         label: what the lines of a summary begin with, if not with the name; empty if another line
             has the finding.
     """
@@ -48,14 +48,32 @@ class FindingKind(StrEnum):
     @property
     def to_do(self) -> str:
         """Return the advice, as in docs/messages.md."""
-        return _TO_DO.get(self, "nothing")
+        return _TO_DO.get(self, _BROKEN if self.needs_a_look else "nothing")
 
     NO_HIGH_WATERMARK = "no_high_watermark", _YES, "No high watermark", "blocked"
     STUCK = "stuck", _YES, "Stuck: the log grows, its bound stands still"
-    MISSING = "missing", _LIMIT, "Missing without a known cause", ""
+    MISSING = "missing", _YES, "Missing without a known cause", ""
     SUPERSEDED = "superseded", _YES, "Rows lost an election, and nothing is in their place"
     NOTHING_INGESTED = "nothing_ingested", _YES, "Nothing was ingested", ""
     PROBLEM = "problem", _YES, "The audit cannot explain it"
+    OFFSET_TWICE = "offset_twice", _YES, "Offsets more than once in records", ""
+    OVERLAP = "overlap", _YES, "Batches and gaps that overlap", ""
+    NOT_ACCOUNTED = "not_accounted", _YES, "Covered offsets with neither a batch nor a gap", ""
+    ROW_COUNT = "row_count", _YES, "Batches without the rows in records that they count", ""
+    ROW_WITHOUT_BATCH = "row_without_batch", _YES, "Rows in records without their batch", ""
+    ROW_OUTSIDE_BATCH = "row_outside_batch", _YES, "Rows in records outside of their batch", ""
+    EQUATION = "equation", _YES, "Ranges that do not add up", ""
+    LEDGER_SUMS = "ledger_sums", _YES, "Sums of the ledger that are not those of the tables", ""
+    BYTES = "bytes", _YES, "Sums over a partition that are not those of the tables", ""
+    OUTSIDE_LEDGER = "outside_ledger", _YES, "Rows outside of what the ledger covers", ""
+    GAP_BEYOND_COVERAGE = "gap_beyond_coverage", _YES, "Gaps beyond what the ledger covers", ""
+    UNKNOWN_ATTEMPT = "unknown_attempt", _YES, "Gaps of an attempt not in the ledger there", ""
+    UNKNOWN_CAUSE = "unknown_cause", _YES, "Gaps with a cause that does not exist", ""
+    NO_EVIDENCE = "no_evidence", _YES, "Quarantined gaps with nothing there in quarantine", ""
+    OUTCOME = "outcome", _YES, "Transactions ingested otherwise than their markers say", ""
+    LEDGER_OVERLAP = "ledger_overlap", _YES, "Ingest ranges of the ledger that overlap", ""
+    REPAIR_OUTSIDE = "repair_outside", _YES, "Repair ranges outside of ingest ranges", ""
+    UNKNOWN_KIND = "unknown_kind", _YES, "Ranges of the ledger with a kind that does not exist", ""
     DISK_DIFFERS = "disk_differs", _YES, "A disk has records otherwise than the lake", ""
     REFUSED = "refused", _YES, "Refused"
     LEFT_OUT = "left_out", _YES, "Left out"
@@ -102,6 +120,7 @@ class FindingKind(StrEnum):
     NOTE = "note", _NO, "Note"
 
 
+_BROKEN = "find out who wrote to the lake; ingest into a new lake; report it if nobody did"
 _TO_DO: Mapping[FindingKind, str] = {
     FindingKind.NO_HIGH_WATERMARK: (
         "for a dead cluster, `seglake ingest` with `--upper-bound log_end`; a running broker "
@@ -133,6 +152,7 @@ _TO_DO: Mapping[FindingKind, str] = {
         "look for the rest: another disk, another replica; `limits.fail_on_short_log`"
     ),
     FindingKind.NAMED_ONLY: "look for another disk or a backup that has a folder of it",
+    FindingKind.OUTCOME: "tell the users of the topic which producer and offsets",
     FindingKind.CONTRADICTED: "tell the users of the topic which producer and offsets",
     FindingKind.DOUBTFUL_OUTCOME: "find another replica, or check the records named",
     FindingKind.TWO_LOGS: "find out which is right; take the other into another lake",

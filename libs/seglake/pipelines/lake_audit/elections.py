@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.log_tables.ledger_layers import RangeKind
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.problems import problem
 
 _COVERS_NOTHING = (
     RangeKind.SUPERSEDED,
@@ -71,11 +73,11 @@ def _order(row: Row) -> tuple[int, int]:
     return row["generation"], places.get(row["kind"], 0)
 
 
-def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Problem]:
+def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Finding]:
     """Return the problems of ranges that wait for a retake, with the command."""
     key = partition.key
     said = [f"[{start}, {stop})" for start, stop in ranges]
     if said:
         mend = f"`seglake retake --topics {key.topic} --partition {key.partition}`"
         said[0] = f"{said[0]} (to ingest them again: {mend})"
-    return problem(ProblemKind.SUPERSEDED, len(said), said)
+    return problem(FindingKind.SUPERSEDED, partition, len(said), said)

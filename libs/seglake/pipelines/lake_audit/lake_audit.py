@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.findings import Findings
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
-from seglake.pipelines.lake_audit.problems import Problem
 from seglake.pipelines.recovery import Recovery
 
 
@@ -51,7 +50,7 @@ class LakeAudit:
     @property
     def findings(self) -> Findings:
         """Return the problems, of partitions too, and the notes."""
-        found = Findings(_problem(each, of) for each in self.partitions for of in each.problems)
+        found = Findings(of for each in self.partitions for of in each.problems)
         found.add_texts(FindingKind.PROBLEM, self.problems)
         if self.is_empty:
             found.add_texts(FindingKind.NOTHING_INGESTED, [f"nothing was ingested: {self.lake}"])
@@ -73,17 +72,6 @@ class LakeAudit:
             "recovery": self.recovery.to_mapping(),
             "partitions": [_partition(partition) for partition in self.partitions],
         }
-
-
-def _problem(audit: PartitionAudit, problem: Problem) -> Finding:
-    name = str(audit.partition)
-    facts = {
-        "source_id": audit.partition.source_id,
-        "problem": str(problem.kind),
-        "count": problem.count,
-        "examples": list(problem.examples),
-    }
-    return Finding(FindingKind.PROBLEM, f"{name}: {problem}", name, facts=facts)
 
 
 def _partition(audit: PartitionAudit) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Runs the proof over one reading of a lake. Effect: reads data files, with an engine."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from seglake.kafka_log.replica import PartitionKey
@@ -8,11 +8,12 @@ from seglake.lake.duckdb_sql import literal
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, read_rows
 from seglake.lake.snapshots import Snapshot
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
 from seglake.pipelines.lake_audit.lake_state import LakeState
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import PartitionFacts
-from seglake.pipelines.lake_audit.problems import MOST_EXAMPLES, Problem, ProblemKind
+from seglake.pipelines.lake_audit.problems import MOST_EXAMPLES, problem
 from seglake.pipelines.lake_audit.proof import PROVED_TABLES, Purpose, first_problems, queries
 from seglake.pipelines.lake_audit.proof_engines import FILES, ProofEngine, ProofFailedError, Row
 from seglake.storage.errors import StorageError
@@ -96,12 +97,19 @@ def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> 
     for name, rows in answers.items():
         for row in rows if name != "salvaged" else ():
             facts.setdefault(row["log"], {}).setdefault(name, []).append(row)
+    checks = {query.name for query in queries() if query.purpose is Purpose.CHECK}
     partitions = {}
     for log in answers["logs"]:
         key = PartitionKey(log["topic"] or "", log["partition"], log["topic_id"])
         own = facts[log["log"]]
-        found = [_problem(kind, own[kind]) for kind in ProblemKind if kind in own]
-        partitions[LakePartition(log["source_id"] or "", key)] = PartitionFacts(found, own)
+        partition = LakePartition(log["source_id"] or "", key)
+        found = [
+            of
+            for kind in FindingKind
+            if kind in own.keys() & checks
+            for of in problem(kind, partition, own[kind][0]["total"], _said(own[kind]))
+        ]
+        partitions[partition] = PartitionFacts(found, own)
     for name, words in _SALVAGED.items():
         if rows := answers[name]:
             names = ", ".join(sorted({row["said"] for row in rows}))
@@ -112,8 +120,8 @@ def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> 
     return ProofAnswers(partitions, problems, SalvagedSums(sums["records"], sums["batches"]))
 
 
-def _problem(kind: ProblemKind, rows: Sequence[Row]) -> Problem:
-    return Problem(kind, rows[0]["total"], tuple(row["said"] for row in rows))
+def _said(rows: Iterable[Row]) -> list[str]:
+    return [row["said"] for row in rows]
 
 
 def _unreadable(storage: Storage, files: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:

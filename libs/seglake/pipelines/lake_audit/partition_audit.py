@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.pipelines.findings.findings import Finding
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.elections import coverage_of, superseded_problems
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
-from seglake.pipelines.lake_audit.problems import Problem, ProblemKind, problem
+from seglake.pipelines.lake_audit.problems import problem
 from seglake.pipelines.losing_tails import LosingTail, TailKind, TailsOfPartition
 
 _MOST_GAPS = 20
@@ -152,7 +155,7 @@ class PartitionAudit:
     quarantine: QuarantineSums
     marks: LogMarks | None
     left: LeftAbove | None
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
     superseded: Superseded = NOTHING_LOST
     refilled: RangeSums = NOTHING
     open_transactions: tuple[OpenRows, ...] = ()
@@ -173,7 +176,7 @@ class PartitionAudit:
 class PartitionFacts:
     """Answers of the proof about one partition: problems, and rows of each fact by its name."""
 
-    problems: Sequence[Problem]
+    problems: Sequence[Finding]
     rows: Mapping[str, Sequence[Row]]
 
     def of(self, fact: str) -> Sequence[Row]:
@@ -199,11 +202,10 @@ def audit_partition(
     )
     problems = [
         *facts.problems,
-        *problem(ProblemKind.LEDGER_OVERLAP, len(coverage.doubles), coverage.doubles),
+        *problem(FindingKind.LEDGER_OVERLAP, partition, len(coverage.doubles), coverage.doubles),
         *superseded_problems(partition, coverage.superseded),
     ]
     marks = _marks(rows, seen)
-    order = [*ProblemKind]
     return PartitionAudit(
         partition=partition,
         covered=tuple(coverage.current),
@@ -213,7 +215,7 @@ def audit_partition(
         quarantine=_quarantine(facts),
         marks=marks,
         left=_left(marks, [*coverage.current, *coverage.superseded]),
-        problems=tuple(sorted(problems, key=lambda found: order.index(found.kind))),
+        problems=tuple(sorted(problems, key=attrgetter("rank"))),
         superseded=Superseded(tuple(coverage.superseded), lost.records, lost.batches),
         refilled=refilled,
         open_transactions=tuple(

@@ -7,6 +7,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_proof import ProofAnswers, prove
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
@@ -17,7 +18,6 @@ from seglake.pipelines.lake_audit.partition_audit import (
     PartitionFacts,
     audit_partition,
 )
-from seglake.pipelines.lake_audit.problems import ProblemKind
 from seglake.pipelines.lake_audit.proof import queries
 from seglake.pipelines.lake_audit.proof_engines import DuckDBProof, SparkProof
 from seglake.pipelines.lake_audit.recovered import recovery_of
@@ -30,7 +30,7 @@ _MOST_NAMES = 3
 _SMALL_BYTES = 64 << 20  # of data files: DuckDB is done sooner than Spark starts
 _NOT_SPARK_S = ("s3://", "s3a://")  # Spark may have no reader of them; our storage has
 # What a commit on its way may look like.
-_OF_COMMITS = (ProblemKind.OUTSIDE_LEDGER, ProblemKind.BYTES)
+_OF_COMMITS = (FindingKind.OUTSIDE_LEDGER, FindingKind.BYTES)
 
 
 def audit(

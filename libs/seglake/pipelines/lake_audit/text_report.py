@@ -90,7 +90,7 @@ def _name(audit: PartitionAudit, counts: Mapping[str, int]) -> str:
 def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
     yield "covered", f"{_ranges(audit.covered) or 'nothing'}: {_equation(audit)}"
     for problem in audit.problems:
-        yield "PROBLEM", str(problem)
+        yield "PROBLEM", problem.text.removeprefix(f"{problem.place}: ")
     if audit.gaps:
         counts = (
             f"{count.gaps} {cause} ({show_count(count.offsets, 'offset')})"
