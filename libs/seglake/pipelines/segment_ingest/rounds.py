@@ -5,7 +5,8 @@ meanwhile, or where a broker deleted or cleaned what was being read.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 from seglake.kafka_log.log_identity import ShorterLog, lagging_notes
@@ -21,7 +22,11 @@ from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import planned_waves, run_waves
+from seglake.pipelines.segment_ingest.committing.wave import (
+    WaveResult,
+    planned_waves,
+    run_waves,
+)
 from seglake.pipelines.segment_ingest.planning.isolation import check_isolation
 from seglake.pipelines.segment_ingest.planning.log_ends import plan_ends
 from seglake.pipelines.segment_ingest.planning.partitions import (
@@ -61,31 +66,35 @@ class PlannedPartition(JudgedPartition):
         ranges: in order; the last may stand for damage at the end of the log.
         superseded: ranges of the tables that lost an election to this log.
         left: data that cannot be read although it is, or should be, on the disks.
-        conflicts: batches of other replicas that are not those of the tables.
         unread: why the partition cannot be read, or not all of it was committed.
     """
 
-    ranges: tuple[RangePlan, ...] = ()
-    superseded: tuple[SupersededRange, ...] = ()
-    left: UnreadData = NOTHING_UNREAD
-    conflicts: ConflictCount = NO_CONFLICTS
-    unread: str | None = None
+    ranges: tuple[RangePlan, ...]
+    superseded: tuple[SupersededRange, ...]
+    left: UnreadData
+    unread: str | None
 
     @classmethod
     def of(cls, judged: JudgedPartition, **planned: Any) -> Self:  # Any: of the fields' types
         """Return a judged partition with what was planned."""
-        known = {each.name: getattr(judged, each.name) for each in fields(judged)}
+        known = {name: getattr(judged, name) for name in judged.__dataclass_fields__}
         return cls(**{**known, **planned})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestedPartition(PlannedPartition):
-    """A planned partition with the ranges that are in the tables now; none in a dry run."""
+    """A planned partition after the commits of its round.
 
-    committed: tuple[RangeResult, ...] = ()
+    Attributes:
+        committed: ranges that are in the tables now; none in a dry run.
+        conflicts: batches of other replicas that are not those of the tables.
+    """
+
+    committed: tuple[RangeResult, ...]
+    conflicts: ConflictCount
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Round:
     """A round's partitions, and what all of them share.
 
@@ -99,8 +108,8 @@ class Round:
     earlier: NewestObservations
     notes: tuple[str, ...]
     waves: tuple[Wave, ...]
-    written_bytes: int = 0
-    lost_topics: Mapping[str, int] = field(default_factory=dict)
+    written_bytes: int
+    lost_topics: Mapping[str, int]
     concurrent: tuple[ConcurrentRange, ...] = ()
 
     @property
@@ -113,7 +122,7 @@ class Round:
         """Return the committed ranges of all partitions."""
         return [result for each in self.partitions for result in each.committed]
 
-    @property
+    @cached_property
     def same(self) -> list[SurveyedPartition]:
         """Return the surveys of the lake's logs that may have news."""
         return [*filter(None, (each.same for each in self.partitions))]
@@ -138,15 +147,21 @@ def ingest_round(replicas: Sequence[Replica], context: RunContext) -> Round:
     old = ConflictRows(clashes_with_lake(judged, context), generations, context)
     planned = _planned(judged, old, context)
     ranges = sorted((plan for each in planned for plan in each.ranges), key=lambda of: of.is_end)
-    done = Round(
-        partitions=tuple(map(IngestedPartition.of, planned)),
-        earlier=earlier,
-        notes=(*_notes(planned, old, context), *other_clusters_notes(ranges, ledger, context)),
-        waves=tuple(planned_waves(ranges, context)),
-    )
+    waves = planned_waves(ranges, context)
+    notes = (*_notes(planned, old, context), *other_clusters_notes(ranges, ledger, context))
     if context.is_dry_run:
-        return _with_conflicts(done, [new.unlisted(), old.unlisted()])
-    return _committed(done, new, old, generations, context)
+        done, conflicts = WaveResult(), counted([*new.unlisted().items(), *old.unlisted().items()])
+    else:
+        done = _committed(planned, waves, new, old, generations, context)
+        conflicts = counted([*new.recorded.items(), *old.recorded.items()])
+    return Round(
+        partitions=tuple(_ingested(planned, done, conflicts)),
+        earlier=earlier,
+        notes=notes,
+        waves=tuple(waves),
+        written_bytes=done.written_bytes,
+        lost_topics={topic: generations[topic] for topic in done.lost},
+    )
 
 
 def _listed(
@@ -241,53 +256,46 @@ def other_clusters_notes(
 
 
 def _committed(
-    planned: Round,
+    planned: Sequence[PlannedPartition],
+    waves: Sequence[Wave],
     new: ConflictRows,
     old: ConflictRows,
     generations: dict[str, int],
     context: RunContext,
-) -> Round:
-    """Decode and commit, wave by wave."""
-    if planned.waves:  # before the work: what no recovery can complete is refused unwritten
-        topics = {plan.key.topic for plan in planned.ranges}
+) -> WaveResult:
+    """Decode and commit, wave by wave, and then what replicas and elections say of the lake."""
+    if waves:  # before the work: what no recovery can complete is refused unwritten
+        topics = {plan.key.topic for each in planned for plan in each.ranges}
         recover(context.tables, context.source_id, sorted(topics), after=context.after)
-    result = run_waves(planned.waves, generations, context, new)
-    superseded = [of for each in planned.partitions for of in each.superseded]
-    lost = result.lost.union(commit_conflicts(old, superseded, generations, context))
+    done = run_waves(waves, generations, context, new)
+    superseded = [of for each in planned for of in each.superseded]
+    lost = commit_conflicts(old, superseded, generations, context)
+    return replace(done, lost=done.lost.union(lost))
+
+
+def _ingested(
+    planned: Iterable[PlannedPartition],
+    done: WaveResult,
+    conflicts: Mapping[PartitionKey, ConflictCount],
+) -> Iterator[IngestedPartition]:
     committed: dict[PartitionKey, list[RangeResult]] = {}
-    for range_ in result.committed:
-        committed.setdefault(range_.key, []).append(range_)
-    partitions = tuple(
-        replace(
+    for result in done.committed:
+        committed.setdefault(result.key, []).append(result)
+    for each in planned:
+        yield IngestedPartition.of(
             each,
             committed=tuple(committed.get(each.key, ())),
-            superseded=() if each.key.topic in lost else each.superseded,
-            unread=result.left_out.get(str(each.key), each.unread),
+            superseded=() if each.key.topic in done.lost else each.superseded,
+            conflicts=conflicts.get(each.key, NO_CONFLICTS),
+            unread=done.left_out.get(str(each.key), each.unread),
         )
-        for each in planned.partitions
-    )
-    done = replace(
-        planned,
-        partitions=partitions,
-        written_bytes=result.written_bytes,
-        lost_topics={topic: generations[topic] for topic in lost},
-    )
-    return _with_conflicts(done, [new.recorded, old.recorded])
-
-
-def _with_conflicts(done: Round, counts: Iterable[Mapping[PartitionKey, ConflictCount]]) -> Round:
-    found = counted(each for of in counts for each in of.items())
-    return replace(
-        done,
-        partitions=tuple(
-            replace(each, conflicts=found.get(each.key, NO_CONFLICTS)) for each in done.partitions
-        ),
-    )
 
 
 def latest(rounds: Iterable[Round]) -> list[IngestedPartition]:
     """Return the partitions, each as the last round that read it has it."""
     done = [*rounds]
+    if len(done) == 1:
+        return [*done[0].partitions]
     last = {str(each.key): each_round for each_round in done for each in each_round.partitions}
     return [
         each

@@ -130,11 +130,10 @@ def _compared_ends(
     # below and knows a newer leader has won an election.
     counted_until = _counted_until(ledger, frontier.next_offset)
     is_shorter = _ends_before(replica, news, counted_until) is not None
-    partition = replace(
-        partition,
-        shorter=shorter if is_named and end is not None else None,
-        is_stale=has_older_epoch or (is_shorter and not behind),
-    )
+    if has_older_epoch or (is_shorter and not behind):
+        partition = replace(partition, is_stale=True)
+    if is_named and end is not None:
+        partition = replace(partition, shorter=shorter)
     has_news = news is not None and bool(wanted_ranges(news, context.settings))
     if taken is None or (is_named and not (has_news or partition.listed.has_moved)):
         return partition, None
