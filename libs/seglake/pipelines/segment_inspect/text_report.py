@@ -69,7 +69,7 @@ class TextReport:
             case findings.EntryFound():
                 self._line(f"  {entry_text(finding.fields)}")
             case findings.SideFileSummary():
-                self._side_file_summary(finding.file)
+                pass  # the line of the file has it all
             case findings.LogSummary():
                 if self._is_brief and finding.kind is PathKind.PARTITION_FOLDER:
                     self._brief_summary(finding)
@@ -150,13 +150,6 @@ class TextReport:
         if not self._has_headings:
             self._line(line)
             self._has_headings = True
-
-    def _side_file_summary(self, file: findings.FileFound) -> None:
-        self._line(
-            f"  {show_count(file.entry_count or 0, 'entry', 'entries')}, {file.size_bytes} bytes"
-        )
-        if file.damage is not None:
-            self._line(f"  DAMAGED: {file.damage}")
 
     def _brief_summary(self, found: findings.LogSummary) -> None:
         self._headings(_BRIEF_HEADINGS)
