@@ -1,5 +1,6 @@
 """Who follows docs/rescue.md knows what is lost, why, and where the rest is: on real disks."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -109,7 +110,11 @@ def test_report_counts_the_partitions_that_gave_records(
             if step.startswith("seglake report")
         )
         counts = f"{len(with_records) + metadata} of {len(logs) + metadata} partitions"
-        assert f" records recovered from {counts}; " in said
+        assert f" records recovered from {counts}, " in said
+        internal = sum(each.record_count for each in logs if each.topic.startswith("__"))
+        found = re.search(r", (\d+) of them in Kafka's own topics", said)
+        assert found is not None
+        assert int(found[1]) >= internal > 0
 
 
 def test_lag_is_the_way_from_a_groups_offset_to_the_end(
@@ -140,6 +145,17 @@ def test_what_only_losing_replicas_have_is_in_quarantine(
     rows = reader.asked(
         "SELECT partition, offset FROM current_salvaged_records ORDER BY partition, offset"
     )
+    lost = "SELECT partition, offset FROM salvaged_records WHERE defect_code = 'replica_conflict'"
+    everything = [(row["partition"], row["offset"]) for row in reader.asked(f"{lost} ORDER BY ALL")]
+    firsts: dict[int, int] = {}
+    for row in reader.answer(of="quarantine"):
+        firsts[row["partition"]] = min(firsts.get(row["partition"], 1 << 62), row["from_offset"])
+    assert everything == [
+        (each.partition, offset)
+        for each in ends
+        if each.partition in firsts
+        for offset in range(firsts[each.partition], each.high_watermark)
+    ]
     won = {each.partition: each.high_watermark for each in partitions("08_replicas", "diverged")}
     assert [(row["partition"], row["offset"]) for row in rows] == [
         (each.partition, offset)

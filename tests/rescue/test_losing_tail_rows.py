@@ -43,8 +43,10 @@ def test_the_option_works_later_without_the_disks(tmp_path: Path, lake: Path) ->
     disks = disks_of(tmp_path, WINNER, LOSER)
     ingested(disks, lake, read=DEAD)
     assert salvaged(lake) == []
-    for _ in range(2):
-        replayed(lake, read={"losing_tails": "rows"})
+    said = (f"{len(_LOST_RECORDS)} records salvaged, no gap filled (", "nothing ")
+    for begin in said:
+        text = replayed(lake, read={"losing_tails": "rows"}).to_text()
+        assert text.startswith(begin)
         assert salvaged(lake) == _LOST_RECORDS
     assert_sound(lake, disks)
 

@@ -77,8 +77,8 @@ class Reader:
         return [f"{ran.exit_code} {step}" for step, ran in self.ran.items() if ran.exit_code]
 
     def answer(self, *, of: str) -> list[dict[str, Any]]:
-        """Return the rows that the page's query of a table or view gave."""
-        (found,) = (ran for step, ran in self.ran.items() if f" FROM {of}" in step)
+        """Return the rows that the page's first query of a table or view gave."""
+        found = next(ran for step, ran in self.ran.items() if f" FROM {of}" in step)
         return found.rows
 
     def asked(self, query: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
+from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
@@ -187,6 +188,15 @@ class Recovery:
         return sum(each.open_records for each in self.partitions)
 
     @property
+    def internal_records(self) -> int:
+        """Count the records of Kafka's own topics."""
+        return sum(
+            each.records
+            for each in self.partitions
+            if is_internal_topic(each.name.rpartition("-")[0])
+        )
+
+    @property
     def lost(self) -> dict[Loss, GapsByPartition]:
         """Return the lost ranges by cause, the worst first, and partition."""
         return {
@@ -247,6 +257,8 @@ class Recovery:
         having, of = self.giving, len(self.partitions)
         places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
+        if self.internal_records:
+            recovered += f", {self.internal_records} of them in Kafka's own topics"
         if self.open_records:
             recovered += f", {self.open_records} of them in transactions that have not ended"
         said: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS}
@@ -284,6 +296,7 @@ class Recovery:
     def to_mapping(self) -> dict[str, Any]:
         return {
             "records": self.records,
+            "internal_records": self.internal_records,
             "open_records": self.open_records,
             "partitions": len(self.partitions),
             "not_recovered_offsets": self.lost_offsets,

@@ -176,6 +176,9 @@ class ReplaySummary(WithFindings):
             is_left = (
                 self.left_in_copies or self.left_spans or self.left_gaps or self.findings.of(*_LEFT)
             )
+            if self.salvaged.records:
+                records = show_count(sum(self.salvaged.records.values()), "record")
+                return f"{records} salvaged, no gap filled"
             return "nothing could be filled in" if is_left else "nothing to fill"
         return (
             f"{show_count(self.repaired_records, 'record')} came into "

@@ -183,8 +183,10 @@ class IngestSummary(WithFindings):
             what = f"no new records in {places}" if listed else self._quiet(places)
             return f"{what}{also} ({self.seconds:.1f} s)"
         rate = show_bytes(counts.read_bytes / max(self.seconds, 1e-3))
+        internal = self.recovery.internal_records
+        own = f" ({internal} of Kafka's own topics)" if internal else ""
         return (
-            f"{show_count(counts.records, 'record')} in "
+            f"{show_count(counts.records, 'record')}{own} in "
             f"{show_count(counts.batches, 'batch', 'batches')} from "
             f"{self.recovery.giving} of {partitions} of {self.source_id}: "
             f"{show_bytes(counts.read_bytes)} read, {show_bytes(counts.written_bytes)} written, "
