@@ -21,7 +21,7 @@ from seglake.log_tables.observation_rows import NewestObservations, newest_obser
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
 from seglake.pipelines.segment_ingest.committing.election_rows import SupersededRange
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult, by_partition
 from seglake.pipelines.segment_ingest.committing.wave import (
     WaveResult,
     planned_waves,
@@ -278,9 +278,7 @@ def _ingested(
     done: WaveResult,
     conflicts: Mapping[PartitionKey, ConflictCount],
 ) -> Iterator[IngestedPartition]:
-    committed: dict[PartitionKey, list[RangeResult]] = {}
-    for result in done.committed:
-        committed.setdefault(result.key, []).append(result)
+    committed = by_partition(done.committed)
     for each in planned:
         yield IngestedPartition.of(
             each,

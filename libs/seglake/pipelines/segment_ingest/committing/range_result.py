@@ -1,6 +1,6 @@
 """The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
@@ -63,6 +63,14 @@ class RangeResult:
         for gap in self.gaps:
             own.add(gap.cause, gap.start_offset, gap.next_offset)
         return gaps_joined([own.by_cause(), *(report.gaps for report in self.reports)])
+
+
+def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
+    """Return the ranges of each partition, in the given order."""
+    found: dict[PartitionKey, list[RangeResult]] = {}
+    for result in results:
+        found.setdefault(result.key, []).append(result)
+    return found
 
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:

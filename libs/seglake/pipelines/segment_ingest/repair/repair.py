@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import CurrentGap
@@ -22,7 +21,7 @@ from seglake.pipelines.segment_ingest.committing.concurrent_ranges import (
     ConcurrentRange,
     concurrent_ranges,
 )
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult, by_partition
 from seglake.pipelines.segment_ingest.committing.wave import WaveResult, planned_waves, run_waves
 from seglake.pipelines.segment_ingest.repair.left_in_copies import (
     NOTHING_LEFT,
@@ -263,14 +262,13 @@ def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext
 
 def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[Finding]:
     """Return the transactions that earlier runs ingested with another outcome than repairs show."""
-    repaired: dict[PartitionKey, list[OffsetRange]] = {}
-    for result in results:
-        repaired.setdefault(result.key, []).append(result.offsets)
+    repaired = by_partition(results)
     if not repaired:
         return []
     state = repair_state(context, {key.topic for key in repaired})
     found: list[Finding] = []
-    for key, ranges in repaired.items():
+    for key, own in repaired.items():
+        ranges = [result.offsets for result in own]
         holes = [(gap.start_offset, gap.next_offset) for gap in state.gaps.get(key, ())]
         found += settled_otherwise(state.ledger.of(key), ranges, holes, context)
     return found

@@ -15,7 +15,7 @@ from seglake.pipelines.recovery import (
     loss_lines,
     no_loss_lines,
 )
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult, by_partition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 
@@ -50,18 +50,14 @@ def gaps_of_run(
     committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
 ) -> dict[PartitionKey, GapsByCause]:
     """Return the gaps that a run recorded and left, by partition and cause."""
-    ranges: dict[PartitionKey, list[OffsetRange]] = {}
-    met: dict[PartitionKey, list[GapsByCause]] = {}
-    for result in committed:
-        ranges.setdefault(result.key, []).append(result.offsets)
-        met.setdefault(result.key, []).append(result.gaps_by_cause)
-    found: dict[PartitionKey, GapsByCause] = {key: gaps_joined(own) for key, own in met.items()}
-    for done in repairs:
-        by_key: dict[PartitionKey, list[RangeResult]] = {}
-        for result in done:
-            by_key.setdefault(result.key, []).append(result)
-        for key in by_key.keys() & found.keys():
-            found[key] = _repaired(found[key], by_key[key], ranges[key])
+    found: dict[PartitionKey, GapsByCause] = {}
+    repaired = [by_partition(done) for done in repairs]
+    for key, own in by_partition(committed).items():
+        found[key] = gaps_joined(result.gaps_by_cause for result in own)
+        for of_round in repaired:
+            if key in of_round:
+                ranges = (result.offsets for result in own)
+                found[key] = _repaired(found[key], of_round[key], ranges)
     return found
 
 

@@ -20,7 +20,7 @@ from seglake.pipelines.recovery import (
     gaps_in,
     losses_of_log,
 )
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
+from seglake.pipelines.segment_ingest.committing.range_result import RangeResult, by_partition
 from seglake.pipelines.segment_ingest.repair.repair import RepairResult
 from seglake.pipelines.segment_ingest.report.gap_report import gaps_of_run
 from seglake.pipelines.unread_places import recovery_with
@@ -42,23 +42,15 @@ def recovery_of(
         places: places that were not read.
         tails: losing tails in quarantine.
     """
-    by_key: dict[PartitionKey, list[RangeResult]] = {}
-    repaired: dict[PartitionKey, int] = {}
-    for result in committed:
-        by_key.setdefault(result.key, []).append(result)
-    for result in (*repairs.results, *repairs.refills.results):
-        repaired[result.key] = repaired.get(result.key, 0) + result.totals.records
+    by_key = by_partition(committed)
+    filled = by_partition((*repairs.results, *repairs.refills.results))
     gaps = gaps_of_run(committed, repairs.rounds)
     refilled = _refilled(repairs.refills.results)
-    open_rows: dict[PartitionKey, int] = {}
-    for result in (*committed, *repairs.results, *repairs.refills.results):
-        count = sum(report.open_rows for report in result.reports)
-        open_rows[result.key] = open_rows.get(result.key, 0) + count
     partitions = [
         PartitionRecovery(
             name=str(log.key),
-            records=(records := _records(own) + repaired.get(log.key, 0)),
-            open_records=open_rows.get(log.key, 0),
+            records=(records := sum(result.totals.records for result in both)),
+            open_records=sum(report.open_rows for result in both for report in result.reports),
             has_earlier=not own and bool(ledger.of(log.key).covered),
             lost=_lost(log, ledger, repairs.standing.get(log.key, ())),
             no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, {})),
@@ -66,12 +58,9 @@ def recovery_of(
         )
         for log in seen
         for own in [by_key.get(log.key, [])]
+        for both in [[*own, *filled.get(log.key, ())]]
     ]
     return recovery_with(partitions, places)
-
-
-def _records(results: Iterable[RangeResult]) -> int:
-    return sum(result.totals.records for result in results)
 
 
 def _lost(
