@@ -70,6 +70,8 @@ def test_the_proof_runs_in_duckdb_as_shown(
 
 
 @pytest.mark.spark
+@pytest.mark.matrix
+@pytest.mark.timeout(900)
 def test_the_proof_runs_in_spark_as_shown(
     made: Path, here: Path, spark_session: "SparkSession"
 ) -> None:

@@ -6,6 +6,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_mapping
+from seglake.pipelines.lake_audit.proof import (
+    PROVED_TABLES,
+    Purpose,
+    first_problems,
+    queries,
+)
 from seglake.task_engine.engine import LocalEngine, SparkEngine
 from support.accounts import imbalances_of
 from support.audits import assert_agrees, audited, checked, falsified, kinds
@@ -132,6 +138,25 @@ def test_a_repaired_lake_adds_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+def test_spark_understands_every_query_of_the_proof(spark_session: "SparkSession") -> None:
+    """Without running them: that takes a minute, and is a case of the matrix."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    session = spark_session.newSession()
+    for table in PROVED_TABLES:
+        empty = session.createDataFrame([], from_arrow_schema(table.schema))
+        empty.createOrReplaceTempView(table.name)
+    for query in queries():
+        if query.purpose is Purpose.CHECK:
+            assert session.sql(first_problems(query, 5)).columns == ["log", "said", "total"]
+            continue
+        frame = session.sql(query.sql)
+        session.createDataFrame([], frame.schema).createOrReplaceTempView(query.name)
+
+
+@pytest.mark.spark
+@pytest.mark.matrix
+@pytest.mark.timeout(900)
 def test_spark_and_duckdb_give_the_same_answer(
     spark_session: "SparkSession", lake: Path, tmp_path: Path
 ) -> None:
