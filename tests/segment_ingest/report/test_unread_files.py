@@ -2,11 +2,11 @@
 
 from seglake.kafka_log.replica import UnreadSegment
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
+from seglake.pipelines.findings.findings import Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
 from seglake.pipelines.segment_ingest.report.unread_files import (
-    left_out,
     unread_files,
-    unread_findings,
 )
 from seglake.segment_codec.log_dir import OFFSET_MAX
 from support.planned import KEY
@@ -23,7 +23,7 @@ def test_each_kind_says_what_to_do_and_what_nothing_accounts_for_comes_first() -
     entries = unread_files([_ARCHIVE, _TIER], [_COMPRESSED], {"t-0"})
     lines = [
         line
-        for line in made_summary(findings=[*unread_findings(entries)]).to_text().splitlines()
+        for line in made_summary(findings=entries).to_text().splitlines()
         if line.startswith("not read: ")
     ]
     assert lines == [
@@ -37,20 +37,17 @@ def test_each_kind_says_what_to_do_and_what_nothing_accounts_for_comes_first() -
 def test_what_no_gap_accounts_for_is_a_reason_to_look() -> None:
     def code(*files: UnreadFiles, known: str = "a-0") -> int:
         found = unread_files(files, [], {known})
-        return made_summary(findings=[*unread_findings(found)]).exit_code
+        return made_summary(findings=found).exit_code
 
     assert (code(), code(_ARCHIVE), code(_TIER), code(_TIER, known="t-0")) == (0, 3, 3, 0)
 
 
 def test_a_log_with_compressed_segments_is_left_out() -> None:
     entries = unread_files([_ARCHIVE], [_COMPRESSED], ())
-    assert left_out(entries) == {
+    assert Findings(entries).reasons(FindingKind.LEFT_OUT) == {
         "orders-0": "orders-0: [0, 5), [7, 9), [11, 12) and 1 more range in 2 compressed segments "
         "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress there and run again"
     }
-    (last,) = left_out(
-        unread_files(
-            [], [UnreadLog(KEY, "/d", _RANGES[3:], (UnreadSegment(20, "20.log.gz", 1),))], ()
-        )
-    ).values()
-    assert last.startswith("orders-0: [20, …) in 1 compressed segment (1 B, 20.log.gz) in /d:")
+    unread = UnreadLog(KEY, "/d", _RANGES[3:], (UnreadSegment(20, "20.log.gz", 1),))
+    (last,) = unread_files([], [unread], ())
+    assert last.text.startswith("orders-0: [20, …) in 1 compressed segment (1 B, 20.log.gz) in /d:")

@@ -24,7 +24,7 @@ from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
 from seglake.pipelines.segment_ingest.repair.salvage import salvage
 from seglake.pipelines.segment_ingest.report.salvaged import shown_nothing_salvaged
 from seglake.pipelines.segment_ingest.report.too_large import too_large
-from seglake.pipelines.segment_ingest.report.unread_files import unread_files, unread_findings
+from seglake.pipelines.segment_ingest.report.unread_files import unread_files
 from seglake.pipelines.segment_ingest.run_context import (
     RunContext,
     ScanContext,
@@ -134,8 +134,7 @@ def _replicas(
     summary.findings.add_reasons(FindingKind.LEFT_OUT, discovery.unreadable)
     logs = (unread_log(replica, unread_offsets(replica), ()) for replica in discovery.replicas)
     known = [log for log in logs if log is not None]
-    unread = unread_files(discovery.unread_files, known, discovery.partitions)
-    summary.findings.add(unread_findings(unread))
+    summary.findings.add(unread_files(discovery.unread_files, known, discovery.partitions))
     return {discovery.source_id: discovery.replicas}
 
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
+from seglake.pipelines.findings.findings import Finding, Findings
+from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.report.unread_files import (
-    UnreadEntry,
-    left_out,
+    of_copies,
     unread_files,
+    unread_place,
 )
 from seglake.pipelines.segment_ingest.rounds import Round, latest
 
@@ -28,7 +30,7 @@ class LeftOut:
         roots: the folders that the run searched.
     """
 
-    files: tuple[UnreadEntry, ...]
+    files: tuple[Finding, ...]
     reasons: Mapping[str, str]
     refused: Mapping[str, str]
     places: tuple[UnreadPlace, ...]
@@ -55,12 +57,12 @@ def left_out_of(
     last, names = latest(rounds), {str(each.key) for each in every}
     logs = (log for each in last for log in each.left.unread)
     found = unread_files(discovery.unread_files, logs, discovery.partitions)
-    files = [of for of in found if not is_below(of.path, settled)]
+    files = [*of_copies(of for of in found if not is_below(unread_place(of).path, settled))]
     unread = {name: why for name, why in unread.items() if not is_below(name, settled)}
     duplicates = [found for each in every for found in each.listed.duplicates]
     second = {str(found.kept.key): found.reason for found in duplicates}
     places = [
-        *(UnreadPlace(of.path, str(of), of.known_ranges) for of in files if not of.is_accounted),
+        *(unread_place(of) for of in files if of.kind is not FindingKind.IN_TIER),
         *_places_of_names(unread, discovery),
         *(
             UnreadPlace(found.other.folder, found.reason)
@@ -76,7 +78,7 @@ def left_out_of(
     return LeftOut(
         files=tuple(files),
         reasons={
-            **left_out(files),
+            **Findings(files).reasons(FindingKind.LEFT_OUT),
             **_unreadable_files(filter(None, (each.same for each in last))),
             **unread,
             **discovery.missing_topics,

@@ -17,7 +17,6 @@ from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
 from seglake.pipelines.segment_ingest.report.run_notes import notes_of
 from seglake.pipelines.segment_ingest.report.stuck import stuck_partitions
 from seglake.pipelines.segment_ingest.report.unread import lost_tails, open_transactions
-from seglake.pipelines.segment_ingest.report.unread_files import unread_findings
 from seglake.pipelines.segment_ingest.rounds import Round, latest
 from seglake.segment_decoding.replica_compare import (
     ConflictCount,
@@ -57,7 +56,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
     found.add(concurrent_findings(concurrent))
     short_logs = sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key)))
     found.add(map(short_log_finding, short_logs))
-    found.add(unread_findings(facts.left.files))
+    found.add(facts.left.files)
     for place in facts.places.new_names:
         found.add([Finding(FindingKind.NAMED_ONLY, place.reason, str(place.key))])
     found.add_reasons(FindingKind.LEFT_OUT, facts.left.reasons)
