@@ -113,11 +113,11 @@ class _Collector:
         self._is_open = False  # what was before is in the newest span, so what follows joins it
 
     def damage(self, defect: Defect) -> None:
-        """Damage was met."""
+        """Add damage."""
         self._damage.append(defect)
 
     def sound(self, unit: Unit) -> None:
-        """A batch was met whose checksum holds."""
+        """Add a batch whose checksum holds."""
         request, file = self._request, self._request.files[self._file_index]
         first_offset = _first_offset(unit, request)
         self.settle_damage(unit.first_offset if first_offset is None else first_offset)
@@ -153,7 +153,7 @@ class _Collector:
         self._damage.clear()
 
     def _open(self, position: int, offset: int) -> FoundSpan:
-        """The newest span if what comes now joins it, else a new one."""
+        """Return the newest span if the next batch joins it, else a new one."""
         if not self._is_open:
             place = self._gap, self._file_index
             self._spans.append(FoundSpan(*place, position, position, offset, offset))
@@ -166,7 +166,7 @@ class _Collector:
 
 
 def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
-    """Where the offsets of each may lie: up to the next that claims higher ones."""
+    """Return where the offsets of each defect may lie: up to the next that claims higher ones."""
     regions: list[OffsetRange] = []
     for first in reversed([_claimed(defect, next_offset) for defect in damage]):
         behind = next_offset
@@ -177,7 +177,7 @@ def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
 
 
 def _claimed(defect: Defect, next_offset: int) -> int:
-    """Where damaged bytes begin, by their own word if it can be true."""
+    """Return where damaged bytes begin: as they claim, if that can be true."""
     claimed = defect.base_offset
     is_possible = claimed is not None and defect.expected_offset <= claimed < next_offset
     return claimed if claimed is not None and is_possible else defect.expected_offset
@@ -191,7 +191,7 @@ def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Uni
 
 
 def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
-    """Where a batch begins; an old wrapper has to be decoded for it, None where that fails."""
+    """Return where a batch begins, decoding an old wrapper; None if that fails."""
     if not isinstance(unit, Wrapper):
         return unit.first_offset
     try:
@@ -201,7 +201,7 @@ def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
 
 
 def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> list[Crossing]:
-    """A batch that reaches out of a gap at some offsets; of an old wrapper also its records."""
+    """Return the offsets beside a gap that a batch reaches; of an old wrapper also its records."""
     crc = last_batch_of(unit).crc
     hashes: dict[int, bytes] = {}
     if isinstance(unit, Wrapper):

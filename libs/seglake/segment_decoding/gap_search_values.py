@@ -54,7 +54,7 @@ class SearchRequest:
 
     @property
     def read_bytes(self) -> int:
-        """About what a search reads: the share of each segment that the gaps have in it."""
+        """Estimate the bytes that a search reads: the share of each segment that the gaps have."""
         total = 0
         for index, file in enumerate(self.files):
             stop = self.files[index + 1].base_offset if index + 1 < len(self.files) else None

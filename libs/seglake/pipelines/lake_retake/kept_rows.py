@@ -25,7 +25,7 @@ def kept_rows(
     counting: Sequence[OffsetRange],
     context: RunContext,
 ) -> KeptRows:
-    """What lies below the log start, in unread segments or above what may be read.
+    """Return the offsets below the log start, in unread segments or above what may be read.
 
     A row that reaches across an edge is kept whole.
 
@@ -57,7 +57,7 @@ def kept_rows(
 
 
 def widened(offsets: OffsetRange, spans: Sequence[OffsetRange]) -> OffsetRange:
-    """A range, and the rest of each row that it has a part of."""
+    """Return a range, extended by the rest of each row that it has a part of."""
     start, stop = offsets
     first = min((first for first, end in spans if first < start < end), default=start)
     last = max((end for first, end in spans if first < stop < end), default=stop)

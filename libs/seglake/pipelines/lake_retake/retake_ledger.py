@@ -48,7 +48,7 @@ class RetakeLedger:
     _released: list[ReleasedRange] = field(default_factory=list)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """The files to be committed with these ranges, by topic."""
+        """Return the files to be committed with these ranges, by topic."""
         self._replaced = [result for result in results if result.plan.key in self.whole]
         left = dict(self.whole)
         lost: list[SupersededRange] = []
@@ -83,8 +83,8 @@ class RetakeLedger:
         self._replaced, self._released = [], []
 
     def _lost(self, result: RangeResult, left: Sequence[OffsetRange]) -> list[SupersededRange]:
-        """What counts where a range is ingested again. A row that reaches out of it goes whole, but
-        for what this run has ingested again beside it.
+        """Return the current rows that a range ingested again replaces. A row that reaches out of
+        it goes whole, but for what this run has ingested again beside it.
 
         Args:
             left: what is left to do of the partition.
@@ -101,7 +101,7 @@ class RetakeLedger:
         ]
 
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
-        """What lies above the end of the log, with the last range that it has."""
+        """Return the offsets above the end of the log, with the last range that it has."""
         retake = self.retakes[result.plan.key]
         if not retake.free or result.plan is not retake.plans[-1]:
             return []

@@ -77,7 +77,7 @@ class RetakePlan(NamedTuple):
 def selected_keys(
     ledger: SourceLedger, selection: Selection, context: RunContext
 ) -> set[PartitionKey]:
-    """The partitions of the lake that are asked for.
+    """Return the selected partitions of the lake.
 
     Raises:
         WrongCallError: there are none, or a number is none of theirs.
@@ -108,7 +108,7 @@ def _listed(partitions: Iterable[int]) -> str:
 def wanted_ranges_of(
     keys: set[PartitionKey], whole: Whole, ledger: SourceLedger
 ) -> dict[PartitionKey, list[OffsetRange]]:
-    """What is to be ingested again, of partitions of which something is.
+    """Return the ranges to ingest again, by partition that has any.
 
     Args:
         whole: those of them of which also what counts is.
@@ -197,7 +197,8 @@ def _counting(ranges: Sequence[OffsetRange], ledger: PartitionLedger) -> list[Of
 
 
 def _winning_epoch(counting: Sequence[OffsetRange], ledger: PartitionLedger) -> int:
-    """The newest leader epoch that a log has to know: that of the rows too, if some are replaced.
+    """Return the newest leader epoch that a log has to know: also that of the rows, if some are
+    replaced.
 
     -1 where any log will do.
     """
@@ -236,7 +237,7 @@ def _planned(
 
 
 def free_ranges(ledger: PartitionLedger, reached: int) -> tuple[OffsetRange, ...]:
-    """The superseded offsets that a log does not reach, if no rows above them count."""
+    """Return the superseded offsets that a log does not reach, if no rows above them count."""
     if ledger.winning_epoch is None:
         return ()  # they were superseded by a retake, and lost to nobody
     start = max([reached, *(stop for _, stop in ledger.current)])

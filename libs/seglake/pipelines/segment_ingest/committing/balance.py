@@ -10,7 +10,7 @@ from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitRepo
 
 
 def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
-    """Tasks that must be left out, by index, each with the reason.
+    """Return the tasks that must be left out, by index, each with the reason.
 
     A split that could not be read wrote nothing, but the other pieces of its range did: their
     tasks are left out, with all else in their files.
@@ -31,7 +31,7 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
 
 
 def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
-    """A range with a piece in a failed task fails in its other tasks too, and so on."""
+    """Return the failed tasks, and all that share a range with one of these, and so on."""
     ranges: dict[int, list[int]] = {}
     for number, tasks in pieces.items():
         for index in tasks:
@@ -80,7 +80,7 @@ def _tasks_by_range(wave: Wave) -> dict[int, set[int]]:
 
 
 def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
-    """Why a task's numbers do not add up, or None."""
+    """Return why a task's numbers do not add up; None if they do."""
     rows = 0
     for split, done in zip(task.splits, report.reports, strict=True):
         if done is None:
@@ -101,7 +101,8 @@ def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
 
 
 def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
-    """Each offset from the first batch to the end of the last lies in one batch or one gap.
+    """Compare the offsets from the first batch to the end of the last with those in batches and
+    gaps.
 
     Around that, to the ends of the range, the driver writes the gaps; so this is the equation.
     """
@@ -113,7 +114,7 @@ def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
 
 
 def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
-    """The markers that the survey saw must be those that the task met."""
+    """Compare the markers that the survey saw with those that the task found."""
     if not split.is_plain or done.first_offset is None or done.next_offset is None:
         return None  # where offsets are out of order, survey and task may judge a batch differently
     span = range(done.first_offset, done.next_offset)

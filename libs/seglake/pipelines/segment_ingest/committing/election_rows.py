@@ -51,7 +51,7 @@ def ledger_files(
     attempt_id: str,
     context: RunContext,
 ) -> dict[str, list[DataFile]]:
-    """The ledger's rows of such ranges, as files, by topic.
+    """Write such ranges as rows of the ledger; return the files by topic.
 
     Args:
         generations: of each topic, before the commit.

@@ -33,7 +33,7 @@ class DuplicateLog(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """What is wrong, and what to do."""
+        """Return what is wrong, and what to do."""
         key, broker_id, kept, other = self.kept.key, self.kept.broker_id, self.kept, self.other
         if self.is_same_log:
             return (
@@ -97,7 +97,8 @@ def _duplicates(
 
 
 def _are_two_logs(one: Replica, other: Replica, storage: Storage) -> bool:
-    """Whether two copies cannot be of one log, whatever was written and deleted in between."""
+    """Return whether two copies cannot be of one log, whatever was written and deleted
+    in between."""
     start = max(one.log_start_offset, other.log_start_offset)
     if not one.may_be_duplicate_of(other):
         return False
@@ -127,7 +128,8 @@ def _sound(copy: Replica, start: int, storage: Storage) -> Generator[BatchHead, 
 def _first_pair(
     ours: Iterator[BatchHead], theirs: Iterator[BatchHead]
 ) -> tuple[BatchHead | None, BatchHead | None]:
-    """The first batches of two logs that share an offset; None for a log that ends before."""
+    """Return the first batches of two logs that share an offset; None for a log that
+    ends before."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None and other is not None:
         if one.last_offset < other.first_offset:
@@ -140,7 +142,7 @@ def _first_pair(
 
 
 def _differ(one: BatchHead, other: BatchHead) -> bool:
-    """Whether two leaders wrote them, or they have other bytes and no cleaner has been there."""
+    """Return whether two leaders wrote them, or the bytes differ and no cleaner rewrote them."""
     epochs = one.leader_epoch, other.leader_epoch
     if None not in epochs and epochs[0] != epochs[1]:
         return True
@@ -149,13 +151,14 @@ def _differ(one: BatchHead, other: BatchHead) -> bool:
 
 
 def _is_newer_below(lower: Replica, upper: Replica, first: BatchHead) -> bool:
-    """Whether a log that ends below another one knows newer leaders than that begins with."""
+    """Return whether a log that ends below another one knows newer leaders than that
+    begins with."""
     known = upper.epochs[0].epoch if upper.epochs else first.leader_epoch
     return bool(lower.epochs) and known is not None and lower.epochs[-1].epoch > known
 
 
 def _is_in_lake(copy: Replica, lake: IngestedBatches, storage: Storage) -> bool:
-    """Whether the lake has the first batch of a log."""
+    """Return whether the lake has the first batch of a log."""
     with suppress(StorageError, SegmentCodecError):
         with closing(_sound(copy, copy.log_start_offset, storage)) as heads:
             first = next(heads, None)

@@ -22,7 +22,7 @@ class IsolationConflictError(WrongCallError):
 
 
 def check_isolation(topics: Iterable[str], ledger: SourceLedger, settings: Settings) -> None:
-    """A topic keeps the isolation of its first run: rows of both kinds cannot share a table."""
+    """Require the isolation of a topic's first run: rows of both kinds cannot share a table."""
     asked = str(settings.read.isolation)
     for topic in topics:
         known = ledger.isolations.get(topic)

@@ -48,7 +48,7 @@ def plan_ends(partitions: Iterable[SurveyedPartition], context: RunContext) -> l
 
 
 def _recorded(places: set[_Place], context: RunContext) -> dict[_Place, list[tuple[int, int]]]:
-    """The damaged bytes that the lake has of some segments."""
+    """Return the damaged bytes that the lake has of some segments."""
     found: dict[_Place, list[tuple[int, int]]] = {}
     if not context.tables.exists():
         return found

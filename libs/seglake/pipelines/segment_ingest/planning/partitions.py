@@ -100,12 +100,12 @@ class SurveyedPartition:
 
     @property
     def surveys(self) -> tuple[SegmentSurvey, ...]:
-        """Of the replica's last segments, in order."""
+        """Return the surveys of the replica's last segments, in order."""
         return self.choice.surveys
 
     @property
     def unread_reason(self) -> str | None:
-        """Why the replica cannot be read; of several segments, the reason of the first."""
+        """Return why the replica cannot be read; of several segments, the first one's reason."""
         reasons = (survey.missing for survey in self.surveys)
         return next((reason for reason in reasons if reason is not None), None)
 
@@ -115,12 +115,12 @@ class SurveyedPartition:
 
     @property
     def end_damage(self) -> EndDamage | None:
-        """What follows the last sound batch of the log, None if that is no damage."""
+        """Return the damage after the last sound batch of the log; None if there is none."""
         return self.surveys[-1].end_damage if self.surveys else None
 
     @property
     def sound_end(self) -> int:
-        """The offset behind the last sound batch."""
+        """Return the offset after the last sound batch."""
         return sound_end(self.surveys)
 
     @property
@@ -129,8 +129,8 @@ class SurveyedPartition:
 
     @property
     def waiting_ranges(self) -> tuple[OffsetRange, ...]:
-        """What waits for segments that cannot be read as they are: their offsets, and those of
-        transactions that may have ended there, which nobody has to guess. Merged."""
+        """Return the offsets of unreadable segments, and of transactions that may have ended there.
+        Merged; nobody has to guess these outcomes."""
         unread = unread_offsets(self.replica, self.other_replicas)
         doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
         unsettled = [doubt for doubt in doubts if subtracted(doubt, unread) != [doubt]]

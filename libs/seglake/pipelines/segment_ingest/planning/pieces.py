@@ -20,7 +20,7 @@ _MOST_SEGMENTS = 512  # in a task, however small they are
 
 
 def piece_bytes(task_bytes: int) -> int:
-    """How far apart, at least, the places lie in a log where a task may begin.
+    """Return the least distance, in bytes, between places in a log where a task may begin.
 
     The next batch is taken, so pieces are a little larger: two halves would not fit into a task.
     """
@@ -28,18 +28,18 @@ def piece_bytes(task_bytes: int) -> int:
 
 
 def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
-    """How few tasks may share so many bytes."""
+    """Return the least number of tasks that share so many bytes."""
     return 2 if size_bytes > task_bytes // 2 else 1
 
 
 def shared(items: Sequence[T], size_of: Callable[[T], int], task_bytes: int) -> list[list[T]]:
-    """Items in order, in tasks of about the same size."""
+    """Return items in order, in tasks of about the same size."""
     total = sum(map(size_of, items))
     return spread(items, size_of, task_bytes, fewest=fewest_tasks(total, task_bytes))
 
 
 def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
-    """The pieces that hold something of the offsets [start, stop), in order."""
+    """Return the pieces that hold some of the offsets [start, stop), in order."""
     segments = partition.surveyed_segments
     pieces: list[SegmentSplit] = []
     reached = 0
@@ -68,13 +68,14 @@ def end_piece(partition: SurveyedPartition) -> SegmentSplit:
 
 
 def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
-    """Whether a task finds what the survey did: it judges batches beyond the limit otherwise."""
+    """Return whether a task finds what the survey did: it judges batches beyond the limit
+    otherwise."""
     highest = max(survey.highest_offset, survey.next_offset)
     return highest <= limit
 
 
 def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit:
-    """One segment as one piece, of which nothing is known to be in order."""
+    """Return one segment as one piece that is not known to be in order."""
     file, survey = partition.surveyed_segments[index], partition.surveys[index]
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     return SegmentSplit(
@@ -92,7 +93,7 @@ def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit
 
 
 def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
-    """The pieces of each task, in tasks of about the same size; plain ones are by themselves.
+    """Return the pieces of each task, in tasks of about the same size; plain ones are apart.
 
     What is read of a segment without a break is one piece in the end.
 
@@ -113,7 +114,7 @@ def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[Segmen
 
 
 def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
-    """Plain pieces of a segment, one behind another, as one."""
+    """Return consecutive plain pieces of a segment as one."""
     found: list[SegmentSplit] = []
     for piece in pieces:
         before = found[-1] if found else piece
@@ -126,7 +127,7 @@ def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
 
 
 def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
-    """What decoding costs, in bytes of large segments.
+    """Return the cost of decoding, in bytes of large segments.
 
     To open a segment takes some milliseconds, however small it is: many of them are not one task.
     """
@@ -135,7 +136,7 @@ def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
 
 
 def _limit(partition: SurveyedPartition, index: int) -> int:
-    """Offsets from here on cannot be in the segment: where the next one really begins.
+    """Return the offset from which on none can be in the segment: where the next one really begins.
 
     In the last one they are above the end of the log: a batch there has lower ones behind it, and
     nothing proves its own.
@@ -153,7 +154,7 @@ def _limit(partition: SurveyedPartition, index: int) -> int:
 def _pieces(
     whole: SegmentSplit, survey: SegmentSurvey, reached: int, start: int, stop: int
 ) -> Iterator[SegmentSplit]:
-    """The pieces of one segment."""
+    """Yield the pieces of one segment."""
     for index, split in enumerate(survey.splits):
         following = survey.splits[index + 1] if index + 1 < len(survey.splits) else None
         if split.first_offset >= stop:

@@ -19,8 +19,8 @@ from seglake.log_tables.source_ledger import SourceLedger
 def retryable_replicas(
     before: Iterable[Replica], after: Iterable[Replica], left_out: Container[str]
 ) -> list[Replica]:
-    """The copies of what was left out, as they are listed now; of a partition all or none, for
-    which of them is read depends on the others.
+    """Return the copies of partitions that were left out, as they are listed now; of a partition
+    all or none, since which copy is read depends on the others.
 
     Args:
         before: as they were when they were planned.
@@ -45,7 +45,7 @@ def retryable_replicas(
 
 
 def _is_unchanged(before: Replica, now: Replica) -> bool:
-    """Whether all segments are what they were; the last may have grown."""
+    """Return whether all segments are as before; the last may have grown."""
     sizes = _sizes(before)
     now_sizes = _sizes(now)[: len(sizes)]
     if not sizes or len(now_sizes) < len(sizes):
@@ -54,7 +54,7 @@ def _is_unchanged(before: Replica, now: Replica) -> bool:
 
 
 def _is_explained(before: Replica, now: Replica) -> bool:
-    """Whether the cleaner or retention changed the segments; a file that is as before stays
+    """Return whether the cleaner or retention changed the segments; a file that is as before stays
     unreadable."""
     if not (before.segments and now.segments):
         return False
@@ -68,7 +68,7 @@ def _sizes(replica: Replica) -> list[tuple[int, int]]:
 
 
 def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:
-    """Whether segments are gone, the oldest, and the others are what they were; the last may have
+    """Return whether the oldest segments are gone and the others are as before; the last may have
     grown."""
     start = now.segments[0].base_offset
     kept = [file for file in before.segments if file.base_offset >= start]
@@ -87,7 +87,7 @@ def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:
 def changed_replicas(
     names: Container[str], before: Iterable[Replica], now: Iterable[Replica]
 ) -> list[Replica]:
-    """All copies of partitions of which one has other segments than before, as they are now."""
+    """Return all current copies of partitions of which one copy has other segments than before."""
     sizes = {copy.folder: copy.segments for copy in before}
     listed = [copy for copy in now if str(copy.key) in names]
     changed = {str(copy.key) for copy in listed if sizes.get(copy.folder) != copy.segments}
@@ -97,7 +97,7 @@ def changed_replicas(
 def confirmed(
     first: Iterable[ShortLog], now: Sequence[Replica], again: dict[str, ShortLog | None]
 ) -> list[ShortLog]:
-    """What of the first look still holds: what was proved by then must be in the second listing.
+    """Return the short logs that still hold: what was proved by then must be in the second listing.
 
     Args:
         again: partitions whose segments have changed, as a second look has them; None where there
@@ -120,7 +120,7 @@ def confirmed(
 def absent_logs(
     discovery: Discovery, now: Discovery | None, ledger: SourceLedger
 ) -> list[ShortLog]:
-    """Partitions that checkpoints name and that have no folder, in both listings."""
+    """Return the partitions that checkpoints name and that have no folder, in both listings."""
     listed = () if now is None else now.absent
     again = {(absent.log_dir, absent.partition): absent for absent in listed}
     found: list[ShortLog | None] = []

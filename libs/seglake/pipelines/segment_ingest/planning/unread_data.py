@@ -90,7 +90,8 @@ def _without_segments(log: Sequence[Replica]) -> Replica | None:
 def unread_log(
     replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
 ) -> UnreadLog | None:
-    """Which segments hold ranges that the lake does not have or lead to no file; None for none."""
+    """Return the segments with ranges that the lake lacks, or that lead to no file;
+    None for none."""
     left = tuple(without(ranges, *covered))
     segments = tuple(
         segment

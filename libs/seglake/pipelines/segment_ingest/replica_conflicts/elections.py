@@ -42,7 +42,7 @@ def lost_elections(
 
 
 def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
-    """What a replica has won in all ranges of the lake."""
+    """Return what a replica has won in all ranges of the lake."""
     found = [
         clash.winner
         for clash in clashes
@@ -55,7 +55,8 @@ def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
 
 
 def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | None:
-    """A leader that begins below rows of an older one, and has written nothing there so far."""
+    """Return a leader that begins below rows of an older one, and has written nothing
+    there so far."""
     offset = ledger.lost_from(leader_epochs)
     if offset == OPEN_END or not common(ledger.current, (offset, OPEN_END)):
         return None
@@ -81,7 +82,7 @@ def _lost_ranges(
 
 
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
-    """From where on the rows are of the log that won: an earlier run has taken them.
+    """Return the offset from which on an earlier run ingested rows of the winner's log.
 
     It is below them that it differs from the tables, and that its log begins by now.
     """
@@ -102,7 +103,7 @@ def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEp
 def superseded(
     key: PartitionKey, offsets: OffsetRange, batches: Rows, winner: Winner | None = None
 ) -> SupersededRange:
-    """A range, with what of these batches it takes away."""
+    """Return a range that lost an election, with the counts of the batches in it."""
     start, stop = offsets
     lost = [row for row in batches if start <= row["base_offset"] < stop]
     return SupersededRange(
@@ -116,13 +117,13 @@ def superseded(
 
 
 def current_batches(ledger: PartitionLedger, context: RunContext) -> Rows:
-    """The batches of a partition that no election went against, by rising offsets."""
+    """Return the batches of a partition that no election went against, by rising offsets."""
     rows = batches_of(ledger, _BATCH_COLUMNS, context)
     return sorted(rows, key=lambda row: int(row["base_offset"]))
 
 
 def spans_of(ledger: PartitionLedger, batches: Rows, context: RunContext) -> list[OffsetRange]:
-    """The offsets of each row that stands: these batches, and the gaps of their partition."""
+    """Return the offsets of each current row: of these batches, and of their partition's gaps."""
     gaps = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
     return [
         *((row["base_offset"], row["last_offset"] + 1) for row in batches),
@@ -135,7 +136,7 @@ def spans_of(ledger: PartitionLedger, batches: Rows, context: RunContext) -> lis
 
 
 def _open_transactions(batches: Rows, offset: int) -> list[int]:
-    """Where those begin that go on at an offset, or end behind it.
+    """Return the first offsets of transactions that are open at an offset.
 
     Markers are batches too. One that is missing may let a transaction look open that is not: then
     more is taken anew than is needed.
@@ -152,7 +153,7 @@ def _open_transactions(batches: Rows, offset: int) -> list[int]:
 
 
 def _epochs(batches: Rows) -> list[EpochStart]:
-    """Where the batches of each leader epoch begin."""
+    """Return where the batches of each leader epoch begin."""
     found: list[EpochStart] = []
     for row in batches:
         epoch = row["leader_epoch"]

@@ -167,7 +167,7 @@ def found_logs(
 
 
 def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
-    """Where the log ends, if that is below the offset so far as is known."""
+    """Return where the log ends, if that is below the offset as far as known."""
     high_watermark = replica.checkpoints.high_watermark
     if partition is not None:
         end, said = partition.bounds.log_end_offset, "its log ends at"
@@ -187,7 +187,7 @@ def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
 
 
 def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
-    """How much older a copy's last leader epoch is than that of a batch, if both are known."""
+    """Return how many epochs a copy's last one is older than a batch's; None if one is unknown."""
     if taken is None or taken.leader_epoch is None or not replica.epochs:
         return None
     return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
@@ -302,7 +302,7 @@ def _of_same_broker(
 def _other_message(
     replica: Replica, pair: _Pair, lake: IngestedBatches, context: RunContext
 ) -> int | None:
-    """The last offset that both have of plain messages, if the messages there differ.
+    """Return the last offset that both have of plain messages, if the messages there differ.
 
     The lake has plain messages of old formats in rows of many, with the checksum of the first.
     """
@@ -325,7 +325,7 @@ def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
 def _last_common(
     replica: Replica, log_end_offset: int, lake: IngestedBatches, context: RunContext
 ) -> _Pair | None:
-    """What both have at the end of a log that is shorter than what was taken."""
+    """Return what both have at the end of a log that is shorter than the ingested one."""
     taken = lake.holding(replica.key, log_end_offset - 1)
     if taken is None:
         return None
@@ -334,7 +334,7 @@ def _last_common(
 
 
 def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
-    """Whether the two cannot be of one log."""
+    """Return whether the two cannot be of one log."""
     taken, found = pair
     if likeness(taken, found) is not Likeness.OTHER:
         return False
@@ -348,13 +348,13 @@ def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
 
 
 def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
-    """Whether the first batch on the disk is one that was taken: then only its end is another."""
+    """Return whether the lake has the first batch on the disk: then only the log's end differs."""
     first = _first_pair(replica, lake, context)
     return first is not None and likeness(*first) is Likeness.SAME
 
 
 def _first_pair(replica: Replica, lake: IngestedBatches, context: RunContext) -> _Pair | None:
-    """The first batch on the disk, and what the lake has at its place."""
+    """Return the first batch on the disk, and what the lake has at its place."""
     first = _found_at(replica, replica.log_start_offset, context)
     if not isinstance(first, LogBatch):
         return None
