@@ -1,6 +1,8 @@
 """What a person sees, line by line, for each kind of file."""
 
+import gzip
 import re
+import shutil
 import uuid
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,37 @@ def test_what_a_broker_had_removed_is_counted_with_its_partition(
         " 00000000000000000000.log.deleted"
     ) in lines
     assert "      the folder is marked delete: an ingest does not read it" in lines
+
+
+def test_a_partition_with_a_compressed_segment_is_not_called_valid(
+    log_dir: Path, text_look: Any, json_look: Any
+) -> None:
+    first = log_dir / "orders-0" / f"{0:020d}.log"
+    first.with_name(f"{first.name}.gz").write_bytes(gzip.compress(first.read_bytes()))
+    assert "NOT READ" not in text_look(log_dir)  # its bytes are there, too
+    first.unlink()
+    text = text_look(log_dir)
+    assert re.search(r"orders-0 .* NOT READ: 1 segment", text, re.MULTILINE)
+    assert "1 compressed segment (00000000000000000000.log.gz): decompress there" in text
+    assert json_look(log_dir / "orders-0")[-1]["unread_segments"] == 1
+
+
+def test_an_archive_beside_partitions_or_log_dirs_is_named(log_dir: Path, text_look: Any) -> None:
+    for place in (log_dir / "disk.tar", log_dir.parent / "other.tar.gz"):
+        place.write_bytes(b"archive")
+        text = text_look(place.parent)
+        assert f"1 archive ({place.name})" in text
+        assert "unpack into a log dir" in text
+
+
+def test_a_deleted_folder_does_not_have_the_high_watermark_of_its_successor(
+    log_dir: Path, json_look: Any
+) -> None:
+    live = log_dir / "orders-0"
+    given_up = log_dir / f"orders-0.{uuid.UUID(int=1).hex}-delete"
+    shutil.copytree(live, given_up)
+    assert json_look(live)[-1]["high_watermark"] is not None
+    assert json_look(given_up)[-1]["high_watermark"] is None
 
 
 def test_a_log_with_a_torn_end_is_not_called_valid(tmp_path: Path, text_look: Any) -> None:

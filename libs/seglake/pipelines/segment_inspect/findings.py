@@ -79,7 +79,11 @@ class SideFileSummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """The end of a look into a segment, a partition folder or a log dir."""
+    """The end of a look into a segment, a partition folder or a log dir.
+
+    Attributes:
+        unread_segments: number of segments that are there in a compressed form only.
+    """
 
     path: str
     kind: PathKind
@@ -87,6 +91,7 @@ class LogSummary:
     notes: tuple[str, ...]
     log_start_offset: int | None = None
     high_watermark: int | None = None
+    unread_segments: int = 0
 
 
 Summary = SideFileSummary | LogSummary

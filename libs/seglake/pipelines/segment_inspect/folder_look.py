@@ -3,9 +3,11 @@
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 
+from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
 from seglake.log_dirs.log_dir_search import Closed, FoundLogDir
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
+from seglake.log_dirs.unread_files import compressed_segments, unread_files
 from seglake.pipelines.segment_inspect.findings import FileFound, Finding, LogSummary
 from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
@@ -47,15 +49,17 @@ def inspect_log_dirs(
     path: str,
     log_dirs: Sequence[FoundLogDir],
     closed: Closed,
+    entries: Sequence[FileInfo],
     shown: ShownPart,
 ) -> Iterator[Finding]:
-    """Show the log dirs below a folder, each on its own, and the sum of all."""
+    """Show the log dirs below a folder with these entries, each on its own, and the sum of all."""
     yield FileFound(path, PathKind.FOLDER, 0)
     totals = Totals()
     for log_dir in log_dirs:
         look = inspect_log_dir(storage, log_dir.path, log_dir.entries, shown)
         totals.add((yield from look))
     notes = tuple(str(error) for error in closed.values())
+    notes += tuple(found.reason for found in unread_files(path, entries))
     yield LogSummary(path, PathKind.FOLDER, totals, notes)
 
 
@@ -69,6 +73,7 @@ def inspect_log_dir(
         if not entry.is_folder:
             yield from _side_file(storage, entry, notes)
     files = read_log_dir_files(storage, entries, [], StorageError)  # damage was shown by file
+    notes += [found.reason for found in unread_files(path, entries)]
     totals = Totals()
     for entry in entries:
         if entry.is_folder:
@@ -122,7 +127,11 @@ def _walk_folder(
     for index in indexes:
         yield from scan.segment(place_in(storage, partition, files.segments, index))
     yield from scan.finish()
-    yield scan.summary(path, kind, log_start_offset, notes)
+    packed = compressed_segments(files.by_name)
+    if packed:
+        notes.append(described(packed))
+    summary = scan.summary(path, kind, log_start_offset, notes)
+    yield replace(summary, unread_segments=len(packed))
     return scan.totals
 
 

@@ -43,6 +43,7 @@ def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
                 **finding.totals.columns(),
                 "log_start_offset": finding.log_start_offset,
                 "high_watermark": finding.high_watermark,
+                "unread_segments": finding.unread_segments,
                 "notes": [*finding.notes],
             }
 

@@ -15,6 +15,7 @@ from seglake.log_dirs.partition_files import first_offset_of
 from seglake.pipelines.segment_inspect.batch_facts import Origin
 from seglake.segment_codec.log_dir import (
     FileKind,
+    FolderKind,
     PartitionFolder,
     TopicPartition,
     parse_file_name,
@@ -114,6 +115,8 @@ def partition_in(
         partition=folder.partition,
         broker_id=files.broker_id,
     )
+    if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):  # checkpoints are the successor's
+        return Partition(origin, NO_CHECKPOINTS)
     return Partition(origin, files.checkpoints_of(TopicPartition(folder.topic, folder.partition)))
 
 

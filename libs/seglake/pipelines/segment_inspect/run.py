@@ -7,6 +7,7 @@ from typing import Any, TextIO
 from seglake.errors import ExitCode
 from seglake.lake.lake_folder import holds_tables
 from seglake.log_dirs.log_dir_search import Closed, find_log_dirs, has_log_dir_files, list_folders
+from seglake.log_dirs.unread_files import unread_files
 from seglake.pipelines.segment_inspect.errors import WrongPathError
 from seglake.pipelines.segment_inspect.findings import Finding
 from seglake.pipelines.segment_inspect.folder_look import (
@@ -151,10 +152,10 @@ class _Look:
             )
         if is_log_dir:
             return inspect_log_dir(storage, path, entries, shown)
-        if len(below) == 1 and not closed:
+        if len(below) == 1 and not closed and not unread_files(path, entries):
             (only,) = below
             return inspect_log_dir(storage, only.path, only.entries, shown)
-        return inspect_log_dirs(storage, path, below, closed, shown)
+        return inspect_log_dirs(storage, path, below, closed, entries, shown)
 
     def _file(self, path: str, shown: ShownPart) -> Iterator[Finding]:
         storage = self._storage

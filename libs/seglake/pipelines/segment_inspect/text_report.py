@@ -162,6 +162,9 @@ class TextReport:
         if lost:
             missing = f"MISSING: {show_count(lost, 'offset')}"
             state = f"{state}, {missing}" if totals.defects else missing
+        if found.unread_segments:
+            unread = f"NOT READ: {show_count(found.unread_segments, 'segment')}"
+            state = unread if state == "valid" else f"{state}, {unread}"
         if totals.tails:
             ends = counts_text(totals.tails)
             state = ends if state == "valid" and totals.has_torn_end else f"{state}, {ends}"
