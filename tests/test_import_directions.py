@@ -93,6 +93,13 @@ NEVER_IN_DAGS = frozenset({"airflow_dags", "seglake", "pyspark", "pyarrow", "del
 NEVER_IN_CODEC = frozenset(
     {"pyspark", "pyarrow", "deltalake", "logging", "time", "datetime", "pathlib", "os", "io"}
 )
+# Of each part of `segment_codec`, and of what lies beside them, the parts that it may import.
+CODEC_PARTS: Mapping[str, frozenset[str]] = {
+    "formats": frozenset({"formats"}),
+    "kernels": frozenset({"formats", "kernels"}),
+    "walk": frozenset({"formats", "kernels", "walk"}),
+    "warm": frozenset({"formats", "kernels", "walk"}),
+}
 COMMITTERS = frozenset(
     f"seglake.lake.{name}" for name in ("delta_tables", "table_commit", "table_creation", "vacuum")
 )
@@ -186,10 +193,25 @@ def _may(module: Module, name: str) -> bool:
         return False
     if package == "deltalake" and module.name not in COMMITTERS:
         return False
+    if (
+        module.room == room == "segment_codec"
+        and _part(name) not in CODEC_PARTS[_part(module.name)]
+    ):
+        return False
     if module.room == "segment_codec" and package in NEVER_IN_CODEC:
         return False
     is_file_module = package in FILE_MODULES or name in FILE_MODULES
     return module.room in _OUTER or module.name in OPENERS or not is_file_module
+
+
+def _part(name: str) -> str:
+    """The folder of a room that a module lies in, or the module itself beside them."""
+    return name.split(".")[2] if name.count(".") > 1 else ""
+
+
+def test_every_part_of_the_codec_is_known() -> None:
+    parts = {_part(module.name) for module in PRODUCT if module.room == "segment_codec"}
+    assert parts - {""} == set(CODEC_PARTS)
 
 
 def test_every_module_has_a_room_and_no_room_is_empty() -> None:
@@ -246,6 +268,7 @@ def test_only_committers_import_deltalake() -> None:
     assert importers == COMMITTERS
 
 
+_CODEC = "seglake.segment_codec"
 _RETAKE = "seglake.pipelines.lake_retake.retake"
 _IN_INGEST = "seglake.pipelines.segment_ingest.x"
 
@@ -256,7 +279,11 @@ _IN_INGEST = "seglake.pipelines.segment_ingest.x"
         ("seglake.segment_codec.x", "import seglake.storage.storage", "seglake.storage.storage"),
         ("seglake.segment_codec.x", "import time", "time"),
         ("seglake.kafka_log.x", "from seglake.log_tables import y", "seglake.log_tables"),
-        ("seglake.lake.x", "from seglake.segment_codec import window", "seglake.segment_codec"),
+        (
+            "seglake.lake.x",
+            "from seglake.segment_codec.walk import window",
+            "seglake.segment_codec.walk",
+        ),
         ("seglake.lake.x", "import deltalake", "deltalake"),
         ("seglake.lake.x", "from pathlib import Path", "pathlib"),
         (
@@ -266,7 +293,14 @@ _IN_INGEST = "seglake.pipelines.segment_ingest.x"
         ),
         (_IN_INGEST, "import seglake.cli.main", "seglake.cli.main"),
         (_IN_INGEST, f"from {_RETAKE} import retake", _RETAKE),
-        ("seglake.cli.x", "from seglake.segment_codec import codec", "seglake.segment_codec"),
+        (
+            "seglake.cli.x",
+            "from seglake.segment_codec.formats import codec",
+            "seglake.segment_codec.formats",
+        ),
+        (f"{_CODEC}.formats.x", f"from {_CODEC}.kernels import columns", f"{_CODEC}.kernels"),
+        (f"{_CODEC}.kernels.x", f"import {_CODEC}.walk.window", f"{_CODEC}.walk.window"),
+        (f"{_CODEC}.formats.x", f"import {_CODEC}.warm", f"{_CODEC}.warm"),
         ("seglake.cli.x", "import airflow_dags.daily", "airflow_dags.daily"),
         ("seglake.cli.x", "from seglake_lakes import Lake", "seglake_lakes"),
         ("seglake_job", "import airflow_dags.daily", "airflow_dags.daily"),

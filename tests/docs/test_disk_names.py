@@ -6,8 +6,19 @@ from pathlib import Path
 import pytest
 
 from seglake.log_dirs.unread_files import UnreadKind
-from seglake.segment_codec.known_names import KNOWN_NAMES, KnownName, Place, Use, known_name
-from seglake.segment_codec.log_dir import FileKind, FileState, SideFile, parse_file_name
+from seglake.segment_codec.formats.side_files.known_names import (
+    KNOWN_NAMES,
+    KnownName,
+    Place,
+    Use,
+    known_name,
+)
+from seglake.segment_codec.formats.side_files.log_dir import (
+    FileKind,
+    FileState,
+    SideFile,
+    parse_file_name,
+)
 
 _PAGE = Path(__file__).parents[2] / "docs" / "coverage.md"
 _ROW = re.compile(

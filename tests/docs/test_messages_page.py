@@ -8,7 +8,7 @@ import pytest
 import seglake
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.proof import queries
-from seglake.segment_codec.errors import DefectCode, TailKind
+from seglake.segment_codec.formats.errors import DefectCode, TailKind
 from support.product_texts import sentences
 
 _PAGE = Path(__file__).parents[2] / "docs" / "messages.md"

@@ -10,7 +10,7 @@ from seglake.environment import warm_up
 def test_kernels_are_found_where_numba_keeps_them(tmp_path: Path) -> None:
     empty = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert not warm_up.kernels_are_compiled(empty)
-    kernel = tmp_path / "segment_codec_0" / "_record_kernel.decode_records-28.py311.nbi"
+    kernel = tmp_path / "kernels_0" / "record_kernel.decode_records-28.py311.nbi"
     kernel.parent.mkdir()
     kernel.touch()
     assert warm_up.kernels_are_compiled(empty)
@@ -19,9 +19,9 @@ def test_kernels_are_found_where_numba_keeps_them(tmp_path: Path) -> None:
 def test_a_run_says_that_it_compiles_until_the_largest_kernel_is_there(tmp_path: Path) -> None:
     hint = warm_up.compilation_hint({"NUMBA_CACHE_DIR": str(tmp_path)})
     assert "compiling the decoder" in hint()
-    (tmp_path / "_record_kernel.decode_records-28.py311.nbi").touch()
+    (tmp_path / "record_kernel.decode_records-28.py311.nbi").touch()
     assert hint() == ""
-    (tmp_path / "_record_kernel.decode_records-28.py311.nbi").unlink()
+    (tmp_path / "record_kernel.decode_records-28.py311.nbi").unlink()
     assert hint() == ""  # it is not looked for again
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from seglake.kafka_log.batch_headers import defect_of, last_batch_of, marker_of, max_timestamp_ms
 from seglake.kafka_log.segment_survey import LastBatch
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.formats.errors import DefectCode
 from support.encoder import (
     Codec,
     ControlType,

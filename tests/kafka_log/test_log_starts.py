@@ -9,7 +9,7 @@ from seglake.kafka_log.log_starts import UndeletedStart, undeleted_start
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import Replica, UnreadSegment
 from seglake.kafka_log.replica_selection import replicas_by_partition
-from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from support.planned import replica
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from seglake.kafka_log.replica import Replica, UnreadSegment
 from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.unread_segments import spans, unread_offsets
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from support.planned import replica
 
 

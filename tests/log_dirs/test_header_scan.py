@@ -7,7 +7,7 @@ from pathlib import Path
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.header_scan import survey_segment, survey_segments
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.formats.errors import TailKind
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from support.encoder import EncodedBatch

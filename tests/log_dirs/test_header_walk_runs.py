@@ -15,7 +15,7 @@ from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.log_dirs import header_scan
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.segment_codec.run_finder import RunFinder
+from seglake.segment_codec.walk.run_finder import RunFinder
 from seglake.storage.local_storage import LocalStorage
 from support.mixed_batches import drawn_kinds, laid_out_kinds
 

@@ -11,8 +11,8 @@ from seglake.log_dirs.log_dir_files import (
     read_log_dir_files,
     read_topic_id,
 )
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.log_dir import TopicPartition
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.log_dir import TopicPartition
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import Partition, topic_id_text

@@ -10,7 +10,7 @@ from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.folded_ledger import Row, folded
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
 _KEY = PartitionKey("orders", 0, "id")
 

@@ -17,8 +17,8 @@ from seglake.log_tables.quarantine_rows import (
     quarantine_row,
 )
 from seglake.log_tables.record_rows import Origin
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode
 
 _KEY = PartitionKey("orders", 3, "id")
 _RAW = RawBytes(b"damaged", is_complete=False)

@@ -13,11 +13,12 @@ from seglake.log_tables.batch_rows import (
 )
 from seglake.log_tables.record_rows import STATES, Origin, UnitRows, shared_of
 from seglake.log_tables.run_rows import RunColumns, run_rows, shared_of_runs
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.control_record import ControlType
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import SegmentBounds, SegmentWalk
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.formats.control_record import ControlType
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.window import BytesSource, Window
 from support.encoder import Codec, EncodedBatch, Header, Producer, Record, end_marker, record_batch
 from support.encoder import ControlType as EncodedType
 from support.walks import laid_out

@@ -6,8 +6,8 @@ import pytest
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
-from seglake.segment_codec.errors import DefectError
-from seglake.segment_codec.flipped_bit import FlippedBit, with_flipped
+from seglake.segment_codec.formats.errors import DefectError
+from seglake.segment_codec.formats.flipped_bit import FlippedBit, with_flipped
 from support.encoder import Codec, Header, Record, record_batch, wrapper
 
 TIME_MS = 1_700_000_000_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seglake.segment_codec.errors import DefectCode, DefectError
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
 from support.decoders import ANY_SIZE, DECODERS, Decoder, by_both, code_of
 from support.encoder import (
     Codec,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from seglake.segment_codec.message_set import MessageRun
-from seglake.segment_codec.record import Record as Found
-from seglake.segment_codec.record import RecordHeader
-from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.formats.message_set import MessageRun
+from seglake.segment_codec.formats.record import Record as Found
+from seglake.segment_codec.formats.record import RecordHeader
+from seglake.segment_codec.formats.record_batch import RecordBatch
 from support.decoders import ANY_SIZE, Decoder, decoded
 from support.encoder import EncodedBatch, Record, message, messages, record_batch
 from support.walks import laid_out, sound_unit, sound_units

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.record import Record
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.record import Record
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import BytesSource, Window
 from support import broker_disks, oracle
 from support.broker_disks import SCENARIOS, PartitionFacts
 from support.decoders import by_reference, records_by_columns

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from seglake.segment_codec import (
-    control_record,
-    message_set,
+from seglake.segment_codec.formats import control_record, message_set, record_batch
+from seglake.segment_codec.formats.side_files import (
     offset_index,
     producer_snapshot,
-    record_batch,
     time_index,
     transaction_index,
 )

@@ -6,10 +6,10 @@ import sys
 
 _NOT_COMPILED = """
 from numba.core.dispatcher import Dispatcher
-from seglake.segment_codec import _header_kernel, _message_kernels, _record_kernel
+from seglake.segment_codec.kernels import header_kernel, message_kernels, record_kernel
 from seglake.segment_codec.warm import warm
 warm()
-modules = _header_kernel, _message_kernels, _record_kernel
+modules = header_kernel, message_kernels, record_kernel
 kernels = {
     kernel
     for module in modules

@@ -12,16 +12,16 @@ HERE = Path(__file__).parent
 FILES = (
     "test_decoders.py",
     "test_decoder_defects.py",
-    "test_record_batch.py",
-    "test_record_kernel.py",
-    "test_message_set.py",
-    "test_message_kernels.py",
-    "test_columns.py",
-    "test_segment.py",
+    "formats/test_record_batch.py",
+    "kernels/test_record_kernel.py",
+    "formats/test_message_set.py",
+    "kernels/test_message_kernels.py",
+    "kernels/test_columns.py",
+    "walk/test_segment.py",
 )
 # 60 MB of messages, three times: plain Python takes longer over them than over all the others, and
 # they run the same kernels.
-LARGE = "test_segment.py::test_long_messages_are_runs_up_to_a_size_whatever_the_window_reads"
+LARGE = "walk/test_segment.py::test_long_messages_are_runs_up_to_a_size_whatever_the_window_reads"
 
 
 def test_decoder_tests_pass_with_the_compiler_off() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.segment_decoding.damaged_markers import are_markers, is_flipped_marker, unread_markers
 from support.encoder import ControlType, Header, Producer, Record, end_marker, record_batch
 from support.made_logs import FIRST_MS

@@ -3,14 +3,15 @@
 import numpy as np
 
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from seglake.log_tables.record_rows import Origin, UnitRows
 from seglake.log_tables.run_rows import RunColumns
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import SegmentBounds, SegmentWalk
-from seglake.segment_codec.transactions import TransactionState
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.window import BytesSource, Window
 from seglake.segment_decoding.flushed_rows import FlushedRows
 from support.faults import batch
 from support.walks import laid_out

@@ -10,7 +10,7 @@ import pytest
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
-from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_decoding.gap_search import search
 from seglake.segment_decoding.gap_search_values import Refused, SearchRequest
 from seglake.storage.local_storage import LocalStorage

@@ -5,9 +5,9 @@ import pytest
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.replica import SegmentFile
 from seglake.kafka_log.segment_survey import DataSpan
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.segment import Defect
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_decoding.gap_search_values import FoundSpan, SearchRequest
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import Header, Record, record_batch

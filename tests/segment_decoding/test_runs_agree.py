@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.kafka_log.replica import PartitionKey, SegmentFile
-from seglake.segment_codec.segment import SegmentWalk
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.walk.segment import SegmentWalk
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.tasks import (
     DecodeSettings,

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from seglake.segment_codec import log_dir
+from seglake.segment_codec.formats.side_files import log_dir
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.cases import cases, shared

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from seglake.segment_codec import log_dir
-from seglake.segment_codec.log_dir import FileKind
+from seglake.segment_codec.formats.side_files import log_dir
+from seglake.segment_codec.formats.side_files.log_dir import FileKind
 from support import broker_disks
 from support.broker_disks import SCENARIOS
 from support.dumps import Dump, DumpProducer

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import (
 )
 
 from seglake.pipelines.segment_query.read_plan import Wanted
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.spark_source.pushed_filters import wanted_by
 
 _TOPIC, _PARTITION, _OFFSET = ("topic",), ("partition",), ("offset",)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seglake.kafka_log.log_bounds import LogBounds
-from seglake.segment_codec.transactions import Markers
+from seglake.kafka_log.transaction_markers import Markers
 from support.transaction_logs import (
     OUTSIDE,
     PlacedStep,

@@ -6,15 +6,15 @@ turned back into records. Where it tells a time as -1 because there is none, so 
 
 from collections.abc import Callable, Iterable
 
-from seglake.segment_codec.columns import ColumnBuilder
-from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.flush import Columns
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
-from seglake.segment_codec.record import Record, RecordHeader
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+from seglake.segment_codec.formats.record import Record, RecordHeader
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.columns import ColumnBuilder
+from seglake.segment_codec.kernels.flush import Columns
+from seglake.segment_codec.kernels.outcomes import PiecesOutcome, UnitOutcome
 from support.encoder import EncodedBatch
 from support.walks import sound_unit
 

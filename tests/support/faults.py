@@ -1,7 +1,8 @@
 """Small batches with one fault each, and the codes that a walk and the decoders give for it."""
 
-from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+from seglake.segment_codec.walk.segment import Item
 from support.decoders import by_both
 from support.encoder import Codec, EncodedBatch, Record, record_batch
 

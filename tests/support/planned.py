@@ -18,6 +18,7 @@ from seglake.kafka_log.segment_survey import (
     SplitPoint,
     TimeWindow,
 )
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.planning.partitions import (
@@ -25,8 +26,7 @@ from seglake.pipelines.segment_ingest.planning.partitions import (
     SurveyedPartition,
 )
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.transactions import Marker
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeSettings,

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from seglake.segment_codec.batch_run import CONTROL_TYPES, BatchKind, BatchRun
-from seglake.segment_codec.control_record import control_type
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Item, SegmentBounds, SegmentWalk
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.formats.control_record import control_type
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.kernels.batch_run import CONTROL_TYPES, BatchKind, BatchRun
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import Item, SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.window import BytesSource, Window
 from support.mixed_batches import LIMIT
 from support.walks import check_tiling
 

@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.segment import (
-    Defect,
-    Item,
-    SegmentBounds,
-    SegmentWalk,
-    Tail,
-    limit_after,
-)
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import Item, SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import BytesSource, Window
 from support.encoder import EncodedBatch
 
 WINDOW_BYTES = 1 << 16

@@ -9,7 +9,7 @@ from pathlib import Path
 from seglake.environment.java_home import provide_java
 from seglake.environment.spark_jars import DELTA, S3, find_jars, spark_home
 
-_KERNEL = "_record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
+_KERNEL = "record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
 _LONGEST_SECONDS = 60
 _COMPILING = "compiling the decoder, which only a first run does"
 
@@ -58,7 +58,7 @@ def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
     the user's folder. Whether it is of this version of the code is not looked at."""
     if folder := environment.get("NUMBA_CACHE_DIR"):
         return any(Path(folder).rglob(_KERNEL))
-    codec = find_spec("seglake.segment_codec")
+    codec = find_spec("seglake.segment_codec.kernels")
     beside = Path(codec.origin or "").with_name("__pycache__") if codec is not None else Path()
     cache = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/"), ".cache"))
     return any(beside.glob(_KERNEL)) or any(Path(cache, "numba").rglob(_KERNEL))

@@ -3,15 +3,15 @@
 import numpy as np
 
 from seglake.kafka_log.segment_survey import LastBatch
-from seglake.segment_codec.batch_run import BatchKind, BatchRun
-from seglake.segment_codec.control_record import ControlType, control_type
-from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.message_set import MessageRun, Wrapper
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Defect
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.formats.control_record import ControlType, control_type
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import BatchKind, BatchRun
 
 MOST_CONTROL_BYTES = 1 << 20  # a control batch that decompresses to more is damage
 

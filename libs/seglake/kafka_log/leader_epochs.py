@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
 NO_EPOCH = -1
 OPEN_END = (1 << 63) - 1  # of a log whose end is not known

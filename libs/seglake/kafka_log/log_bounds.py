@@ -7,10 +7,10 @@ from seglake.kafka_log.log_starts import UndeletedStart, undeleted_start
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.kafka_log.transaction_markers import Marker, OpenTransaction
 from seglake.kafka_log.transactions.hanging_transactions import is_hanging
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence
 from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome, transactions_of
-from seglake.segment_codec.transactions import Marker, OpenTransaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, without
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
-from seglake.segment_codec.log_dir import parse_folder_name
+from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
 
 class StoppedBy(StrEnum):

@@ -6,7 +6,7 @@ Nothing here was read from a segment yet; the offsets come from the log dir's ch
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
 
 class PartitionKey(NamedTuple):

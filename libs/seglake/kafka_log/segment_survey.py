@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.errors import TailKind
-from seglake.segment_codec.segment_items import Defect
-from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, OpenTransaction
+from seglake.kafka_log.transaction_markers import Marker, OpenTransaction
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import TailKind
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
 class SplitPoint(NamedTuple):

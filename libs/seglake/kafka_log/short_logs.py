@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common, subtracted
 from seglake.kafka_log.replica import EndClaim, PartitionKey, Replica
-from seglake.segment_codec.log_dir import SideFile, parse_metadata_snapshot_name
+from seglake.segment_codec.formats.side_files.log_dir import (
+    SideFile,
+    parse_metadata_snapshot_name,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.kafka_log.replica import Replica, UnreadSegment
 from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.short_logs import end_claim
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _DECOMPRESS = "decompress there and run again"
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from seglake.log_dirs.log_dir_files import LogDirFiles
 from seglake.log_dirs.log_dir_search import FoundLogDir
 from seglake.log_dirs.plausible_checkpoints import is_far
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
     PartitionFolder,
     SideFile,

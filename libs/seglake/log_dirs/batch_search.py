@@ -11,16 +11,18 @@ from seglake.kafka_log.batch_headers import last_batch_of
 from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.segment_side_files import read_index
-from seglake.segment_codec.errors import DefectError, SegmentCodecError
-from seglake.segment_codec.message_set import MessageRun, Wrapper
-from seglake.segment_codec.offset_index import OffsetIndex
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.offset_places import first_offset_of
-from seglake.segment_codec.record_batch import LENGTH_STOP, RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.resync import PREFIX, PREFIX_BYTES, smallest_length
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
+from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.record_batch import LENGTH_STOP, RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.side_files.offset_index import OffsetIndex
+from seglake.segment_codec.formats.units import PREFIX, PREFIX_BYTES, Unit, smallest_length
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.offset_places import first_offset_of
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 

@@ -6,15 +6,18 @@ from typing import NamedTuple
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.batch_search import MOST_WRAPPED_BYTES, unit_at, walk_start
-from seglake.segment_codec import message_set
-from seglake.segment_codec.batch_checksums import batch_checksum
-from seglake.segment_codec.errors import DefectError
-from seglake.segment_codec.message_set import MessageRun, Wrapper
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats import message_set
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectError
+from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.walk.batch_checksums import batch_checksum
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import Window
 from seglake.storage.storage import Storage
 
 _HEADER_READ_BYTES = 4096

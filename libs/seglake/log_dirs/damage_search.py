@@ -6,17 +6,12 @@ from typing import NamedTuple
 
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.batch_search import walk_start
-from seglake.segment_codec.errors import DefectCode, SegmentCodecError
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import (
-    Defect,
-    Item,
-    SegmentBounds,
-    SegmentWalk,
-    Tail,
-    limit_after,
-)
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import Item, SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 

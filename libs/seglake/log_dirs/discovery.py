@@ -20,8 +20,8 @@ from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas,
 from seglake.log_dirs.removed_segments import given_up_note, removed_note
 from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, source_id_of
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind, is_recognised
-from seglake.segment_codec.known_names import Place, known_name
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.known_names import Place, known_name
+from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
     PartitionFolder,
     SideFile,

@@ -2,8 +2,11 @@
 
 import shlex
 
-from seglake.segment_codec.log_dir import FileKind, parse_file_name
-from seglake.segment_codec.unread_names import parse_archive_name, parse_compressed_name
+from seglake.segment_codec.formats.side_files.log_dir import FileKind, parse_file_name
+from seglake.segment_codec.formats.side_files.unread_names import (
+    parse_archive_name,
+    parse_compressed_name,
+)
 
 _FOLDERS = "a broker's log dir, a partition folder, or a folder above log dirs"
 

@@ -11,8 +11,8 @@ from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions
 from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import read_transaction_files
-from seglake.segment_codec.errors import SegmentCodecError
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.errors import SegmentCodecError
+from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError, is_broken
 from seglake.task_engine.task_progress import advance
 

@@ -13,21 +13,17 @@ from seglake.log_dirs.batch_search import is_proved, walk_start
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_dirs.split_points import SplitPoints
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.message_set import Wrapper
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.offset_places import first_offset_of
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import (
-    Defect,
-    Item,
-    SegmentBounds,
-    SegmentWalk,
-    Tail,
-    limit_after,
-)
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.message_set import Wrapper
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.offset_places import first_offset_of
+from seglake.segment_codec.walk.segment import Item, SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import Window
 
 _Edge = tuple[int, Unit]  # where a batch begins, and the batch
 

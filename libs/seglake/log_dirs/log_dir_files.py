@@ -16,7 +16,7 @@ from seglake.log_dirs.small_files import (
     check_small,
     files_by_name,
 )
-from seglake.segment_codec.checkpoint_files import (
+from seglake.segment_codec.formats.side_files.checkpoint_files import (
     CheckpointFileError,
     EpochStart,
     parse_leader_epochs,
@@ -24,8 +24,8 @@ from seglake.segment_codec.checkpoint_files import (
     parse_offset_checkpoint,
     parse_partition_metadata,
 )
-from seglake.segment_codec.known_names import Place
-from seglake.segment_codec.log_dir import SideFile, TopicPartition
+from seglake.segment_codec.formats.side_files.known_names import Place
+from seglake.segment_codec.formats.side_files.log_dir import SideFile, TopicPartition
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 

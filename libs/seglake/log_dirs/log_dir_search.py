@@ -16,15 +16,15 @@ from seglake.log_dirs.unread_files import (
     segments_of,
     unread_files,
 )
-from seglake.segment_codec.known_names import Place, Use, known_name
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.known_names import Place, Use, known_name
+from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
     SideFile,
     parse_file_name,
     parse_folder_name,
     parse_metadata_snapshot_name,
 )
-from seglake.segment_codec.unread_names import parse_compressed_name
+from seglake.segment_codec.formats.side_files.unread_names import parse_compressed_name
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
 from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage

@@ -14,9 +14,9 @@ from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.header_scan import survey_segment
 from seglake.log_dirs.scan_request import SurveyRequest
 from seglake.log_dirs.small_files import check_readable, files_by_name
-from seglake.segment_codec.errors import SegmentCodecError
-from seglake.segment_codec.known_names import Place
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.errors import SegmentCodecError
+from seglake.segment_codec.formats.side_files.known_names import Place
+from seglake.segment_codec.formats.side_files.log_dir import (
     OFFSET_MAX,
     FileKind,
     SegmentFileName,
@@ -24,7 +24,7 @@ from seglake.segment_codec.log_dir import (
     plan_swaps,
     usable_swap_logs,
 )
-from seglake.segment_codec.producer_snapshot import EMPTY_SNAPSHOT_BYTES
+from seglake.segment_codec.formats.side_files.producer_snapshot import EMPTY_SNAPSHOT_BYTES
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 

@@ -25,8 +25,8 @@ from seglake.log_dirs.unread_files import (
     segments_of,
     unread_files,
 )
-from seglake.segment_codec.known_names import Place
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.known_names import Place
+from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
     FolderKind,
     PartitionFolder,
@@ -36,7 +36,7 @@ from seglake.segment_codec.log_dir import (
     parse_file_name,
     parse_metadata_snapshot_name,
 )
-from seglake.segment_codec.unread_names import is_renamed_segment
+from seglake.segment_codec.formats.side_files.unread_names import is_renamed_segment
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import Checkpoints
-from seglake.segment_codec.checkpoint_files import EpochStart
-from seglake.segment_codec.log_dir import SideFile
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.log_dir import SideFile
 
 MOST_STEP = 1 << 27  # offsets or bytes from one proof to the next that nothing else supports
 

@@ -6,7 +6,12 @@ deleted topic. Like a starting broker, a run does not read them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.segment_codec.log_dir import FileKind, SkippedFile, SkipReason, parse_file_name
+from seglake.segment_codec.formats.side_files.log_dir import (
+    FileKind,
+    SkippedFile,
+    SkipReason,
+    parse_file_name,
+)
 from seglake.storage.storage import FileInfo
 
 _REMOVED = frozenset({SkipReason.DELETED, SkipReason.REPLACED_BY_SWAP})

@@ -5,13 +5,15 @@ from typing import NamedTuple
 
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile
 from seglake.kafka_log.segment_survey import OpenTransactions, TransactionFiles
+from seglake.kafka_log.transaction_markers import OpenTransaction
 from seglake.log_dirs.small_files import OversizedFileError, read_small
-from seglake.segment_codec.offset_index import OffsetIndex
-from seglake.segment_codec.offset_index import parse as parse_offset_index
-from seglake.segment_codec.producer_snapshot import parse as parse_snapshot
-from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transaction_index import parse as parse_transaction_index
-from seglake.segment_codec.transactions import OpenTransaction
+from seglake.segment_codec.formats.side_files.offset_index import OffsetIndex
+from seglake.segment_codec.formats.side_files.offset_index import parse as parse_offset_index
+from seglake.segment_codec.formats.side_files.producer_snapshot import parse as parse_snapshot
+from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
+from seglake.segment_codec.formats.side_files.transaction_index import (
+    parse as parse_transaction_index,
+)
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import Storage
 

@@ -14,8 +14,8 @@ from seglake.log_dirs.partition_files import PartitionFiles
 from seglake.log_dirs.plausible_checkpoints import MOST_STEP, is_far
 from seglake.log_dirs.small_files import MOST_BYTES
 from seglake.log_dirs.unread_files import compressed_segments
-from seglake.segment_codec import offset_index, time_index
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files import offset_index, time_index
+from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
     FileState,
     SegmentFileName,

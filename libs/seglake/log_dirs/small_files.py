@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from seglake.segment_codec.known_names import Place, known_name
+from seglake.segment_codec.formats.side_files.known_names import Place, known_name
 from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 

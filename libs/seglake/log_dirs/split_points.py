@@ -7,13 +7,13 @@ import numpy as np
 from seglake.kafka_log.segment_survey import SplitPoint
 from seglake.log_dirs.batch_search import is_proved
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.message_set import Wrapper
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_codec.formats.message_set import Wrapper
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.walk.window import Window
 
 _MISPLACED = (
     DefectCode.OFFSET_CONTRADICTED,

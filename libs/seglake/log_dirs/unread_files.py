@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seglake.kafka_log.replica import UnreadSegment
-from seglake.segment_codec.known_names import Place
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.known_names import Place
+from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
     FileState,
     parse_file_name,
     parse_folder_name,
 )
-from seglake.segment_codec.unread_names import (
+from seglake.segment_codec.formats.side_files.unread_names import (
     is_renamed_segment,
     is_tier_object,
     parse_archive_name,

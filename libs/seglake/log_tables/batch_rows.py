@@ -3,13 +3,13 @@
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.log_tables.record_rows import Origin
-from seglake.segment_codec.codec import CODECS
-from seglake.segment_codec.control_record import ControlType
-from seglake.segment_codec.message_set import CODEC_MASK, Wrapper
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_codec.formats.codec import CODECS
+from seglake.segment_codec.formats.control_record import ControlType
+from seglake.segment_codec.formats.message_set import CODEC_MASK, Wrapper
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
 
 _CODEC_NAMES = tuple(codec.name.lower() for codec in CODECS)
 

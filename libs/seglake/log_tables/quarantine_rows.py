@@ -7,9 +7,9 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.tables import CLUSTER_METADATA, QUARANTINE
 from seglake.log_tables.batch_rows import Place, name_of_codec
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.log_dir import OFFSET_MAX
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 # A starting broker looks at frames, not into them: at these it would cut the log.
 _STOPS_RECOVERY = frozenset(

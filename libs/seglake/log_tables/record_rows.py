@@ -13,9 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.tables import HEADERS_TYPE, RECORDS
-from seglake.segment_codec.flush import Columns
-from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_codec.kernels.flush import Columns
 
 STATES = tuple(TransactionState)
 TIMESTAMP_TYPES = (0, 1, -1)

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from seglake.lake.tables import BATCHES
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState, Place, name_of_codec
 from seglake.log_tables.record_rows import STATES, SharedColumns
-from seglake.segment_codec.batch_run import CONTROL_TYPES, FIELD_PLACES, BatchRun
-from seglake.segment_codec.record_batch import (
+from seglake.segment_codec.formats.record_batch import (
     CODEC_MASK,
     DELETE_HORIZON,
     LENGTH_STOP,
     LOG_APPEND_TIME,
     TRANSACTIONAL,
 )
+from seglake.segment_codec.kernels.batch_run import CONTROL_TYPES, FIELD_PLACES, BatchRun
 
 _CODECS = tuple(name_of_codec(codec_id) for codec_id in range(CODEC_MASK + 1))
 _DECODED = BATCH_STATES.index(BatchState.DECODED)

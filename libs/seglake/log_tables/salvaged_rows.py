@@ -10,17 +10,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.tables import SALVAGED_RECORDS
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
-from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.flipped_bit import with_flipped
-from seglake.segment_codec.salvage import (
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+from seglake.segment_codec.formats.flipped_bit import with_flipped
+from seglake.segment_codec.walk.salvage import (
     CHECKSUM_FIELD,
     WholeBatch,
     header_field,
     whole_batch,
 )
-from seglake.segment_codec.transactions import TransactionState
 
 _COMPARED = (
     *("key", "value", "headers", "offset", "timestamp_ms"),

@@ -10,7 +10,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.pipelines.offset_places import named_gaps
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.worded_kinds import WordedKind
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 
 TAIL_COLUMNS = (
     *("defect_code", "defect_detail", "base_offset", "last_offset"),

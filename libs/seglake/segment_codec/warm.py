@@ -11,13 +11,15 @@ import gzip
 import struct
 import zlib
 
-from seglake.segment_codec._checksum import CASTAGNOLI, crc32c
-from seglake.segment_codec._checksum_kernel import product
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import ColumnBuilder
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.formats.checksum import CASTAGNOLI, crc32c
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.kernels.columns import ColumnBuilder
+from seglake.segment_codec.kernels.parts import product
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.window import BytesSource, Window
 
 _LIMIT_OFFSET = 1 << 31
 _MOST_BYTES = 1 << 20

@@ -1,9 +1,9 @@
 """What the rows of one batch say of it. Pure."""
 
 from seglake.log_tables.record_rows import UnitRows
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import UnitOutcome
-from seglake.segment_codec.record_batch import RecordBatch
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.outcomes import UnitOutcome
 from seglake.segment_decoding.pending import PendingUnit
 
 

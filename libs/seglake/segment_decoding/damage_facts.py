@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from seglake.kafka_log.offset_gaps import GapCause, Hole, cause_of
 from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 
 

@@ -6,10 +6,10 @@ A marker holds no record, so nothing is lost with it once its transaction's outc
 from collections.abc import Iterable, Set
 
 from seglake.kafka_log.batch_headers import marker_of
-from seglake.segment_codec import record_batch
-from seglake.segment_codec.flipped_bit import flipped_bit, with_flipped
-from seglake.segment_codec.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.formats import record_batch
+from seglake.segment_codec.formats.flipped_bit import flipped_bit, with_flipped
+from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
 
 _MAGIC = 2
 _MAGIC_PLACE = record_batch.CRC_START - 1

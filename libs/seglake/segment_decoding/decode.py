@@ -10,7 +10,7 @@ from contextlib import suppress
 from seglake.lake.tables import RECORDS
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
-from seglake.segment_codec.errors import SegmentCodecError
+from seglake.segment_codec.formats.errors import SegmentCodecError
 from seglake.segment_decoding.refill_decoder import RefillDecoder
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.table_files import TableFiles

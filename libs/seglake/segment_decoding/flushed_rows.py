@@ -11,7 +11,7 @@ from seglake.lake.tables import BATCHES
 from seglake.log_tables.batch_rows import Place
 from seglake.log_tables.record_rows import SharedColumns, UnitRows, joined, shared_of
 from seglake.log_tables.run_rows import RunColumns, run_rows, shared_of_runs
-from seglake.segment_codec.batch_run import BatchRun
+from seglake.segment_codec.kernels.batch_run import BatchRun
 from seglake.segment_decoding.decoded_rows import Row, joined_rows
 
 

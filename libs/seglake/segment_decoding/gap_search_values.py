@@ -9,10 +9,10 @@ from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.kafka_log.segment_survey import DataSpan
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
 from seglake.storage.storage import Storage
 
 

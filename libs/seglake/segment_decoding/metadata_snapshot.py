@@ -7,14 +7,16 @@ the snapshot at the log start too: the oldest that ends there or above.
 
 from collections.abc import Iterator
 
-from seglake.segment_codec.errors import DefectError
-from seglake.segment_codec.log_dir import parse_metadata_snapshot_name
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.record import Record
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectError
+from seglake.segment_codec.formats.record import Record
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.side_files.log_dir import parse_metadata_snapshot_name
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import Window
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo, Storage
 

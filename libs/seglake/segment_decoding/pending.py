@@ -6,15 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
 from seglake.log_tables.run_rows import RunColumns
-from seglake.segment_codec.batch_run import CONTROL_TYPES, BatchRun
-from seglake.segment_codec.control_record import ControlType
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import RunOutcome
-from seglake.segment_codec.segment import Defect
-from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_codec.formats.control_record import ControlType
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import CONTROL_TYPES, BatchRun
+from seglake.segment_codec.kernels.outcomes import RunOutcome
 
 _DECODED = BATCH_STATES.index(BatchState.DECODED)
 _ABORTED = BATCH_STATES.index(BatchState.ABORTED)

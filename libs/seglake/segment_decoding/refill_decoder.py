@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.quarantine_rows import IDENTITY
-from seglake.segment_codec.transactions import TransactionState
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.split_counts import exact_sum
 from seglake.segment_decoding.split_decoder import SplitDecoder

@@ -21,8 +21,8 @@ from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_rows import Place
 from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes, quarantine_row
-from seglake.segment_codec.errors import DefectCode, SegmentCodecError
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.listed_copies import (
     CopyBefore,

@@ -14,8 +14,8 @@ from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import SALVAGED_RECORDS
 from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
-from seglake.segment_codec.errors import DefectError
-from seglake.segment_codec.salvage import holds_no_record
+from seglake.segment_codec.formats.errors import DefectError
+from seglake.segment_codec.walk.salvage import holds_no_record
 from seglake.storage.storage import Storage
 
 PLACE_COLUMNS = (

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from seglake.kafka_log.gap_ranges import GapTally
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.log_tables.record_rows import STATES, SharedColumns, payload_bytes
-from seglake.segment_codec.flush import Columns
-from seglake.segment_codec.segment_items import Defect
-from seglake.segment_codec.transactions import TransactionState
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.kernels.flush import Columns
 from seglake.segment_decoding.tasks import Totals
 
 

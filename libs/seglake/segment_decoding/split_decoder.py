@@ -10,22 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, defect_of, markers_of
+from seglake.kafka_log.transaction_markers import Marker, Markers, TransactionState
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
-from seglake.segment_codec.batch_run import FEWEST, BatchKind, BatchRun
-from seglake.segment_codec.control_record import ControlType, control_type
-from seglake.segment_codec.damaged_wrapper import false_offset_defect
-from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.message_set import Wrapper
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.record_batch import TRANSACTIONAL, RecordBatch
-from seglake.segment_codec.reference_decoder import decode
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
-from seglake.segment_codec.transactions import Marker, Markers, TransactionState
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.control_record import ControlType, control_type
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+from seglake.segment_codec.formats.message_set import Wrapper
+from seglake.segment_codec.formats.record_batch import TRANSACTIONAL, RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import FEWEST, BatchKind, BatchRun
+from seglake.segment_codec.kernels.damaged_wrapper import false_offset_defect
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.window import Window
 from seglake.segment_decoding.decoded_rows import DecodedRows
 from seglake.segment_decoding.pending import PendingRun, PendingUnit
 from seglake.segment_decoding.split_writer import SplitWriter

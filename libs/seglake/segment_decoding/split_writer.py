@@ -13,19 +13,24 @@ from numpy.typing import NDArray
 from seglake.kafka_log.batch_headers import counted_offset, defect_of, last_batch_of
 from seglake.kafka_log.offset_gaps import HoleFinder
 from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
 from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
 from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.quarantine_rows import RowStamp, quarantine_row
 from seglake.log_tables.record_rows import SharedColumns, record_rows
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
-from seglake.segment_codec.flush import Columns
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import REPEATED, PiecesOutcome, RunOutcome, UnitOutcome
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, Tail
-from seglake.segment_codec.transactions import Marker
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.kernels.columns import LOWEST_OFFSET, ColumnBuilder
+from seglake.segment_codec.kernels.flush import Columns
+from seglake.segment_codec.kernels.outcomes import (
+    REPEATED,
+    PiecesOutcome,
+    RunOutcome,
+    UnitOutcome,
+)
 from seglake.segment_decoding.batch_facts import facts_of, rows_of
 from seglake.segment_decoding.damage_facts import damaged_bytes
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row

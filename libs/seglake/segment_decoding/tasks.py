@@ -12,9 +12,9 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.parquet_files import DataFile
 from seglake.log_tables.record_rows import Origin
-from seglake.segment_codec.transactions import Marker
 from seglake.storage.storage import Storage
 
 

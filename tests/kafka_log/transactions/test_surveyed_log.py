@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.kafka_log.log_bounds import LogBounds
-from seglake.segment_codec.transactions import Markers
+from seglake.kafka_log.transaction_markers import Markers
 from support.damaged_transactions import CHECKED, Flip, doubted_producers, flip_byte
 from support.encoder import Aborted, producer_snapshot, transaction_index
 from support.surveyed import log_bounds

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.segment_codec.transactions import Markers
+from seglake.kafka_log.transaction_markers import Markers
 from support.encoder import Aborted, transaction_index
 from support.indexed_log import EDGES, INDEXES, LOG, decisions
 from support.surveyed import log_bounds

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from seglake.segment_codec.transactions import Markers
+from seglake.kafka_log.transaction_markers import Markers
 from support.damaged_transactions import (
     CHECKED,
     Flip,

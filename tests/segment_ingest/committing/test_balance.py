@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.parquet_files import DataFile
 from seglake.pipelines.segment_ingest.committing.balance import failures_of
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, Wave, plan_ranges, plan_waves
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import Marker
 from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeTask,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
 from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.transaction_markers import Markers
 from seglake.kafka_log.transactions.missing_markers import CopyFiles, KnownLog
 from seglake.log_dirs.discovery import discover
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
 from seglake.pipelines.segment_ingest.repair.transaction_files import read_end_files
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import Markers
 from seglake.storage.local_storage import LocalStorage
 from support.indexed_log import EDGES, INDEXES, LOG
 from support.planned import KEY

@@ -16,7 +16,7 @@ from seglake.pipelines.segment_ingest.report.unread import (
     unread_ranges,
 )
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.formats.errors import TailKind
 from support.planned import beside, partition_of, replica, survey, surveyed
 
 _BLOCKS = FindingKind.BLOCKING_TRANSACTION

@@ -8,7 +8,7 @@ from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
 from seglake.pipelines.segment_ingest.report.unread_files import (
     unread_files,
 )
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from support.planned import KEY
 from support.summaries import made_summary
 

@@ -7,8 +7,8 @@ import struct
 from functools import cache
 from typing import NamedTuple
 
-from seglake.segment_codec.record import Record
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.record import Record
 from support.decoders import by_reference
 from support.run_walks import Mode, walked_both_ways
 from support.walks import sound_units, units_of

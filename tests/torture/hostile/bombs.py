@@ -13,9 +13,10 @@ import crc32c
 import lz4.frame
 import zstandard
 
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.segment import SegmentBounds, SegmentWalk, limit_after
-from seglake.segment_codec.window import BytesSource, Window
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import BytesSource, Window
 from support.encoder import (
     Codec,
     Header,

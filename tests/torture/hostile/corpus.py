@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from seglake.segment_codec.reference_decoder import decode
+from seglake.segment_codec.formats.reference_decoder import decode
 from support.broker_disks import copies, log_dirs
 from support.encoder import Codec, Record, SnappyLayout, message, record_batch, wrapper
 from support.mixed_batches import KINDS

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from functools import cache
 
-from seglake.segment_codec.batch_run import BatchRun
-from seglake.segment_codec.columns import ColumnBuilder
-from seglake.segment_codec.errors import DefectCode, DefectError
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import PiecesOutcome
-from seglake.segment_codec.record import Record
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+from seglake.segment_codec.formats.record import Record
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.kernels.columns import ColumnBuilder
+from seglake.segment_codec.kernels.outcomes import PiecesOutcome
+from seglake.segment_codec.walk.segment import Item
 from support.decoders import by_reference, records_of
 from support.run_walks import BothWalks
 from support.walks import units_of

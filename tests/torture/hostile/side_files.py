@@ -7,13 +7,13 @@ from random import Random
 
 import crc32c
 
-from seglake.segment_codec import (
+from seglake.segment_codec.formats.side_files import (
     offset_index,
     producer_snapshot,
     time_index,
     transaction_index,
 )
-from seglake.segment_codec.checkpoint_files import (
+from seglake.segment_codec.formats.side_files.checkpoint_files import (
     INT_MAX,
     LONG_MAX,
     CheckpointFileError,

@@ -3,7 +3,7 @@
 Ages are measured against the partition's newest record, never against the clock: disks are copied.
 """
 
-from seglake.segment_codec.transactions import OpenTransaction
+from seglake.kafka_log.transaction_markers import OpenTransaction
 
 
 def age_ms(transaction: OpenTransaction, newest_ms: int | None) -> int | None:

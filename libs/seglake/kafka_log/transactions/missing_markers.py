@@ -15,9 +15,9 @@ from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import DataSpan, OpenTransactions
+from seglake.kafka_log.transaction_markers import Marker, Markers, OpenTransaction
 from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
-from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, Markers, OpenTransaction
+from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 _Entry = tuple[int, int, int]  # producer, first offset, marker
 

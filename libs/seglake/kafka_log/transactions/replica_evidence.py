@@ -7,8 +7,8 @@ from operator import attrgetter
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.segment_survey import Event
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.kafka_log.transactions.transaction_evidence import Damage
-from seglake.segment_codec.transactions import Marker
 
 
 @dataclass(frozen=True, slots=True)

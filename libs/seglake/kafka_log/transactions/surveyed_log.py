@@ -10,9 +10,9 @@ from operator import attrgetter
 
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import DataSpan, Event, OpenTransactions, SegmentSurvey
+from seglake.kafka_log.transaction_markers import Marker, TransactionFold
 from seglake.kafka_log.transactions.transaction_evidence import Damage
-from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, TransactionFold
+from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from seglake.kafka_log.batch_headers import marker_of
 from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan, Event
-from seglake.segment_codec.batch_run import MARKER_KINDS, BatchKind, BatchRun
-from seglake.segment_codec.errors import DefectCode
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import MOST_MARKER_BYTES, TRANSACTIONAL, RecordBatch
-from seglake.segment_codec.segment import Defect
-from seglake.segment_codec.transactions import Marker
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_codec.formats.record_batch import (
+    MOST_MARKER_BYTES,
+    TRANSACTIONAL,
+    RecordBatch,
+)
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.batch_run import MARKER_KINDS, BatchKind, BatchRun
 
 _EVENT_FIELDS = ("base_offset", "producer_id", "max_timestamp_ms")
 _MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned

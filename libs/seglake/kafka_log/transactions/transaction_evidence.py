@@ -12,8 +12,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from seglake.kafka_log.segment_survey import OpenTransactions
-from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, Markers, OpenTransaction
+from seglake.kafka_log.transaction_markers import Marker, Markers, OpenTransaction
+from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
 class Damage(NamedTuple):

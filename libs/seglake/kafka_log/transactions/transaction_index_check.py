@@ -5,10 +5,10 @@ The two say the same where nothing is wrong. The log decides; that they differ i
 
 from collections.abc import Callable, Iterable, Sequence
 
+from seglake.kafka_log.transaction_markers import Marker, OpenTransaction
 from seglake.kafka_log.transactions.surveyed_log import WalkedLog
 from seglake.kafka_log.transactions.transaction_evidence import Damage
-from seglake.segment_codec.transaction_index import AbortedTransaction
-from seglake.segment_codec.transactions import Marker, OpenTransaction
+from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
 def disagreements(

@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.segment_survey import Event, SegmentSurvey
-from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
-from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
-from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
-from seglake.kafka_log.transactions.transaction_index_check import disagreements
-from seglake.segment_codec.transactions import (
+from seglake.kafka_log.transaction_markers import (
     Marker,
     Markers,
     OpenTransaction,
     TransactionFold,
     TransactionState,
 )
+from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
+from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
+from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
+from seglake.kafka_log.transactions.transaction_index_check import disagreements
 
 _MOST_DETAILS = 3
 

@@ -6,7 +6,7 @@ from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.progress import show_count
-from seglake.segment_codec.log_dir import parse_folder_name
+from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
 NAMED_ONLY = "only the metadata log names "  # how the reason begins for partitions without a disk
 _NOT_ON_DISK = "not on disk: "  # how the reason begins for what is proved and not there

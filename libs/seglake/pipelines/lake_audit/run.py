@@ -22,7 +22,7 @@ from seglake.pipelines.lake_audit.proof import queries
 from seglake.pipelines.lake_audit.proof_engines import DuckDBProof, SparkProof
 from seglake.pipelines.lake_audit.recovered import recovery_of
 from seglake.pipelines.progress import RunReporter, Unit
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 

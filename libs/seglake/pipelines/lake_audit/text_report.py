@@ -11,7 +11,7 @@ from seglake.pipelines.losing_tails import tail_lines
 from seglake.pipelines.progress import show_count
 from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.printable import as_lines
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5

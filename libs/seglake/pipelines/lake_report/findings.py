@@ -14,7 +14,7 @@ from seglake.pipelines.losing_tails import TailKind, TailsOfPartition, shown_tai
 from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.recovery import KIND_OF_STOP, Loss
 from seglake.pipelines.unread_places import loss_of
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 
 _MOST_RANGES = 3
 # Words in the details of other replicas' batches.

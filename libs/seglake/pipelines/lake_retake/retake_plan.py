@@ -25,7 +25,7 @@ from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_range
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
 from seglake.pipelines.segment_ingest.replica_conflicts.log_check import judge
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _MOST_NAMED = 5
 

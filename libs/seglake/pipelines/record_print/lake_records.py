@@ -18,6 +18,7 @@ from seglake.errors import WrongCallError
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import (
     HIGHEST,
@@ -43,7 +44,6 @@ from seglake.pipelines.record_print.line_style import COLUMNS
 from seglake.pipelines.record_print.record_choice import RecordChoice
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection
-from seglake.segment_codec.transactions import TransactionState
 from seglake.storage.storage import Storage
 
 _SCHEMA = pa.schema([RECORDS.schema.field(name) for name in COLUMNS])

@@ -9,12 +9,12 @@ from seglake.lake.tables import BATCHES, QUARANTINE, Table
 from seglake.log_tables.batch_rows import HeaderColumns, codec_name, header_columns
 from seglake.log_tables.quarantine_rows import RawBytes, damage_columns
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch
-from seglake.segment_codec.claimed_unit import claimed_unit
-from seglake.segment_codec.control_record import ControlType
-from seglake.segment_codec.message_set import MessageRun, Wrapper
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect
+from seglake.segment_codec.formats.control_record import ControlType
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.walk.claimed_unit import claimed_unit
 from seglake.storage.storage import Reader
 
 MOST_RAW_BYTES = 1 << 20  # as many of a defect's bytes as a quarantine row keeps by default

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.totals import Totals
-from seglake.segment_codec.log_dir import SkipReason
-from seglake.segment_codec.record import Record
-from seglake.segment_codec.segment import Tail
+from seglake.segment_codec.formats.defects import Tail
+from seglake.segment_codec.formats.record import Record
+from seglake.segment_codec.formats.side_files.log_dir import SkipReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from seglake.pipelines.segment_inspect.path_kinds import PathKind, kind_of_file
 from seglake.pipelines.segment_inspect.shown_part import ShownPart
 from seglake.pipelines.segment_inspect.side_files import READ_KINDS, read_side_file
 from seglake.pipelines.segment_inspect.totals import Totals
-from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
+from seglake.segment_codec.formats.side_files.log_dir import FolderKind, parse_folder_name
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 

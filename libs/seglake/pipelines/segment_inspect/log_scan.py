@@ -25,11 +25,13 @@ from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.shown_part import ShownPart
 from seglake.pipelines.segment_inspect.totals import Totals
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch, judged, records_in
-from seglake.segment_codec.errors import SegmentCodecError, TailKind
-from seglake.segment_codec.offset_order import OffsetOrder
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import SegmentCodecError, TailKind
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Reader, Storage
 

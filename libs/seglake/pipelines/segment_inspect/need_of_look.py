@@ -9,8 +9,8 @@ from seglake.pipelines.segment_inspect.findings import (
     SideFileSummary,
     TailFound,
 )
-from seglake.segment_codec.errors import TailKind
-from seglake.segment_codec.log_dir import FolderKind, parse_folder_name
+from seglake.segment_codec.formats.errors import TailKind
+from seglake.segment_codec.formats.side_files.log_dir import FolderKind, parse_folder_name
 
 
 def needs_look(finding: Finding) -> bool:

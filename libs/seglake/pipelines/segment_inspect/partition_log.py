@@ -13,7 +13,7 @@ from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files, read
 from seglake.log_dirs.log_dir_search import is_partition_folder
 from seglake.log_dirs.partition_files import first_offset_of
 from seglake.pipelines.segment_inspect.batch_facts import Origin
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
     FolderKind,
     PartitionFolder,
@@ -21,7 +21,7 @@ from seglake.segment_codec.log_dir import (
     parse_file_name,
     parse_folder_name,
 )
-from seglake.segment_codec.segment import limit_after
+from seglake.segment_codec.walk.segment_bounds import limit_after
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 

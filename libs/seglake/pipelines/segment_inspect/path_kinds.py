@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 
-from seglake.segment_codec.log_dir import SideFile, parse_file_name
+from seglake.segment_codec.formats.side_files.log_dir import SideFile, parse_file_name
 
 
 class PathKind(StrEnum):

@@ -18,8 +18,8 @@ from seglake.pipelines.segment_inspect.partition_log import (
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.shown_part import ShownPart
-from seglake.segment_codec.claimed_unit import claimed_unit
-from seglake.segment_codec.log_dir import parse_file_name
+from seglake.segment_codec.formats.side_files.log_dir import parse_file_name
+from seglake.segment_codec.walk.claimed_unit import claimed_unit
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 

@@ -10,15 +10,20 @@ from seglake.pipelines.segment_inspect.findings import (
     SideFileSummary,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
-from seglake.segment_codec import offset_index, producer_snapshot, time_index, transaction_index
-from seglake.segment_codec.checkpoint_files import (
+from seglake.segment_codec.formats.side_files import (
+    offset_index,
+    producer_snapshot,
+    time_index,
+    transaction_index,
+)
+from seglake.segment_codec.formats.side_files.checkpoint_files import (
     CheckpointFileError,
     parse_leader_epochs,
     parse_meta_properties,
     parse_offset_checkpoint,
     parse_partition_metadata,
 )
-from seglake.segment_codec.log_dir import parse_file_name
+from seglake.segment_codec.formats.side_files.log_dir import parse_file_name
 from seglake.storage.storage import Storage
 
 MOST_BYTES = 64 << 20  # Kafka's largest index is 10 MiB by default

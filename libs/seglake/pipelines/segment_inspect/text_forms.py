@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound
-from seglake.segment_codec.record import Record
+from seglake.segment_codec.formats.record import Record
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EARLIEST_MS = -62_135_596_800_000  # 0001-01-01

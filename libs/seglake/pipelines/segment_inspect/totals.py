@@ -6,8 +6,8 @@ from typing import Any
 
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch
-from seglake.segment_codec.errors import TailKind
-from seglake.segment_codec.segment import Defect, Tail
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import TailKind
 
 
 @dataclass(slots=True)

@@ -7,17 +7,18 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from seglake.kafka_log.batch_headers import counted_offset, defect_of
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
-from seglake.segment_codec.control_record import ControlType, control_type
-from seglake.segment_codec.damaged_wrapper import false_offset_defect
-from seglake.segment_codec.errors import DefectError
-from seglake.segment_codec.message_set import Wrapper
-from seglake.segment_codec.offset_order import Unit
-from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
-from seglake.segment_codec.record import Record
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.reference_decoder import decode, given_records
-from seglake.segment_codec.segment import Defect, Item, Tail
+from seglake.segment_codec.formats.control_record import ControlType, control_type
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectError
+from seglake.segment_codec.formats.message_set import Wrapper
+from seglake.segment_codec.formats.record import Record
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode, given_records
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.columns import LOWEST_OFFSET, ColumnBuilder
+from seglake.segment_codec.kernels.damaged_wrapper import false_offset_defect
+from seglake.segment_codec.kernels.outcomes import PiecesOutcome, UnitOutcome
+from seglake.segment_codec.walk.segment import Item
 
 MOST_DECOMPRESSED_BYTES = 64 << 20  # of one batch; what lies above is a defect, as in a conversion
 

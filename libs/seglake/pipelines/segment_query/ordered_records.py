@@ -31,7 +31,7 @@ from seglake.pipelines.segment_query.read_plan import (
 )
 from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.log_dir import (
+from seglake.segment_codec.formats.side_files.log_dir import (
     OFFSET_MAX,
     FileKind,
     FileState,

@@ -38,7 +38,7 @@ from seglake.pipelines.segment_ingest.run_context import (
 from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.segment_query.record_stream import Damage
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.log_dir import OFFSET_MAX, parse_folder_name
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, parse_folder_name
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import LocalEngine

@@ -10,7 +10,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.table_checks import plain_type
 from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.segment_query.errors import DataLossError
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_decoding.decoded_rows import Row
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.tasks import (

@@ -30,7 +30,7 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.settings.settings import Settings
 from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
-from seglake.segment_codec.log_dir import SideFile, parse_folder_name
+from seglake.segment_codec.formats.side_files.log_dir import SideFile, parse_folder_name
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed

@@ -17,6 +17,7 @@ import pyarrow as pa
 from seglake.kafka_log.batch_headers import counted_offset
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import Checkpoints, SegmentFile
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_dirs.errors import SourceVanishedError
@@ -34,16 +35,18 @@ from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import Offsets
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
 from seglake.pipelines.settings.settings import ReadSettings
-from seglake.segment_codec.columns import LOWEST_OFFSET, ColumnBuilder
-from seglake.segment_codec.errors import DefectError, SegmentCodecError
-from seglake.segment_codec.flush import Columns
-from seglake.segment_codec.offset_order import OffsetOrder, Unit
-from seglake.segment_codec.offset_places import first_offset_of
-from seglake.segment_codec.outcomes import PiecesOutcome, UnitOutcome
-from seglake.segment_codec.record_batch import RecordBatch
-from seglake.segment_codec.segment import Defect, SegmentBounds, SegmentWalk, Tail, limit_after
-from seglake.segment_codec.transactions import TransactionState
-from seglake.segment_codec.window import Window
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.columns import LOWEST_OFFSET, ColumnBuilder
+from seglake.segment_codec.kernels.flush import Columns
+from seglake.segment_codec.kernels.outcomes import PiecesOutcome, UnitOutcome
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.offset_places import first_offset_of
+from seglake.segment_codec.walk.segment import SegmentWalk
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 from seglake.task_engine.task_progress import CountedReads

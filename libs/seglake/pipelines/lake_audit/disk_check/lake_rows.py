@@ -11,7 +11,7 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, Table
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts, is_one_of
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS
 from seglake.pipelines.lake_audit.ledger import LakePartition
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.segment_codec.errors import SegmentCodecError
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.errors import SegmentCodecError
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 

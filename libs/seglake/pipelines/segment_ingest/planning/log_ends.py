@@ -12,7 +12,7 @@ from seglake.lake.tables import QUARANTINE
 from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_end
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 
 
 class _Place(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from seglake.kafka_log.segment_survey import SegmentSurvey
 from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import spread
 

@@ -16,6 +16,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import Marker
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
@@ -27,8 +28,7 @@ from seglake.pipelines.segment_ingest.planning.pieces import (
     shared,
 )
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.segment_items import HIGHEST_OFFSET
-from seglake.segment_codec.transactions import Marker
+from seglake.segment_codec.formats.units import HIGHEST_OFFSET
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
 from seglake.task_engine.packing import packed
 

@@ -11,7 +11,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition
 from seglake.pipelines.segment_ingest.planning.pieces import piece_bytes
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
 
 _MOST_SNAPSHOTS = 3  # to try: the newest may be damaged

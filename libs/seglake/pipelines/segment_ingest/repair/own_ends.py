@@ -11,6 +11,7 @@ from operator import attrgetter
 
 from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.transaction_markers import Marker, Markers
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.kafka_log.transactions.transaction_outcomes import Transactions, transactions_of
 from seglake.log_tables.partition_ledger import PartitionLedger
@@ -18,7 +19,6 @@ from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition
 from seglake.pipelines.segment_ingest.planning.replica_survey import survey_logs
 from seglake.pipelines.segment_ingest.repair.repair_plan import CandidateReplica
 from seglake.pipelines.segment_ingest.run_context import ScanContext
-from seglake.segment_codec.transactions import Marker, Markers
 
 
 def with_own_ends(

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.transaction_markers import Marker, Markers
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan, RemainingGap
 from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
-from seglake.segment_codec.segment import limit_after
-from seglake.segment_codec.transactions import Marker, Markers
+from seglake.segment_codec.walk.segment_bounds import limit_after
 from seglake.segment_decoding.gap_search_values import FoundSpan
 from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 

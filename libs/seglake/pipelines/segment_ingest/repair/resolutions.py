@@ -19,7 +19,7 @@ from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 
 # All but the bytes, which stand in the first row.
 QUARANTINE_COLUMNS = tuple(name for name in QUARANTINE.schema.names if name != "raw")

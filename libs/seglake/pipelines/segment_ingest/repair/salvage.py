@@ -28,7 +28,7 @@ from seglake.pipelines.losing_tails import TailKind
 from seglake.pipelines.segment_ingest.repair.resolutions import region_of, unresolved
 from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.pipelines.segment_ingest.run_context import RunContext, published
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_decoding.salvage_task import (
     PLACE_COLUMNS,
     BatchPlace,

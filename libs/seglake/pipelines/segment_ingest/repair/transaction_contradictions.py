@@ -12,14 +12,14 @@ import pyarrow as pa
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import Marker, Markers, TransactionState
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.tables import BATCHES, GAPS
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.control_record import ControlType
-from seglake.segment_codec.transactions import Marker, Markers, TransactionState
+from seglake.segment_codec.formats.control_record import ControlType
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition", "generation", "base_offset")
 _MARKER_COLUMNS = (*_KEY_COLUMNS, "producer_id", "control_type")

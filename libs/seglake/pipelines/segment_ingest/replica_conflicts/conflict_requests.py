@@ -16,7 +16,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.lake_batches import (
     lake_batches,
 )
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.segment_decoding.listed_copies import ListedCopy
 from seglake.segment_decoding.replica_compare import CompareRequest
 from seglake.storage.storage import Storage

@@ -35,7 +35,7 @@ from seglake.pipelines.segment_ingest.replica_conflicts.conflict_requests import
     undecided_requests,
 )
 from seglake.pipelines.segment_ingest.run_context import RunContext, decode_settings
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_decoding.replica_compare import (
     CompareRequest,
     ConflictCount,

@@ -18,7 +18,7 @@ from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartiti
 from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import Clash
 from seglake.pipelines.segment_ingest.replica_conflicts.lake_batches import Rows, batches_of
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_decoding.replica_compare import Winner
 
 _BATCH_COLUMNS = (

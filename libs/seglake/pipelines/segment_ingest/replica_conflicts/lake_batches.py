@@ -11,8 +11,8 @@ from seglake.lake.tables import BATCHES, RECORDS
 from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.log_dir import OFFSET_MAX
-from seglake.segment_codec.message_checksum import message_checksum
+from seglake.segment_codec.formats.message_set import message_checksum
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 MOST_MESSAGES = 1 << 20  # plain messages of one partition that are held in memory, 200 bytes each
 _BATCH_COLUMNS = (

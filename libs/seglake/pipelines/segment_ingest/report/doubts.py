@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome
 from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.segment_ingest.rounds import Round
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.transactions import TransactionState
 
 
 def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Iterator[Finding]:

@@ -23,7 +23,7 @@ from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartiti
 from seglake.pipelines.segment_ingest.report.unread import unread_ranges
 from seglake.pipelines.segment_ingest.rounds import IngestedPartition, Round
 from seglake.pipelines.segment_ingest.run_context import RunContext
-from seglake.segment_codec.errors import TailKind
+from seglake.segment_codec.formats.errors import TailKind
 
 _MOST_FILES = 16
 _MOST_ROWS = 5_000  # or as many for each partition as so many files would have

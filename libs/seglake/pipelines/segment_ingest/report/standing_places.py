@@ -13,7 +13,7 @@ from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_ingest.report.left_out import LeftOut, is_below
 from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.pipelines.settings.settings import SelectSettings
-from seglake.segment_codec.log_dir import parse_folder_name
+from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
 
 class StandingPlaces(NamedTuple):

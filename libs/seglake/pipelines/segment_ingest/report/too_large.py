@@ -8,7 +8,7 @@ from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
 from seglake.pipelines.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
-from seglake.segment_codec.errors import DefectCode
+from seglake.segment_codec.formats.errors import DefectCode
 
 
 def too_large(

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from seglake.kafka_log.observation import LeftRange
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.kafka_log.replica_selection import sound_end
+from seglake.kafka_log.transaction_markers import OpenTransaction
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
 from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
@@ -13,8 +14,7 @@ from seglake.pipelines.progress import show_count, show_duration
 from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
 from seglake.pipelines.segment_ingest.planning.plan import RangePlan
 from seglake.pipelines.settings.settings import Settings
-from seglake.segment_codec.errors import TailKind
-from seglake.segment_codec.transactions import OpenTransaction
+from seglake.segment_codec.formats.errors import TailKind
 
 _TAILS: dict[TailKind | None, str] = {  # zeros are no end: nothing of them is to be ingested
     TailKind.TORN: "a batch that the end of the file cuts off",

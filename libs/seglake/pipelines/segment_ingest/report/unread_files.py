@@ -12,7 +12,7 @@ from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.progress import show_bytes, show_count
 from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog
-from seglake.segment_codec.log_dir import OFFSET_MAX
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _MOST_RANGES = 3
 _SEGMENT_NAMES = {

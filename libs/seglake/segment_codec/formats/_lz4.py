@@ -1,0 +1,117 @@
+"""lz4 payloads: one frame, and never more bytes than allowed.
+
+Frame: magic 04 22 4D 18, flags, block descriptor, content size u64, dictionary id u32, header
+checksum (one byte), blocks, an end mark (a length of 0), content checksum u32. Block: length u32
+with the highest bit set if the bytes are stored, then its bytes, and a checksum u32. The flags say
+which of these there are; all numbers are little-endian.
+
+The library is given what Kafka's reader looks at: it skips the content size, never compares the
+content checksum, ends at the first length of 0 and ignores bytes after the frame. In magic 0 it
+ignores the header checksum: Kafka up to 0.9 also hashed the four magic bytes, and writes magic 0 so
+until today (KAFKA-3160).
+
+Source: apache/kafka 4.3.0, Lz4BlockInputStream.java.
+"""
+
+import struct
+from functools import cache
+
+import lz4.frame
+
+from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_exceeded
+
+_MAGIC = b"\x04\x22\x4d\x18"
+_SMALLEST_HEADER_BYTES = 7
+_DICTIONARY_ID, _CONTENT_CHECKSUM, _CONTENT_SIZE, _BLOCK_CHECKSUM = 0x01, 0x04, 0x08, 0x10
+_LENGTH = struct.Struct("<I")
+_STORED = 1 << 31
+_CHECKSUM_BYTES = 4
+_CONTENT_SIZE_BYTES = 8
+_DICTIONARY_ID_BYTES = 4
+_LARGEST_BLOCK_BYTES = 4 << 20
+
+
+def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = True) -> bytes:
+    """Decompress the frame at the start of `data`.
+
+    Args:
+        checks_header: whether a wrong header checksum is a defect, as it is above magic 0.
+
+    Raises:
+        DefectError: decompression_failed, or decompression_limit above `max_bytes`.
+    """
+    frame, most_bytes = _plain_frame(data, checks_header=checks_header)
+    try:
+        if most_bytes <= max_bytes:
+            plain: bytes = lz4.frame.decompress(frame)
+        else:
+            plain = lz4.frame.LZ4FrameDecompressor().decompress(frame, max_length=max_bytes + 1)
+    except (RuntimeError, EOFError, ValueError) as error:
+        raise _failed(error) from None
+    if len(plain) > max_bytes:
+        raise limit_exceeded(max_bytes)
+    return plain
+
+
+def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memoryview, int]:
+    """Return the frame without content size and content checksum, and its most plain bytes."""
+    if data[:4] != _MAGIC:
+        raise _failed("there is not a frame")
+    if len(data) < _SMALLEST_HEADER_BYTES:
+        raise _failed("the frame is shorter than its header")
+    flags = data[4]
+    size_stop = 6 + (_CONTENT_SIZE_BYTES if flags & _CONTENT_SIZE else 0)
+    checksum_at = size_stop + (_DICTIONARY_ID_BYTES if flags & _DICTIONARY_ID else 0)
+    if len(data) <= checksum_at:
+        raise _failed("the frame is shorter than its header")
+    if checks_header and data[checksum_at] != _header_checksum(bytes(data[4:checksum_at])):
+        raise _failed("the header checksum is wrong")
+    start = checksum_at + 1
+    stop, block_count = _end_mark(data, start, has_checksums=flags & _BLOCK_CHECKSUM != 0)
+    if flags & _CONTENT_CHECKSUM and len(data) < stop + _LENGTH.size + _CHECKSUM_BYTES:
+        raise _failed("the frame is cut")
+    kept = flags & ~(_CONTENT_SIZE | _CONTENT_CHECKSUM)
+    descriptor = bytes((kept, data[5])) + bytes(data[size_stop:checksum_at])
+    header = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
+    return b"".join((header, data[start:stop], bytes(4))), block_count * _block_bytes(data[5])
+
+
+def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[int, int]:
+    """Return where the end mark lies, and how many blocks precede it."""
+    count = 0
+    overhead = _LENGTH.size + (_CHECKSUM_BYTES if has_checksums else 0)
+    while position + _LENGTH.size <= len(data):
+        (length,) = _LENGTH.unpack_from(data, position)
+        if not length & ~_STORED:
+            return position, count
+        position += overhead + (length & ~_STORED)
+        count += 1
+    raise _failed("the frame is cut")
+
+
+def _block_bytes(block_descriptor: int) -> int:
+    """Return the size of the largest block; too large is harmless, the library checks the rest."""
+    return min(1 << 8 + 2 * (block_descriptor >> 4 & 7), _LARGEST_BLOCK_BYTES)
+
+
+@cache
+def _header_checksum(descriptor: bytes) -> int:
+    """The second byte of xxh32 (seed 0) of a frame descriptor, which is shorter than 16 bytes."""
+    mask = 0xFFFFFFFF
+    value = (374761393 + len(descriptor)) & mask
+    whole = len(descriptor) // 4 * 4
+    for index in range(0, whole, 4):
+        value = (
+            value + int.from_bytes(descriptor[index : index + 4], "little") * 3266489917
+        ) & mask
+        value = ((value << 17 | value >> 15) & mask) * 668265263 & mask
+    for byte in descriptor[whole:]:
+        value = (value + byte * 374761393) & mask
+        value = ((value << 11 | value >> 21) & mask) * 2654435761 & mask
+    for shift, factor in ((15, 2246822519), (13, 3266489917), (16, 1)):
+        value = (value ^ value >> shift) * factor & mask
+    return value >> 8 & 0xFF
+
+
+def _failed(reason: object) -> DefectError:
+    return DefectError(DefectCode.DECOMPRESSION_FAILED, f"lz4: {reason}")

@@ -1,0 +1,96 @@
+"""Bounded decompression of what a batch carries.
+
+Nothing on disk bounds how far a payload expands, and a frame may lie about its size: every path
+here stops at `max_bytes` without allocating more.
+"""
+
+import struct
+from collections.abc import Callable
+
+import snappy
+
+from seglake.segment_codec.formats._gzip import decompress_gzip
+from seglake.segment_codec.formats._lz4 import decompress_lz4
+from seglake.segment_codec.formats._zstd import decompress_zstd
+from seglake.segment_codec.formats.codec import Codec
+from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_exceeded
+
+
+def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) -> bytes | memoryview:
+    """The plain bytes of a payload; `data` itself where the codec is none.
+
+    Args:
+        magic: of the batch or wrapper; magic 0 has lz4 frames with a wrong header checksum.
+        max_bytes: how long the result may be.
+
+    Raises:
+        DefectError: the stream is broken or cut (decompression_failed), or would become longer
+            than `max_bytes` (decompression_limit).
+    """
+    if codec is Codec.LZ4 and magic == 0:
+        return decompress_lz4(data, max_bytes, checks_header=False)
+    return DECOMPRESSORS[codec](data, max_bytes)
+
+
+def _failed(reason: object) -> DefectError:
+    return DefectError(DefectCode.DECOMPRESSION_FAILED, f"snappy: {reason}")
+
+
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES = 16
+_BLOCK_LENGTH = struct.Struct(">i")
+(_NEXT_STREAM,) = _BLOCK_LENGTH.unpack_from(_XERIAL_MAGIC)  # streams may be concatenated
+
+
+def _snappy(data: memoryview, max_bytes: int) -> bytes:
+    """A xerial stream if it begins so, else one raw block.
+
+    Only the eight magic bytes decide: some writers give the two version words little-endian.
+    """
+    if len(data) < _XERIAL_HEADER_BYTES or data[:8] != _XERIAL_MAGIC:
+        return _snappy_block(data, max_bytes, max_bytes)
+    parts: list[bytes] = []
+    room = max_bytes
+    position = _XERIAL_HEADER_BYTES
+    while position + _BLOCK_LENGTH.size <= len(data):
+        (length,) = _BLOCK_LENGTH.unpack_from(data, position)
+        if length == _NEXT_STREAM:
+            position += _XERIAL_HEADER_BYTES
+            if position > len(data):
+                raise _failed("the header of a concatenated stream is cut")
+            continue
+        position += _BLOCK_LENGTH.size
+        if not 0 <= length <= len(data) - position:
+            raise _failed(f"a block of {length} bytes in {len(data) - position}")
+        parts.append(_snappy_block(data[position : position + length], room, max_bytes))
+        room -= len(parts[-1])
+        position += length
+    return b"".join(parts)
+
+
+def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
+    claimed, shift = 0, 0
+    for byte in block[:5]:
+        claimed |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    else:
+        raise _failed("a block does not begin with its length")
+    if claimed > room:
+        raise limit_exceeded(max_bytes)
+    try:
+        plain: bytes = snappy.uncompress(block)
+    except (snappy.UncompressError, ValueError) as error:
+        raise _failed(error.__cause__ or error) from None
+    return plain
+
+
+# What `decompress` does where the magic is not 0; the number is `max_bytes`.
+DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes | memoryview]] = {
+    Codec.NONE: lambda data, _: data,
+    Codec.GZIP: decompress_gzip,
+    Codec.SNAPPY: _snappy,
+    Codec.LZ4: decompress_lz4,
+    Codec.ZSTD: decompress_zstd,
+}

@@ -1,0 +1,96 @@
+"""What can be wrong with bytes, as closed lists, and the library's exceptions.
+
+Bad bytes end as values: a `Defect` or a `Tail` of `segment`, with a code from here. Inside the
+library they travel as `DefectError`, which the walk never raises. Bad calls and a source that
+misbehaves are the other children of `SegmentCodecError`.
+"""
+
+from enum import StrEnum
+
+
+class DefectCode(StrEnum):
+    """Why bytes are not records. The list is closed; its order is the order of the checks."""
+
+    BAD_LENGTH = "bad_length"
+    ZERO_FILLED = "zero_filled"
+    TRUNCATED_BATCH = "truncated_batch"
+    UNSUPPORTED_MAGIC = "unsupported_magic"
+    CRC_MISMATCH = "crc_mismatch"
+    UNSUPPORTED_CODEC = "unsupported_codec"
+    DECOMPRESSION_FAILED = "decompression_failed"
+    DECOMPRESSION_LIMIT = "decompression_limit"
+    RECORD_COUNT_MISMATCH = "record_count_mismatch"
+    MALFORMED_RECORD = "malformed_record"
+    INNER_CRC_MISMATCH = "inner_crc_mismatch"
+    NESTED_WRAPPER = "nested_wrapper"
+    OFFSET_OUT_OF_SEGMENT = "offset_out_of_segment"
+    OFFSET_OUT_OF_ORDER = "offset_out_of_order"
+    OFFSET_CONTRADICTED = "offset_contradicted"
+    REPLICA_CONFLICT = "replica_conflict"
+
+
+Fault = tuple[DefectCode, str]
+"""A code, and the details in words."""
+
+
+class TailKind(StrEnum):
+    """How the last segment of a partition may end without being damaged."""
+
+    TORN = "tail_torn"
+    ZERO = "tail_zero"
+    UNFLUSHED = "tail_unflushed"
+
+
+class SegmentCodecError(Exception):
+    """Base of every exception of this library."""
+
+
+class OutOfBoundsError(SegmentCodecError):
+    """A read outside the file: a fault of the caller, not of the bytes."""
+
+    def __init__(self, *, position: int, length: int, size_bytes: int) -> None:
+        self.position = position
+        self.length = length
+        self.size_bytes = size_bytes
+        super().__init__(
+            f"bytes [{position}, {position + length}) lie outside a file of {size_bytes} bytes"
+        )
+
+
+class SourceChangedError(SegmentCodecError):
+    """The source gave fewer bytes than its size promised: it changed while being read."""
+
+    def __init__(self, *, position: int, expected_bytes: int, read_bytes: int) -> None:
+        self.position = position
+        self.expected_bytes = expected_bytes
+        self.read_bytes = read_bytes
+        super().__init__(
+            f"at position {position} {expected_bytes} bytes were expected and {read_bytes} came: "
+            "the file changed while it was read"
+        )
+
+
+class DefectError(SegmentCodecError):
+    """Bytes that cannot be decoded, with the code under which they will be quarantined."""
+
+    def __init__(self, code: DefectCode, detail: str) -> None:
+        self.code = code
+        self.detail = detail
+        super().__init__(f"{code}: {detail}")
+
+
+def malformed(detail: str) -> DefectError:
+    """The defect of bytes that do not fit their layout."""
+    return DefectError(DefectCode.MALFORMED_RECORD, detail)
+
+
+def limit_exceeded(max_bytes: int) -> DefectError:
+    """The defect of a payload, of any codec, that would become too long."""
+    return DefectError(
+        DefectCode.DECOMPRESSION_LIMIT,
+        f"the payload expands to more than {max_bytes} bytes (limits.max_decompressed_batch_bytes)",
+    )
+
+
+class MessageError(SegmentCodecError):
+    """A record of an internal topic that does not fit its layout; its checksum holds."""

@@ -1,0 +1,104 @@
+"""Records that Kafka's coordinators keep in internal topics: an envelope around two messages.
+
+A key is an i16 that says what the record is, and a message without versions; a value is an
+i16, the version, and a message. A value of null is a tombstone. Integers are big-endian.
+
+Source: apache/kafka 1eb7644, CoordinatorRecordSerde.java.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.segment_codec.formats.errors import MessageError
+from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json, Layout
+
+NUMBER = struct.Struct(">h")
+UNKNOWN = "unknown"
+
+
+class Form(NamedTuple):
+    """How the records of one key type are laid out; `value` is None where it is not read."""
+
+    kind: str
+    key: Layout
+    value: Layout | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorRecord:
+    """One record.
+
+    Attributes:
+        kind: what it is about, `unknown` when its key type is not known.
+        key_fields, value_fields: what was read, under Kafka's names; empty when it cannot be.
+        unread_reason: why key or value cannot be read to the end, None when they can.
+    """
+
+    kind: str
+    key_type: int | None
+    value_version: int | None
+    key_fields: Mapping[str, Json]
+    value_fields: Mapping[str, Json]
+    is_tombstone: bool
+    unread_reason: str | None
+
+
+def read_record(
+    forms: Mapping[int, Form], key: bytes | None, value: bytes | None
+) -> CoordinatorRecord:
+    """Read one record; forms are by key type. Never raises: see `unread_reason`."""
+    key_type, version = _number(key), _number(value)
+    form = None if key_type is None else forms.get(key_type)
+    key_fields: Mapping[str, Json] = {}
+    value_fields: Mapping[str, Json] = {}
+    reason = None
+    try:
+        key_fields = _key_fields(form, key_type, key)
+        if form is not None and value is not None:
+            value_fields = _value_fields(form, version, value)
+    except MessageError as error:
+        reason = str(error)
+    return CoordinatorRecord(
+        kind=UNKNOWN if form is None else form.kind,
+        key_type=key_type,
+        value_version=version,
+        key_fields=key_fields,
+        value_fields=value_fields,
+        is_tombstone=value is None,
+        unread_reason=reason,
+    )
+
+
+def _number(data: bytes | None) -> int | None:
+    if data is None or len(data) < NUMBER.size:
+        return None
+    number: int = NUMBER.unpack_from(data)[0]
+    return number
+
+
+def _key_fields(form: Form | None, key_type: int | None, key: bytes | None) -> Mapping[str, Json]:
+    if key is None or key_type is None:
+        raise MessageError("the key is null" if key is None else f"a key of {len(key)} bytes")
+    if form is None:
+        raise MessageError(f"key type {key_type} is not known")
+    return _fields(form.key, 0, key, "key")
+
+
+def _value_fields(form: Form, version: int | None, value: bytes) -> Mapping[str, Json]:
+    if form.value is None:
+        raise MessageError("values of this kind are not read")
+    if version is None:
+        raise MessageError(f"a value of {len(value)} bytes")
+    return _fields(form.value, version, value, "value")
+
+
+def _fields(layout: Layout, version: int, data: bytes, what: str) -> Mapping[str, Json]:
+    cursor = Cursor(data, NUMBER.size)
+    try:
+        fields = layout.read(cursor, version)
+        cursor.end()
+    except MessageError as error:
+        raise MessageError(f"{what}: {error}") from error
+    return fields

@@ -1,0 +1,299 @@
+"""Messages in Kafka's encoding, as the coordinators and the KRaft controller write them.
+
+A layout is a table of text, one field a line, in the order of the bytes::
+
+    name      type      versions   nullable   tag
+
+    offset    int64
+    epoch     int32     3+
+    note      string    0-2        nullable
+    topicId   uuid      4+                    tag 0
+    members   []        2+
+      id      string
+
+`versions` are those that have the field, all when left out. A type of `[]` or `{}` is an array of,
+or one struct of, the indented lines below. Integers are big-endian. What depends on the version:
+
+    ===============  ==============================  ==========================================
+    type             before the flexible versions    in them
+    ===============  ==============================  ==========================================
+    string           i16 length, -1 null             uvarint length + 1, 0 null
+    bytes, arrays    i32 length or count, -1 null    uvarint length or count + 1, 0 null
+    end of a struct  nothing                         uvarint count of tagged fields, each a
+                                                     uvarint tag, a uvarint size and its bytes
+    ===============  ==============================  ==========================================
+
+A nullable struct, which layouts here have in tagged fields only, begins with a uvarint, 0 for
+null. Tags that a layout does not name are passed over, as Kafka does. Text that is not UTF-8 gets
+U+FFFD, as in Kafka's client.
+
+Source: apache/kafka 1eb7644, clients/src/main/resources/common/message/README.md and
+ByteBufferAccessor.java.
+"""
+
+import base64
+import math
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from seglake.segment_codec.formats.errors import MessageError
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+_ANY_VERSION = 1 << 15
+_MAX_UVARINT_BYTES = 5
+_MAX_UVARINT = (1 << 31) - 1
+
+
+class Cursor:
+    """A place in the bytes of one message that never leaves them."""
+
+    def __init__(self, data: bytes, position: int = 0) -> None:
+        self.data = data
+        self.position = position
+
+    @property
+    def left_bytes(self) -> int:
+        return len(self.data) - self.position
+
+    def take(self, length: int) -> bytes:
+        """The next bytes; raises MessageError if there are not so many."""
+        start = self.position
+        stop = start + length
+        if stop > len(self.data):
+            raise self._too_short(length)
+        self.position = stop
+        return self.data[start:stop]
+
+    def number(self, layout: struct.Struct) -> int:
+        start = self.position
+        try:
+            value: int = layout.unpack_from(self.data, start)[0]
+        except struct.error:
+            raise self._too_short(layout.size) from None
+        self.position = start + layout.size
+        return value
+
+    def uvarint(self) -> int:
+        value = 0
+        for count in range(_MAX_UVARINT_BYTES):
+            byte = self.number(_BYTE)
+            value |= (byte & 0x7F) << (7 * count)
+            if byte < 0x80:
+                break
+        if byte >= 0x80 or value > _MAX_UVARINT:
+            raise MessageError(f"a varint before {self.position} is too long")
+        return value
+
+    def end(self) -> None:
+        """Raise MessageError if anything is left."""
+        if self.left_bytes:
+            raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
+
+    def _too_short(self, length: int) -> MessageError:
+        where = f"at {self.position}, {self.left_bytes} are left"
+        return MessageError(f"{length} bytes are needed {where}")
+
+
+_BYTE = struct.Struct(">B")
+_FLOAT64 = struct.Struct(">d")
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_UUID_BYTES = 16
+
+_Reader: TypeAlias = "Callable[[Cursor], Json]"
+
+
+def _integer(layout: struct.Struct) -> _Reader:
+    return lambda cursor: cursor.number(layout)
+
+
+def _boolean(cursor: Cursor) -> Json:
+    return cursor.number(_BYTE) != 0
+
+
+def _float(cursor: Cursor) -> Json:
+    value: float = _FLOAT64.unpack(cursor.take(_FLOAT64.size))[0]
+    return value if math.isfinite(value) else str(value)
+
+
+def _uuid(cursor: Cursor) -> Json:
+    return base64.urlsafe_b64encode(cursor.take(_UUID_BYTES)).decode().rstrip("=")
+
+
+def _text(cursor: Cursor, length: int) -> Json:
+    return None if length < 0 else cursor.take(length).decode("utf-8", errors="replace")
+
+
+def _base64(cursor: Cursor, length: int) -> Json:
+    return None if length < 0 else base64.b64encode(cursor.take(length)).decode()
+
+
+_FIXED: Mapping[str, _Reader] = {
+    "int8": _integer(struct.Struct(">b")),
+    "int16": _integer(_INT16),
+    "uint16": _integer(struct.Struct(">H")),
+    "int32": _integer(_INT32),
+    "int64": _integer(struct.Struct(">q")),
+    "bool": _boolean,
+    "float64": _float,
+    "uuid": _uuid,
+}
+_SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
+    False: {
+        **_FIXED,
+        "string": lambda cursor: _text(cursor, cursor.number(_INT16)),
+        "bytes": lambda cursor: _base64(cursor, cursor.number(_INT32)),
+    },
+    True: {
+        **_FIXED,
+        "string": lambda cursor: _text(cursor, cursor.uvarint() - 1),
+        "bytes": lambda cursor: _base64(cursor, cursor.uvarint() - 1),
+    },
+}
+"""By whether the version is flexible."""
+
+
+def _array(element: _Reader, is_flexible: bool) -> _Reader:
+    def read(cursor: Cursor) -> Json:
+        count = cursor.uvarint() - 1 if is_flexible else cursor.number(_INT32)
+        if count > cursor.left_bytes:  # no element is shorter than a byte
+            raise MessageError(f"{count} elements in the {cursor.left_bytes} bytes left")
+        return None if count < 0 else [element(cursor) for _ in range(count)]
+
+    return read
+
+
+class _Field(NamedTuple):
+    name: str
+    read: _Reader
+    is_nullable: bool
+    tag: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Struct:
+    """The fields of one struct that one version has; `tagged` is None where none can be."""
+
+    fields: tuple[_Field, ...]
+    tagged: Mapping[int, _Field] | None
+
+    def read(self, cursor: Cursor) -> dict[str, Json]:
+        values: dict[str, Json] = {}
+        for name, read, is_nullable, _ in self.fields:
+            value = values[name] = read(cursor)
+            if value is None and not is_nullable:
+                raise MessageError(f"{name} is null")
+        if self.tagged is not None:
+            for _ in range(cursor.uvarint()):
+                field = self.tagged.get(cursor.uvarint())
+                content = Cursor(cursor.take(cursor.uvarint()))
+                if field is not None:
+                    values[field.name] = _tagged(field, content)
+        return values
+
+
+def _tagged(field: _Field, content: Cursor) -> Json:
+    """The value of a tagged field; positions count from the start of that field."""
+    try:
+        value = field.read(content)
+        content.end()
+    except MessageError as error:
+        raise MessageError(f"{field.name}: {error}") from error
+    if value is None and not field.is_nullable:
+        raise MessageError(f"{field.name} is null")
+    return value
+
+
+class Layout:
+    """One message in all the versions that are known.
+
+    Args:
+        text: the table of its fields.
+        newest: the highest version known.
+        flexible: the first flexible version, None when no version is.
+    """
+
+    def __init__(self, text: str, newest: int = 0, flexible: int | None = None) -> None:
+        lines = [_Line.of(line) for line in text.splitlines() if line.strip()]
+        first = _ANY_VERSION if flexible is None else flexible
+        self._versions = [
+            _struct(lines, version, is_flexible=version >= first) for version in range(newest + 1)
+        ]
+
+    def read(self, cursor: Cursor, version: int) -> dict[str, Json]:
+        """The fields that the bytes at the cursor have; those with a tag only where they are set.
+
+        Raises:
+            MessageError: the version is not known, or the bytes are not of it.
+        """
+        if not 0 <= version < len(self._versions):
+            raise MessageError(f"version {version}, known are 0 to {len(self._versions) - 1}")
+        return self._versions[version].read(cursor)
+
+
+def flexible(text: str, newest: int = 0) -> Layout:
+    """A layout of which all versions are flexible."""
+    return Layout(text, newest, flexible=0)
+
+
+class _Line(NamedTuple):
+    """One line of a layout."""
+
+    indent: int
+    name: str
+    type: str
+    first_version: int
+    last_version: int
+    is_nullable: bool
+    tag: int | None
+
+    @classmethod
+    def of(cls, line: str) -> "_Line":
+        name, kind, *rest = line.split()
+        versions = rest[0] if rest and rest[0][0].isdigit() else "0+"
+        first, _, last = versions.rstrip("+").partition("-")
+        return cls(
+            indent=len(line) - len(line.lstrip()),
+            name=name,
+            type=kind,
+            first_version=int(first),
+            last_version=_ANY_VERSION if versions.endswith("+") else int(last or first),
+            is_nullable="nullable" in rest,
+            tag=int(rest[rest.index("tag") + 1]) if "tag" in rest else None,
+        )
+
+
+def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
+    """The struct of the lines with the indent of the first, and of the lines below them."""
+    fields: list[_Field] = []
+    for index, line in enumerate(lines):
+        if line.indent != lines[0].indent:
+            continue
+        if not line.first_version <= version <= line.last_version:
+            continue
+        below: list[_Line] = []
+        for inner in lines[index + 1 :]:
+            if inner.indent <= line.indent:
+                break
+            below.append(inner)
+        read = _reader(line, below, version, is_flexible)
+        fields.append(_Field(line.name, read, line.is_nullable, line.tag))
+    tagged = {field.tag: field for field in fields if field.tag is not None}
+    plain = tuple(field for field in fields if field.tag is None)
+    return _Struct(plain, tagged if is_flexible else None)
+
+
+def _reader(line: _Line, below: list[_Line], version: int, is_flexible: bool) -> _Reader:
+    if line.type == "[]":
+        return _array(_struct(below, version, is_flexible).read, is_flexible)
+    if line.type == "{}":
+        inner = _struct(below, version, is_flexible)
+        if not line.is_nullable:
+            return inner.read
+        return lambda cursor: None if cursor.uvarint() == 0 else inner.read(cursor)
+    if line.type.startswith("[]"):
+        return _array(_SCALARS[is_flexible][line.type.removeprefix("[]")], is_flexible)
+    return _SCALARS[is_flexible][line.type]

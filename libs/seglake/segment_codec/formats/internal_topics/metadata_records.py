@@ -1,0 +1,123 @@
+"""Records of `__cluster_metadata`, the log in which KRaft keeps topics, configs and brokers.
+
+Layout of a value, which has no key beside it::
+
+    frame    uvarint  1; the preview of Kafka 2.8 had 0 and other layouts
+    type     uvarint  what is below, see `metadata_layouts`
+    version  uvarint  of the layout
+    fields
+
+The log holds secrets. What is or may be one is not among the values: records of credentials and
+tokens are only named, and a config's value is left out unless it is known to be no secret. Kafka
+has the same rule: a config that it does not know is sensitive.
+
+Source: apache/kafka 1eb7644, AbstractApiMessageSerde.java; for what is sensitive
+KafkaConfigSchema.java, DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seglake.segment_codec.formats.errors import MessageError
+from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json
+from seglake.segment_codec.formats.internal_topics.metadata_layouts import FORMS
+
+UNKNOWN = "unknown"
+RESOURCE_TYPES: Mapping[int, str] = {
+    2: "topic",
+    4: "broker",
+    8: "broker_logger",
+    16: "client_metrics",
+    32: "group",
+}
+
+_FRAME_VERSION = 1
+_CONFIG_TYPE = 4
+_NEVER_SECRET_RESOURCES = frozenset({"topic", "client_metrics", "group"})  # closed lists of names
+_SUSPICIOUS = re.compile(r"passw|secret|credential|token|passphrase|private|jaas|key|cert", re.I)
+_LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.")
+_KNOWN_BROKER_CONFIGS = re.compile(
+    r"(?:log|num|compression|min\.insync|max\.connections?|message|background|unclean"
+    r"|leader\.replication|follower\.replication|replica|producer\.id|transaction|group"
+    r"|remote\.log\.index|remote\.fetch|remote\.log\.manager)\..*"
+    r"|listeners|advertised\.listeners|listener\.security\.protocol\.map|metric\.reporters"
+    r"|principal\.builder\.class|max\.connections|cordoned\.log\.dirs"
+    r"|ssl\.(?:protocol|provider|cipher\.suites|enabled\.protocols|client\.auth"
+    r"|endpoint\.identification\.algorithm|truststore\.(?:type|location))"
+    r"|sasl\.(?:enabled\.mechanisms|kerberos\.[a-z.]+|login\.refresh\.[a-z.]+)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataRecord:
+    """One record.
+
+    Attributes:
+        record_type: the type's name, `unknown` when its number is not known.
+        fields: under Kafka's names, those with a tag only where they are set; a redacted value is
+            None.
+        is_redacted: the record has more than `fields`, which is or may be a secret.
+        unread_reason: why the value cannot be read, None when it can; it may be a secret then.
+    """
+
+    record_type: str
+    type_id: int | None
+    type_version: int | None
+    fields: Mapping[str, Json]
+    is_redacted: bool
+    unread_reason: str | None
+
+    @property
+    def may_hold_secret(self) -> bool:
+        """Whether the record's bytes are fit for no table."""
+        return self.is_redacted or self.unread_reason is not None
+
+
+def metadata_record(value: bytes | None) -> MetadataRecord:
+    """Read one record. Never raises: see `unread_reason`."""
+    type_id = version = reason = None
+    name, is_redacted = UNKNOWN, False
+    fields: dict[str, Json] = {}
+    try:
+        if value is None:
+            raise MessageError("the value is null")
+        cursor = Cursor(value)
+        frame = cursor.uvarint()
+        if frame != _FRAME_VERSION:
+            raise MessageError(f"frame version {frame}, expected {_FRAME_VERSION}")
+        type_id, version = cursor.uvarint(), cursor.uvarint()
+        form = FORMS.get(type_id)
+        if form is None:
+            raise MessageError(f"type {type_id} is not known")
+        name = form.name
+        is_redacted = form.layout is None
+        if form.layout is not None:
+            found = form.layout.read(cursor, version)
+            cursor.end()
+            fields = found
+    except MessageError as error:
+        reason = str(error)
+    if fields and type_id == _CONFIG_TYPE and _may_be_secret(fields):
+        fields["value"] = None
+        is_redacted = True
+    return MetadataRecord(
+        record_type=name,
+        type_id=type_id,
+        type_version=version,
+        fields=fields,
+        is_redacted=is_redacted,
+        unread_reason=reason,
+    )
+
+
+def _may_be_secret(config: Mapping[str, Json]) -> bool:
+    """Whether a config's value must not be shown; one that was removed (null) may be."""
+    if config["value"] is None:
+        return False
+    name = _LISTENER_PREFIX.sub("", str(config["name"]), count=1)
+    if _SUSPICIOUS.search(name):
+        return True
+    number = config["resourceType"]
+    resource = RESOURCE_TYPES.get(number) if isinstance(number, int) else None
+    return resource not in _NEVER_SECRET_RESOURCES and not _KNOWN_BROKER_CONFIGS.fullmatch(name)

@@ -1,0 +1,171 @@
+"""Messages of magic 0 and 1, alone or wrapped: what brokers wrote up to 0.10.2.
+
+Layout, in bytes from the first byte of the message, integers big-endian::
+
+     0  offset         i64  outside the checksum; of a wrapper, the offset of its last message
+     8  message_size   i32  bytes after this field, 14 at least
+    12  crc            u32  CRC-32 of the bytes from 16 to the end
+    16  magic          i8   0 or 1
+    17  attributes     i8   codec 0-2, timestamp type 3 (magic 1)
+    18  timestamp_ms   i64  magic 1 only; what follows lies 8 bytes earlier in magic 0
+    26  key_length     i32  negative: no key
+    30  key, value_length i32 (negative: no value), value
+
+A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
+offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
+Kafka's reader ignores the wrapper's offset in magic 0, and where it is 0 in magic 1. So does the
+walk (`offset_places`), if the offsets inside fit their neighbours.
+
+Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
+"""
+
+import struct
+from dataclasses import dataclass
+
+from seglake.segment_codec.formats.checksum import crc32
+from seglake.segment_codec.formats.codec import Codec
+from seglake.segment_codec.formats.compression import decompress
+from seglake.segment_codec.formats.errors import DefectCode, DefectError, malformed
+
+PREFIX = struct.Struct(">qiIbb")
+PREFIX_BYTES = PREFIX.size
+CRC_START = struct.calcsize(">qi")
+CHECKSUM_START = struct.calcsize(">qiI")
+SIZE_STOP = struct.calcsize(">qi")
+SMALLEST_SIZE = 14
+TIMESTAMP = struct.Struct(">q")
+LENGTH = struct.Struct(">i")
+LONG_MESSAGE_BYTES = 64 << 10  # longer ones are verified before a run takes them in
+RUN_BYTES = 4 << 20  # consecutive messages become one row of `batches` up to this size
+
+CODEC_MASK = 0x07
+LOG_APPEND_TIME = 0x08
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A compressed message whose checksum holds; `value` is a view of the compressed set.
+
+    `first_offset` is not known before the set is decompressed, so it equals `last_offset` here.
+
+    Attributes:
+        part: the bytes [start, stop) of the decompressed set that are meant; None: all of it.
+        false_offset: what the header says where the messages inside prove another `last_offset`.
+        follows: where the batch before it ends, if the messages inside begin there for certain and
+            their end is unreadable.
+    """
+
+    position: int
+    size_bytes: int
+    magic: int
+    last_offset: int
+    crc: int
+    attributes: int
+    timestamp_ms: int | None
+    value: memoryview | None
+    part: tuple[int, int] | None = None
+    false_offset: int | None = None
+    follows: int | None = None
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
+
+    @property
+    def is_resolved(self) -> bool:
+        """Return whether its neighbours or its messages tell what its header does not."""
+        return self.false_offset is not None or self.follows is not None
+
+    @property
+    def append_time_ms(self) -> int | None:
+        """Return the time of its messages of magic 1, None if they carry their own."""
+        return self.timestamp_ms if self.is_log_append_time else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRun:
+    """Consecutive uncompressed messages of one magic and timestamp type, offsets rising.
+
+    All of them are valid. `crc` is that of the first; `data` is a view of all.
+    """
+
+    position: int
+    size_bytes: int
+    magic: int
+    first_offset: int
+    last_offset: int
+    crc: int
+    attributes: int
+    message_count: int
+    max_timestamp_ms: int | None
+    data: memoryview
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
+
+
+def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
+    """Decompress the messages inside a wrapper, or those of its part; they are not parsed yet.
+
+    Raises:
+        DefectError: unsupported_codec (zstd was never legal here), decompression_failed,
+            decompression_limit, or malformed_record where there is nothing inside.
+    """
+    codec_id = wrapper.attributes & CODEC_MASK
+    if codec_id >= Codec.ZSTD:
+        raise DefectError(
+            DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id} in magic {wrapper.magic}"
+        )
+    if wrapper.value is None:
+        raise malformed("a wrapper has no value")
+    messages = decompress(Codec(codec_id), wrapper.value, magic=wrapper.magic, max_bytes=max_bytes)
+    if not len(messages):
+        raise malformed("a wrapper holds no message")
+    return messages if wrapper.part is None else messages[slice(*wrapper.part)]
+
+
+def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview | None]:
+    """Return key and value of one whole message.
+
+    Raises:
+        DefectError: the two lengths do not use up the message exactly.
+    """
+    key, position = _bytes_field(message, PREFIX_BYTES + (TIMESTAMP.size if magic else 0))
+    value, position = _bytes_field(message, position)
+    if position != len(message):
+        raise malformed(f"key and value end at byte {position} of a message of {len(message)}")
+    return key, value
+
+
+def message_checksum(
+    magic: int, key: bytes | None, value: bytes | None, timestamp_ms: int, *, is_append_time: bool
+) -> int:
+    """Return the CRC-32 in the header of an uncompressed message.
+
+    Args:
+        timestamp_ms: ignored with magic 0.
+    """
+    attributes = LOG_APPEND_TIME if magic == 1 and is_append_time else 0
+    start = struct.pack(">bb", magic, attributes) + TIMESTAMP.pack(timestamp_ms) * magic
+    return crc32(start + _stored(key) + _stored(value))
+
+
+def _stored(content: bytes | None) -> bytes:
+    return LENGTH.pack(-1) if content is None else LENGTH.pack(len(content)) + content
+
+
+def _bytes_field(message: memoryview, position: int) -> tuple[memoryview | None, int]:
+    start = position + LENGTH.size
+    if start > len(message):
+        raise malformed("a message ends inside a length")
+    (length,) = LENGTH.unpack_from(message, position)
+    if length < 0:
+        return None, start
+    if length > len(message) - start:
+        raise malformed(f"a field of {length} bytes in the {len(message) - start} that are left")
+    return message[start : start + length], start + length

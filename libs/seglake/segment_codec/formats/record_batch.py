@@ -1,0 +1,148 @@
+"""Record batches, magic 2: the unit that a broker appends, checksums and compresses.
+
+Layout, in bytes from the first byte of the batch, integers big-endian::
+
+     0  base_offset             i64  offset from which the batch was built; outside the checksum
+     8  batch_length            i32  bytes after this field, 49 at least
+    12  partition_leader_epoch  i32  set by the broker, hence outside the checksum; -1 unknown
+    16  magic                   i8   2; outside the checksum
+    17  crc                     u32  CRC-32C of the bytes from 21 to the end
+    21  attributes              i16  codec 0-2, timestamp type 3, transactional 4, control 5,
+                                     delete horizon 6
+    23  last_offset_delta       i32  survives compaction, even of the last record
+    27  base_timestamp_ms       i64  or the delete horizon, with attribute bit 6
+    35  max_timestamp_ms        i64
+    43  producer_id             i64  -1 none
+    51  producer_epoch          i16  -1 none
+    53  base_sequence           i32  -1 none
+    57  record_count            i32
+    61  records                      one compressed block where the codec is not 0
+
+Source: apache/kafka 1eb7644, DefaultRecordBatch.java, class comment.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from seglake.segment_codec.formats.codec import CODECS, Codec
+from seglake.segment_codec.formats.compression import decompress
+from seglake.segment_codec.formats.errors import DefectCode, DefectError
+
+HEADER = struct.Struct(">qiibIhiqqqhii")
+HEADER_BYTES = HEADER.size
+CRC_START = struct.calcsize(">qiib")
+CHECKSUM_START = struct.calcsize(">qiibI")
+LENGTH_STOP = struct.calcsize(">qi")  # batch_length counts the bytes from here
+SMALLEST_LENGTH = HEADER_BYTES - LENGTH_STOP
+MOST_MARKER_BYTES = 96  # a marker that ends a transaction has 78
+SMALLEST_RECORD_BYTES = 7  # its length, attributes, two deltas, two lengths, header count
+
+CODEC_MASK = 0x07
+LOG_APPEND_TIME = 0x08
+TRANSACTIONAL = 0x10
+CONTROL = 0x20
+DELETE_HORIZON = 0x40
+
+
+class BatchHeader(NamedTuple):
+    """The header's fields in their order on disk."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp_ms: int
+    max_timestamp_ms: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def last_offset(self) -> int:
+        """Return the last offset by the header's delta, which must not be negative."""
+        return self.base_offset + max(self.last_offset_delta, 0)
+
+    @property
+    def codec_id(self) -> int:
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.attributes & LOG_APPEND_TIME != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.attributes & TRANSACTIONAL != 0
+
+    @property
+    def is_control(self) -> bool:
+        return self.attributes & CONTROL != 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        return self.attributes & DELETE_HORIZON != 0
+
+
+def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
+    """Return whether a header is a data batch's, too unlike a marker's for a few wrong bytes."""
+    if header.is_control or header.last_offset_delta < 0:
+        return False
+    is_like_marker = header.producer_id >= 0 and header.base_sequence <= 0  # a marker has -1
+    return size_bytes > MOST_MARKER_BYTES or not is_like_marker
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBatch:
+    """A batch whose checksum holds; `payload` is a view, still compressed.
+
+    Where `is_corrected`, the last offset delta is that of the records, and not the header's.
+    """
+
+    magic: ClassVar[int] = 2
+    position: int
+    size_bytes: int
+    header: BatchHeader
+    payload: memoryview
+    is_corrected: bool = False
+
+    @property
+    def first_offset(self) -> int:
+        return self.header.base_offset
+
+    @property
+    def last_offset(self) -> int:
+        return self.header.last_offset
+
+    @property
+    def crc(self) -> int:
+        return self.header.crc
+
+    @property
+    def is_sparse(self) -> bool:
+        """Return whether it has fewer records than offsets: the cleaner removed some."""
+        return self.header.record_count <= self.header.last_offset_delta
+
+
+def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
+    """Return the records of a batch, decompressed, not yet parsed.
+
+    Raises:
+        DefectError: unsupported_codec, decompression_failed, decompression_limit, or
+            record_count_mismatch where the header claims fewer than none.
+    """
+    header = batch.header
+    codec_id = header.attributes & CODEC_MASK
+    if codec_id > Codec.ZSTD:
+        raise DefectError(DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id}")
+    count = header.record_count
+    if count == 0 and not len(batch.payload):
+        return b""
+    records = decompress(CODECS[codec_id], batch.payload, magic=2, max_bytes=max_bytes)
+    if count < 0:
+        raise DefectError(DefectCode.RECORD_COUNT_MISMATCH, f"the header claims {count} records")
+    return records

@@ -1,0 +1,238 @@
+"""The plain decoder of record bytes, written from the layout tables, one object per record.
+
+It is the slow twin of the columnar decoder, with the same tests. It also serves where single
+records are wanted: for markers, and to inspect a segment.
+"""
+
+from seglake.segment_codec.formats.checksum import crc32
+from seglake.segment_codec.formats.errors import DefectCode, DefectError, malformed
+from seglake.segment_codec.formats.message_set import (
+    CHECKSUM_START,
+    CODEC_MASK,
+    LENGTH,
+    PREFIX,
+    PREFIX_BYTES,
+    SIZE_STOP,
+    SMALLEST_SIZE,
+    TIMESTAMP,
+    MessageRun,
+    Wrapper,
+    wrapped_messages,
+)
+from seglake.segment_codec.formats.record import Record, RecordHeader
+from seglake.segment_codec.formats.record_batch import RecordBatch, plain_records
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.formats.varints import read_varint, read_varlong
+
+_SMALLEST_RECORD_BODY_BYTES = 6
+
+
+def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
+    """Return the records of one unit that Kafka's consumer gives, control records included.
+
+    Raises:
+        DefectError: with the code under which the unit is quarantined.
+    """
+    match unit:
+        case RecordBatch():
+            records, error = given_records(unit, max_decompressed_bytes)
+            if error is not None:
+                raise error
+            return records
+        case Wrapper():
+            return _wrapper_records(
+                unit, memoryview(wrapped_messages(unit, max_decompressed_bytes))
+            )
+        case MessageRun():
+            return _messages(unit.data)
+        case _:
+            raise TypeError(f"no unit of a log: {unit!r}")
+
+
+def given_records(
+    batch: RecordBatch, max_decompressed_bytes: int
+) -> tuple[list[Record], DefectError | None]:
+    """Return the records that Kafka's consumer returns before it finds that their count is wrong.
+
+    Offsets rise: a record at or below an earlier record's offset is skipped.
+
+    Raises:
+        DefectError: the batch has another defect; then none of its records is trusted.
+    """
+    records, error = stored_records(batch, max_decompressed_bytes)
+    has_rest = error is not None and len(records) == batch.header.record_count
+    return _rising(records[:-1] if has_rest else records), error
+
+
+def stored_records(
+    batch: RecordBatch, max_decompressed_bytes: int
+) -> tuple[list[Record], DefectError | None]:
+    """Return the counted records of a batch in the order of its bytes, also the skipped ones.
+
+    The error says that their count is wrong.
+
+    Raises:
+        DefectError: of any other defect; then no record is believed.
+    """
+    data = plain_records(batch, max_decompressed_bytes)
+    records: list[Record] = []
+    position = 0
+    for _ in range(batch.header.record_count):
+        if position == len(data):
+            return records, _miscounted("there are fewer records than the header says")
+        length, position = read_varint(data, position, len(data))
+        if not _SMALLEST_RECORD_BODY_BYTES <= length <= len(data) - position:
+            raise malformed(f"a record of {length} bytes in the {len(data) - position} left")
+        records.append(_record(data, position, position + length, batch))
+        position += length
+    if position != len(data):
+        error = _miscounted(f"{len(data) - position} bytes are left after the last record")
+        return records, error
+    return records, None
+
+
+def _rising(records: list[Record]) -> list[Record]:
+    """Return the records whose offsets are above those of all records before them."""
+    found: list[Record] = []
+    for record in records:
+        if not found or record.offset > found[-1].offset:
+            found.append(record)
+    return found
+
+
+def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatch) -> Record:
+    timestamp_delta, position = read_varlong(data, position + 1, end)
+    delta, position = read_varint(data, position, end)
+    key, position = _field(data, position, end, "key")
+    value, position = _field(data, position, end, "value")
+    count, position = read_varint(data, position, end)
+    if not 0 <= count <= end - position:
+        raise malformed(f"{count} headers in {end - position} bytes")
+    headers: list[RecordHeader] = []
+    for _ in range(count):
+        name, position = _field(data, position, end, "header key")
+        if name is None:
+            raise malformed("a header's key is null")
+        content, position = _field(data, position, end, "header value")
+        headers.append(RecordHeader(name, content))
+    if position != end:
+        raise malformed(f"a record is {end - position} bytes longer than what it holds")
+    header = batch.header
+    timestamp_ms = (
+        header.max_timestamp_ms
+        if header.is_log_append_time
+        else _wrapped_int64(header.base_timestamp_ms + timestamp_delta)
+    )
+    return Record(
+        offset=_wrapped_int64(header.base_offset + delta),
+        timestamp_ms=timestamp_ms,
+        key=key,
+        value=value,
+        headers=tuple(headers),
+    )
+
+
+def _field(
+    data: bytes | memoryview, position: int, end: int, what: str
+) -> tuple[bytes | None, int]:
+    length, position = read_varint(data, position, end)
+    if length < 0:
+        return None, position
+    if length > end - position:
+        raise malformed(f"a {what} of {length} bytes in the {end - position} left")
+    return bytes(data[position : position + length]), position + length
+
+
+def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
+    inner = _messages(data)
+    last = inner[-1].offset
+    shift = wrapper.last_offset - last if wrapper.magic == 1 else 0
+    if shift < 0:
+        raise malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
+    if inner[0].offset + shift < 0:
+        raise _out_of_order(f"inner offset {inner[0].offset}")
+    return [
+        record._replace(
+            offset=record.offset + shift, timestamp_ms=_time_in_wrapper(wrapper, record)
+        )
+        for record in inner
+    ]
+
+
+def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
+    """Return a record's time; Kafka gives magic 0 inside magic 1 the time -1."""
+    if record.timestamp_ms is None:
+        return -1 if wrapper.magic == 1 else None
+    time_ms = wrapper.append_time_ms
+    return record.timestamp_ms if time_ms is None else time_ms
+
+
+def _messages(data: memoryview) -> list[Record]:
+    records: list[Record] = []
+    position = 0
+    while position < len(data):
+        end = _checked_message_end(data, position)
+        offset, _, _, magic, _ = PREFIX.unpack_from(data, position)
+        at = position + PREFIX_BYTES
+        timestamp_ms: int | None = None
+        if magic == 1:
+            (timestamp_ms,) = TIMESTAMP.unpack_from(data, at)
+            at += TIMESTAMP.size
+        key, at = _message_field(data, at, end)
+        value, at = _message_field(data, at, end)
+        if at != end:
+            raise malformed(f"a message is {end - at} bytes longer than key and value")
+        if records and offset <= records[-1].offset:
+            raise _out_of_order(f"inner offset {offset} after {records[-1].offset}")
+        records.append(
+            Record(offset=offset, timestamp_ms=timestamp_ms, key=key, value=value, headers=())
+        )
+        position = end
+    return records
+
+
+def _checked_message_end(data: memoryview, position: int) -> int:
+    left = len(data) - position
+    if left < SIZE_STOP:
+        raise malformed("the last inner message is cut")
+    size = LENGTH.unpack_from(data, position + 8)[0]
+    if size < SMALLEST_SIZE:
+        raise malformed(f"an inner message of size {size}")
+    if size > left - SIZE_STOP:
+        raise malformed("the last inner message is cut")
+    end = position + SIZE_STOP + int(size)
+    _, _, crc, magic, attributes = PREFIX.unpack_from(data, position)
+    if magic not in (0, 1):
+        raise malformed(f"an inner message of magic {magic}")
+    if magic == 1 and size < SMALLEST_SIZE + TIMESTAMP.size:
+        raise malformed(f"an inner message of size {size}")
+    if crc32(data[position + CHECKSUM_START : end]) != crc:
+        raise DefectError(DefectCode.INNER_CRC_MISMATCH, "an inner message fails its checksum")
+    if attributes & CODEC_MASK:
+        raise DefectError(DefectCode.NESTED_WRAPPER, "an inner message is a wrapper itself")
+    return end
+
+
+def _message_field(data: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
+    if end - at < LENGTH.size:
+        raise malformed("a message ends inside a length")
+    (length,) = LENGTH.unpack_from(data, at)
+    at += LENGTH.size
+    if length < 0:
+        return None, at
+    if length > end - at:
+        raise malformed(f"a field of {length} bytes in the {end - at} left")
+    return bytes(data[at : at + length]), at + length
+
+
+def _wrapped_int64(value: int) -> int:
+    """Wrap a sum to 64 bits, as Java does."""
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _out_of_order(detail: str) -> DefectError:
+    return DefectError(DefectCode.OFFSET_OUT_OF_ORDER, detail)
+
+
+def _miscounted(detail: str) -> DefectError:
+    return DefectError(DefectCode.RECORD_COUNT_MISMATCH, detail)

@@ -1,0 +1,1 @@
+"""Names in a log dir, and the small files beside the segments."""

@@ -1,0 +1,333 @@
+"""Names in a broker's log dir: partition folders, segment files, and which of them count.
+
+Names only: nothing here lists or opens. A log dir holds one folder per partition replica::
+
+    <topic>-<partition>                        live; the last '-' parts the two
+    <topic>-<partition>.<32 hex>-delete        deletion pending; the topic may be cut short
+    <topic>-<partition>.<32 hex>-future        being copied to another disk of the same broker
+    <topic>-<partition>.<32 hex>-stray         no longer this broker's; the topic may be cut short
+
+A folder holds segment files, the 20 digits being a record offset, and a few others. The digits are
+those of the broker's locale, of any script::
+
+    <20 digits>.<kind>            in use; kinds are log, index, timeindex, txnindex, snapshot
+    <20 digits>.<kind>.deleted    removed, about to be unlinked
+    <20 digits>.<kind>.cleaned    output of a cleaning or a split that stopped
+    <20 digits>.<kind>.swap       finished output, not yet renamed
+
+Source: apache/kafka 1eb7644, LocalLog, LogFileUtils, Topic; `plan_swaps` follows the first three
+passes of LogLoader.java at apache/kafka 0c37e22.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from seglake.segment_codec.formats.errors import SegmentCodecError
+from seglake.segment_codec.formats.side_files.known_names import DIGIT, Place, known_name
+
+TOPIC_MAX_LENGTH = 255  # of brokers before 0.10; later ones create none above 249
+FOLDER_NAME_MAX_LENGTH = 255
+PARTITION_MAX = 2**31 - 1
+OFFSET_MAX = 2**63 - 1
+
+_TOPIC = re.compile(rf"[a-zA-Z0-9._-]{{1,{TOPIC_MAX_LENGTH}}}")
+_PARTITION = re.compile(r"0|[1-9][0-9]{0,9}")
+_FOLDER_SUFFIX = re.compile(r"(.+)\.[0-9a-f]{32}-(delete|future|stray)", re.DOTALL)
+_FILE_NAME = re.compile(
+    rf"({DIGIT}{{20}})\.(log|index|timeindex|txnindex|snapshot)(?:\.(deleted|cleaned|swap))?"
+)
+
+
+class SideFile(StrEnum):
+    """The files beside the segments: the first six in a log dir, the others in a folder."""
+
+    META_PROPERTIES = "meta.properties"
+    HIGH_WATERMARKS = "replication-offset-checkpoint"
+    RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+    LOG_START_OFFSETS = "log-start-offset-checkpoint"
+    CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+    CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+    LEADER_EPOCHS = "leader-epoch-checkpoint"
+    PARTITION_METADATA = "partition.metadata"
+    QUORUM_STATE = "quorum-state"
+
+
+_KRAFT_SNAPSHOT = re.compile(rf"({DIGIT}{{20}})-({DIGIT}{{10}})\.checkpoint")
+
+
+class FolderKind(StrEnum):
+    """State of a partition folder for its broker."""
+
+    LIVE = "live"
+    DELETE = "delete"
+    FUTURE = "future"
+    STRAY = "stray"
+
+
+class FileKind(StrEnum):
+    """The files of one segment; a snapshot need not lie at a segment's base offset."""
+
+    LOG = "log"
+    INDEX = "index"
+    TIMEINDEX = "timeindex"
+    TXNINDEX = "txnindex"
+    SNAPSHOT = "snapshot"
+
+
+_KIND_RANKS = {kind: rank for rank, kind in enumerate(FileKind)}
+
+
+class FileState(StrEnum):
+    """Progress of a file's creation or removal."""
+
+    LIVE = "live"
+    DELETED = "deleted"
+    CLEANED = "cleaned"
+    SWAP = "swap"
+
+
+_KINDS = {kind.value: kind for kind in FileKind}  # quicker than the call of an enumeration
+_STATES = {state.value: state for state in FileState}
+_SWAP_SUFFIXES = (f".{FileState.SWAP}", f".{FileState.CLEANED}")
+
+
+class SkipReason(StrEnum):
+    """Reason why a segment file is not read."""
+
+    DELETED = "deleted"
+    UNFINISHED_CLEANING = "unfinished_cleaning"
+    UNFINISHED_SPLIT = "unfinished_split"
+    REPLACED_BY_SWAP = "replaced_by_swap"
+
+
+class TopicPartition(NamedTuple):
+    """A topic's name and the number of one of its partitions."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFolder:
+    """A partition folder's name, read; part of the topic if not `topic_is_complete`."""
+
+    topic: str
+    partition: int
+    kind: FolderKind
+    topic_is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFileName:
+    """A segment file's name, read; `str` gives the name back.
+
+    `base_offset` is the number in the name. For a snapshot it is the offset after the last
+    included.
+    """
+
+    base_offset: int
+    kind: FileKind
+    state: FileState
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MetadataSnapshotName(NamedTuple):
+    """The name of a snapshot of the KRaft log: what all records below `end_offset` add up to."""
+
+    end_offset: int
+    epoch: int
+
+
+class SkippedFile(NamedTuple):
+    """A segment file that is not read, and why."""
+
+    file: SegmentFileName
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPlan:
+    """Plan to read the files of one partition folder; every name is in one of the four.
+
+    Attributes:
+        read: by base offset and kind, every pair once; a `.swap` file stands for what it replaces.
+        superseded: segment files that are not read.
+        side_files: names known to be no segment's, such as `leader-epoch-checkpoint`.
+        unknown: names that Kafka does not give, to be reported.
+    """
+
+    read: tuple[SegmentFileName, ...]
+    superseded: tuple[SkippedFile, ...]
+    side_files: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+class MissingSwapEndError(SegmentCodecError):
+    """A folder cannot be planned before the ends of all usable `.swap` logs are known."""
+
+    def __init__(self, *, file: SegmentFileName) -> None:
+        self.file = file
+        super().__init__(f"the next offset of {file} was not given: read the log and pass it")
+
+
+class TwoSpellingsError(SegmentCodecError):
+    """Two files have the same offset in their names, in digits of two scripts."""
+
+    def __init__(self, *, first: SegmentFileName, second: SegmentFileName) -> None:
+        self.names = (first.name, second.name)
+        super().__init__(
+            f"{first} and {second} are the same number in two scripts: move away the one that does "
+            "not belong to the log"
+        )
+
+
+def is_legal_topic(topic: str) -> bool:
+    """Return whether Kafka lets a topic have this name."""
+    return _TOPIC.fullmatch(topic) is not None and topic not in {".", ".."}
+
+
+def parse_folder_name(name: str) -> PartitionFolder | None:
+    """Read the name of a folder in a log dir; None when it is no partition's."""
+    kind = FolderKind.LIVE
+    replica = name
+    if suffixed := _FOLDER_SUFFIX.fullmatch(name):
+        replica, kind = suffixed[1], FolderKind(suffixed[2])
+    topic, _, digits = replica.rpartition("-")
+    if not is_legal_topic(topic) or _PARTITION.fullmatch(digits) is None:
+        return None
+    if int(digits) > PARTITION_MAX:
+        return None
+    may_be_cut = kind in {FolderKind.DELETE, FolderKind.STRAY}
+    is_complete = not may_be_cut or len(name) < FOLDER_NAME_MAX_LENGTH
+    return PartitionFolder(topic, int(digits), kind, is_complete)
+
+
+@lru_cache(1 << 12)  # a thousand folders have the same names, each asked for several times
+def parse_file_name(name: str) -> SegmentFileName | None:
+    """Read the name of a segment file; None for any other file."""
+    match = _FILE_NAME.fullmatch(name)
+    if match is None or int(match[1]) > OFFSET_MAX:
+        return None
+    return SegmentFileName(int(match[1]), _KINDS[match[2]], _STATES[match[3] or "live"], name)
+
+
+def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
+    """Return the `.log.swap` files whose next offsets `plan_swaps` will ask for, by base offset."""
+    return _usable_swap_logs(_segment_files(n for n in names if n.endswith(_SWAP_SUFFIXES)))
+
+
+def _usable_swap_logs(files: Sequence[SegmentFileName]) -> tuple[SegmentFileName, ...]:
+    limit = _split_limit(files)
+    return tuple(
+        file
+        for file in files
+        if file.state is FileState.SWAP and file.kind is FileKind.LOG and file.base_offset < limit
+    )
+
+
+def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> FolderPlan:
+    """Decide which files of a partition folder are read, as a starting broker would.
+
+    A cleaner or a split writes `.cleaned`, renames to `.swap`, removes what is replaced and renames
+    again; wherever it was stopped, either the old files or the new ones are whole. So `.deleted`
+    and `.cleaned` are dropped; beside any `.cleaned` a `.swap` at or above the lowest of them
+    belongs to an unfinished split and is dropped too; the other `.swap` files replace every file
+    whose number lies in [lowest base offset, highest next offset) of the `.swap` logs.
+
+    Args:
+        names: the folder's files, in any order; folders left out.
+        swap_next_offsets: from the base offset of `usable_swap_logs` to the offset after the last
+            record (the base offset itself if the log has no batch).
+
+    Raises:
+        MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.
+        TwoSpellingsError: two files to read have one number.
+    """
+    names = set(names)
+    files = _segment_files(names)
+    limit = _split_limit(files)
+    replaced = _replaced_offsets(_usable_swap_logs(files), swap_next_offsets)
+    renamed = {
+        (file.base_offset, file.kind)
+        for file in files
+        if file.state is FileState.SWAP and file.base_offset < limit
+    }
+    read: list[SegmentFileName] = []
+    superseded: list[SkippedFile] = []
+    is_untouched = all(file.state is FileState.LIVE for file in files)  # as most folders are
+    for file in files:
+        reason = None if is_untouched else _skip_reason(file, limit, replaced, renamed)
+        if reason is None:
+            read.append(file)
+        else:
+            superseded.append(SkippedFile(file, reason))
+    for first, second in pairwise(read):
+        if (first.base_offset, first.kind) == (second.base_offset, second.kind):
+            raise TwoSpellingsError(first=first, second=second)
+    others = sorted(names - {file.name for file in files})
+    return FolderPlan(
+        read=tuple(read),
+        superseded=tuple(superseded),
+        side_files=tuple(name for name in others if _is_side_file(name)),
+        unknown=tuple(name for name in others if not _is_side_file(name)),
+    )
+
+
+def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
+    files = [file for name in names if (file := parse_file_name(name)) is not None]
+    return sorted(
+        files, key=lambda file: (file.base_offset, _KIND_RANKS[file.kind], file.state, file.name)
+    )
+
+
+def _split_limit(files: Sequence[SegmentFileName]) -> int:
+    """Return the offset from which on `.swap` files belong to an unfinished split."""
+    cleaned = (file.base_offset for file in files if file.state is FileState.CLEANED)
+    return min(cleaned, default=OFFSET_MAX + 1)
+
+
+def _replaced_offsets(
+    swap_logs: tuple[SegmentFileName, ...], swap_next_offsets: Mapping[int, int]
+) -> range:
+    """Return one half-open range of the file numbers that all `.swap` logs replace."""
+    for file in swap_logs:
+        if file.base_offset not in swap_next_offsets:
+            raise MissingSwapEndError(file=file)
+    if not swap_logs:
+        return range(0)
+    start = min(file.base_offset for file in swap_logs)
+    return range(start, max(swap_next_offsets[file.base_offset] for file in swap_logs))
+
+
+def _skip_reason(
+    file: SegmentFileName, limit: int, replaced: range, renamed: set[tuple[int, FileKind]]
+) -> SkipReason | None:
+    match file.state:
+        case FileState.DELETED:
+            return SkipReason.DELETED
+        case FileState.CLEANED:
+            return SkipReason.UNFINISHED_CLEANING
+        case FileState.SWAP:
+            return SkipReason.UNFINISHED_SPLIT if file.base_offset >= limit else None
+        case FileState.LIVE:
+            is_replaced = file.base_offset in replaced or (file.base_offset, file.kind) in renamed
+            return SkipReason.REPLACED_BY_SWAP if is_replaced else None
+
+
+def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
+    """Read the name of a finished snapshot of the KRaft log; None for any other."""
+    match = _KRAFT_SNAPSHOT.fullmatch(name)
+    return None if match is None else MetadataSnapshotName(int(match[1]), int(match[2]))
+
+
+def _is_side_file(name: str) -> bool:
+    """Say whether a broker gives this name to a file that is no segment's."""
+    return _FILE_NAME.fullmatch(name) is None and known_name(Place.PARTITION, name) is not None

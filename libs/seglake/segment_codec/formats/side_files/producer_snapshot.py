@@ -1,0 +1,99 @@
+"""The producer snapshot of a partition (`.snapshot`): what each producer had written by an offset.
+
+The number in the file's name is the offset after the last record included; it need not be a
+segment's base offset. Layout of the header, in bytes from the start of the file, integers
+big-endian::
+
+     0  version  i16  1
+     2  crc      u32  CRC-32C of bytes [6, end of file)
+     6  count    i32  entries that follow; the file is 10 + 46 * count bytes long
+
+Layout of an entry, in bytes from its start::
+
+     0  producer_id               i64
+     8  producer_epoch            i16
+    10  last_sequence             i32  -1 when the producer's last batch is not known
+    14  last_offset               i64  last record of the last batch; -1 when it is not known
+    22  offset_delta              i32  last_offset less the offset of that batch's first record
+    26  timestamp_ms              i64  of the last batch, ms since the epoch
+    34  coordinator_epoch         i32  of the last marker; -1 when there was none
+    38  current_txn_first_offset  i64  -1 when no transaction is open
+
+The checksum covers the entries; their fields are not checked beyond it.
+
+Source: apache/kafka 1eb7644, ProducerStateManager.java.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.segment_codec.formats.checksum import crc32c
+
+HEADER = struct.Struct(">hIi")
+ENTRY = struct.Struct(">qhiqiqiq")
+CHECKSUM_START = struct.calcsize(">hI")  # 6, the position of count
+EMPTY_SNAPSHOT_BYTES = HEADER.size
+VERSION = 1
+
+
+class ProducerState(NamedTuple):
+    """One entry; what Kafka stores as offset -1, meaning none, is None."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int | None
+    offset_delta: int
+    timestamp_ms: int
+    coordinator_epoch: int
+    current_txn_first_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSnapshot:
+    """The content of one file; no entries with `damage`, as one checksum stands for them all.
+
+    `version` is None when the file is too short to have one.
+    """
+
+    version: int | None
+    crc_is_valid: bool
+    entries: tuple[ProducerState, ...]
+    damage: str | None
+
+
+def parse(data: bytes | memoryview) -> ProducerSnapshot:
+    """Read a whole `.snapshot` file.
+
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    """
+    if len(data) < HEADER.size:
+        too_short = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
+        return ProducerSnapshot(None, crc_is_valid=False, entries=(), damage=too_short)
+    version, stored_crc, count = HEADER.unpack_from(data)
+    computed_crc = crc32c(data[CHECKSUM_START:])
+    crc_is_valid = stored_crc == computed_crc
+    expected_bytes = HEADER.size + ENTRY.size * count
+    entries: tuple[ProducerState, ...] = ()
+    damage: str | None = None
+    if version != VERSION:
+        damage = f"version {version}, expected {VERSION}"
+    elif not crc_is_valid:
+        damage = f"checksum {computed_crc:08x}, the header says {stored_crc:08x}"
+    elif len(data) != expected_bytes:
+        damage = f"{len(data)} bytes, {count} entries take {expected_bytes}"
+    else:
+        entries = tuple(map(_producer_state, ENTRY.iter_unpack(bytes(data[HEADER.size :]))))
+    return ProducerSnapshot(version, crc_is_valid, entries, damage)
+
+
+def _producer_state(fields: tuple[int, ...]) -> ProducerState:
+    state = ProducerState._make(fields)
+    last_offset, current_txn_first_offset = fields[3], fields[7]
+    return state._replace(
+        last_offset=None if last_offset < 0 else last_offset,
+        current_txn_first_offset=(
+            None if current_txn_first_offset < 0 else current_txn_first_offset
+        ),
+    )

@@ -1,0 +1,69 @@
+"""The time index of a segment (`.timeindex`): from when on an offset can be looked for.
+
+Layout of an entry, in bytes from its start, integers big-endian; the file is nothing but entries::
+
+     0  timestamp_ms     i64  largest timestamp of the segment so far, ms since the epoch
+     8  relative_offset  i32  offset of a record with that timestamp, less the base offset
+
+The file has no checksum and is a hint only: zeroed files occur, and up to Kafka 3.8 the offset may
+lie in the middle of a batch. Files written before 0.10.1 have no time index beside them.
+
+Kafka preallocates the file of the active segment and cuts it at a clean stop, so the file of a live
+or killed broker ends in zeros, which are no entries.
+
+Source: apache/kafka 1eb7644, TimeIndex.java, AbstractIndex.java.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.segment_codec.formats.side_files._index_entries import (
+    length_damage,
+    without_zero_tail,
+)
+
+ENTRY = struct.Struct(">qi")
+
+
+class TimestampOffset(NamedTuple):
+    """The largest timestamp so far (ms since the epoch) and the offset of a record that has it."""
+
+    timestamp_ms: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimeIndex:
+    """The entries before the damage, timestamps and offsets both never decreasing.
+
+    `damage` says what ended the entries early; None when they end at the end of the file or at
+    zeros that reach to it.
+    """
+
+    entries: tuple[TimestampOffset, ...]
+    damage: str | None
+
+
+def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
+    """Read a whole `.timeindex` file; `base_offset` is the number in its name.
+
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    """
+    entries: list[TimestampOffset] = []
+    damage = length_damage(len(data), ENTRY.size)
+    timestamp_ms = relative_offset = 0
+    content = bytes(data)
+    if len(data) != ENTRY.size:  # the only record of a closed segment may carry timestamp 0
+        content = without_zero_tail(data, ENTRY.size)
+    for next_timestamp_ms, next_offset in ENTRY.iter_unpack(content):
+        if next_timestamp_ms < timestamp_ms or next_offset < relative_offset:
+            damage = (
+                f"entry {len(entries)} (timestamp {next_timestamp_ms}, relative offset "
+                f"{next_offset}) lies before timestamp {timestamp_ms}, relative offset "
+                f"{relative_offset}"
+            )
+            break
+        timestamp_ms, relative_offset = next_timestamp_ms, next_offset
+        entries.append(TimestampOffset(timestamp_ms, base_offset + relative_offset))
+    return TimeIndex(tuple(entries), damage)

@@ -1,0 +1,79 @@
+"""The transaction index of a segment (`.txnindex`): the transactions whose abort marker it holds.
+
+Layout of an entry, in bytes from its start, integers big-endian; the file is nothing but entries::
+
+     0  version             i16  0
+     2  producer_id         i64
+    10  first_offset        i64  first record of the transaction; may lie in an earlier segment
+    18  last_offset         i64  the abort marker itself
+    26  last_stable_offset  i64  first record of the oldest transaction still open after the marker,
+                                 else the offset after the marker
+
+The file is made with its first entry and grows by whole entries: no file means nothing was aborted,
+and zeros are damage. It has no checksum; the markers in the log are the truth.
+
+Source: apache/kafka 1eb7644, TransactionIndex.java, AbortedTxn.java.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.segment_codec.formats.side_files._index_entries import length_damage
+
+ENTRY = struct.Struct(">hqqqq")
+VERSION = 0
+
+
+class AbortedTransaction(NamedTuple):
+    """One entry as it lies on disk; its offsets are both included, and the last is the marker."""
+
+    version: int
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionIndex:
+    """The entries before the damage, in the order of their markers.
+
+    `damage` says what ended the entries early; None when they end at the end of the file.
+    """
+
+    entries: tuple[AbortedTransaction, ...]
+    damage: str | None
+
+
+def parse(data: bytes | memoryview) -> TransactionIndex:
+    """Read a whole `.txnindex` file.
+
+    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    """
+    entries: list[AbortedTransaction] = []
+    damage = length_damage(len(data), ENTRY.size)
+    last_offset = -1
+    for fields in ENTRY.iter_unpack(bytes(data[: len(data) - len(data) % ENTRY.size])):
+        entry = AbortedTransaction._make(fields)
+        fault = _fault(entry, last_offset)
+        if fault:
+            damage = f"entry {len(entries)}: {fault}"
+            break
+        last_offset = entry.last_offset
+        entries.append(entry)
+    return TransactionIndex(tuple(entries), damage)
+
+
+def _fault(entry: AbortedTransaction, last_offset: int) -> str | None:
+    if entry.version != VERSION:
+        return f"version {entry.version}, expected {VERSION}"
+    if entry.producer_id < 0:
+        return f"producer id {entry.producer_id} is negative"
+    if not 0 <= entry.first_offset < entry.last_offset:
+        return f"a transaction from offset {entry.first_offset} to marker {entry.last_offset}"
+    if not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
+        return f"last stable offset {entry.last_stable_offset} after marker {entry.last_offset}"
+    if entry.last_offset <= last_offset:
+        return f"marker {entry.last_offset} does not come after marker {last_offset}"
+    return None

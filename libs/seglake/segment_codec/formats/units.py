@@ -1,0 +1,49 @@
+"""Any unit of a log, whatever its format: a batch, a wrapper, or a run of single messages.
+
+Every format keeps its offset, length and magic in the same 17 bytes::
+
+     0  offset  i64
+     8  length  i32  bytes after this field
+    12          4 bytes that differ by format
+    16  magic   i8   0 to 2
+
+Source: apache/kafka 1eb7644, Records.java.
+"""
+
+import struct
+
+from seglake.segment_codec.formats import message_set, record_batch
+from seglake.segment_codec.formats.message_set import MessageRun, Wrapper, wrapped_messages
+from seglake.segment_codec.formats.record_batch import RecordBatch, plain_records
+
+Unit = RecordBatch | Wrapper | MessageRun
+
+PREFIX = struct.Struct(">qiIb")
+PREFIX_BYTES = PREFIX.size
+HIGHEST_OFFSET = (1 << 63) - 1  # no record has it: the offset after the last one must be one too
+
+
+def smallest_length(magic: int) -> int:
+    """Return the least that the length field of a batch or message may say.
+
+    >>> [smallest_length(magic) for magic in (0, 1, 2)]
+    [14, 14, 49]
+    """
+    return record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
+
+
+def plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
+    """Decompress a unit.
+
+    Raises:
+        DefectError: it cannot be decompressed, or has more bytes than that.
+    """
+    match unit:
+        case RecordBatch():
+            return plain_records(unit, max_bytes)
+        case Wrapper():
+            return wrapped_messages(unit, max_bytes)
+        case MessageRun():
+            return unit.data
+        case _:
+            raise TypeError(f"no unit of a log: {unit!r}")

@@ -1,0 +1,35 @@
+"""Zig-zag varints. Source: apache/kafka 1eb7644, ByteUtils.readVarint and readVarlong."""
+
+from seglake.segment_codec.formats.errors import malformed
+
+MAX_VARINT_BYTES = 5
+MAX_VARLONG_BYTES = 10
+
+
+def read_varint(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
+    """A 32-bit varint at `index` and the index after it; never reads at or past `stop`.
+
+    Raises:
+        DefectError: it is cut off, or longer than five bytes.
+    """
+    return _read(data, index, stop, MAX_VARINT_BYTES, 32)
+
+
+def read_varlong(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
+    """As `read_varint`, for 64 bits and ten bytes."""
+    return _read(data, index, stop, MAX_VARLONG_BYTES, 64)
+
+
+def _read(
+    data: memoryview | bytes, index: int, stop: int, max_bytes: int, bits: int
+) -> tuple[int, int]:
+    value = 0
+    for count in range(max_bytes):
+        if index + count >= stop:
+            raise malformed("a varint runs past its end")
+        byte = data[index + count]
+        value |= (byte & 0x7F) << (7 * count)
+        if byte < 0x80:
+            value &= (1 << bits) - 1
+            return (value >> 1) ^ -(value & 1), index + count + 1
+    raise malformed(f"a varint is longer than {max_bytes} bytes")

@@ -1,0 +1,311 @@
+"""One flush of batches through the kernels: what they read, what they wrote, and what came of each.
+
+Row i has `offsets[i]`, `timestamps_ms[i]`, a key and a value as binary views into `data`, and the
+headers [header_stops[i], header_stops[i + 1]).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.segment_codec.formats.defects import Defect
+from seglake.segment_codec.formats.errors import DefectError
+from seglake.segment_codec.formats.message_set import PREFIX_BYTES, Wrapper
+from seglake.segment_codec.formats.record_batch import (
+    LOG_APPEND_TIME,
+    SMALLEST_RECORD_BYTES,
+    RecordBatch,
+)
+from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.kernels.arrays import (
+    BatchArrays,
+    HeaderArrays,
+    KeptArrays,
+    MessageSetArrays,
+    RowArrays,
+    UnitResults,
+    header_arrays,
+    no_header_arrays,
+    row_arrays,
+    unit_results,
+)
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.kernels.damaged_wrapper import InnerPart, InnerPiece, pieces_of
+from seglake.segment_codec.kernels.faults import FAULTS, OK
+from seglake.segment_codec.kernels.outcomes import (
+    Outcome,
+    PiecesOutcome,
+    RunOutcome,
+    UnitOutcome,
+)
+
+RECORD_BATCHES = (RecordBatch, BatchRun)
+
+_SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
+
+
+class Columns(NamedTuple):
+    """Arrays of one flush; n rows, h headers. Borrowed: the builder's next `add` reuses them."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]  # (n,)
+    timestamps_ms: NDArray[np.int64]  # (n,) -1 in magic 0
+    key_views: NDArray[np.int32]  # (n, 4)
+    has_key: NDArray[np.bool_]  # (n,)
+    value_views: NDArray[np.int32]  # (n, 4)
+    has_value: NDArray[np.bool_]  # (n,)
+    header_stops: NDArray[np.int32]  # (n + 1,)
+    name_stops: NDArray[np.int32]  # (h + 1,)
+    names: NDArray[np.uint8]
+    header_value_stops: NDArray[np.int32]  # (h + 1,)
+    header_values: NDArray[np.uint8]
+    has_header_value: NDArray[np.bool_]  # (h,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flush:
+    """The units of one flush, and the arrays that the kernels read and write for them.
+
+    Attributes:
+        units: all of magic 2, or all of older formats.
+        data: the decompressed bytes of all batches.
+        starts, stops: of each batch in them.
+        floors, ceilings: only rows with offsets [floor, ceiling) of a batch are written.
+        is_late: of each batch, whether it lies in a hole of those before it.
+        lows: of each batch, where the one before it ends that is not among these.
+        reach: see `ColumnBuilder`; the kernel moves it on.
+    """
+
+    units: list[Unit | BatchRun]
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    floors: NDArray[np.int64]
+    ceilings: NDArray[np.int64]
+    is_late: NDArray[np.bool_]
+    lows: NDArray[np.int64]
+    kept: KeptArrays
+    reach: NDArray[np.int64]
+    results: UnitResults
+
+    def columns(self, rows: RowArrays, headers: HeaderArrays) -> Columns:
+        """The parts of the arrays that the kernel filled."""
+        n = int(self.results.row_stops[-1]) if self.units else 0
+        h = int(headers.row_stops[n])
+        return Columns(
+            data=self.data,
+            offsets=rows.offsets[:n],
+            timestamps_ms=rows.timestamps[:n],
+            key_views=rows.key_views[:n],
+            has_key=rows.has_key[:n],
+            value_views=rows.value_views[:n],
+            has_value=rows.has_value[:n],
+            header_stops=headers.row_stops[: n + 1],
+            name_stops=headers.name_stops[: h + 1],
+            names=headers.names[: headers.name_stops[h]],
+            header_value_stops=headers.value_stops[: h + 1],
+            header_values=headers.values[: headers.value_stops[h]],
+            has_header_value=headers.has_value[:h],
+        )
+
+    def in_parts(self, pieces: Mapping[int, list[InnerPiece]]) -> "Flush":
+        """The same with the parts of damaged wrappers, by their index, in place of them."""
+        units: list[Unit | BatchRun] = []
+        places: list[int] = []
+        starts: list[int] = []
+        stops: list[int] = []
+        for index, unit in enumerate(self.units):
+            start = int(self.starts[index])
+            parts = [piece for piece in pieces.get(index, ()) if isinstance(piece, InnerPart)]
+            places_inside = [part.place for part in parts] or [(0, int(self.stops[index]) - start)]
+            units += [part.wrapper for part in parts] or [unit]
+            for begin, end in places_inside:
+                places.append(index)
+                starts.append(start + begin)
+                stops.append(start + end)
+        return replace(
+            self,
+            units=units,
+            starts=np.array(starts, np.int64),
+            stops=np.array(stops, np.int64),
+            floors=self.floors[places],
+            ceilings=self.ceilings[places],
+            results=unit_results(len(units)),
+        )
+
+    def outcomes(self) -> list[Outcome]:
+        found: list[Outcome] = []
+        start = 0
+        for unit in self.units:
+            stop = start + (len(unit) if isinstance(unit, BatchRun) else 1)
+            first_row = int(self.results.row_stops[start - 1]) if start else 0
+            if isinstance(unit, BatchRun):
+                found.append(self._of_run(unit, start, stop, first_row))
+            else:
+                found.append(self._of_unit(unit, start))
+            start = stop
+        return found
+
+    def message_outcomes(
+        self, units: Sequence[Unit | BatchRun], pieces: Mapping[int, list[InnerPiece]]
+    ) -> Iterator[Outcome]:
+        """One outcome for each of the units that were added; some are decoded in parts here."""
+        decoded = (
+            self._of_unit(unit, index)
+            for index, unit in enumerate(self.units)
+            if not isinstance(unit, BatchRun)
+        )
+        for index, unit in enumerate(units):
+            if index not in pieces:
+                yield next(decoded)
+            elif isinstance(unit, Wrapper):
+                of_each = (p if isinstance(p, Defect) else next(decoded) for p in pieces[index])
+                yield PiecesOutcome(unit, tuple(of_each))
+
+    def _of_run(self, run: BatchRun, start: int, stop: int, first_row: int) -> RunOutcome:
+        results = self.results
+        return RunOutcome(
+            run=run,
+            first_row=first_row,
+            row_stops=results.row_stops[start:stop],
+            statuses=results.statuses[start:stop],
+            plain_bytes=self.stops[start:stop] - self.starts[start:stop],
+            results=results.part(start, stop),
+        )
+
+    def _of_unit(self, unit: Unit, start: int) -> UnitOutcome:
+        results = self.results
+        status = int(results.statuses[start])
+        record_count, next_offset = int(results.record_counts[start]), unit.last_offset + 1
+        if isinstance(unit, RecordBatch):
+            record_count = unit.header.record_count  # of any size; the kernel's has a bound
+            next_offset = int(results.next_offsets[start])
+        return UnitOutcome(  # per batch: by position, for speed
+            unit,
+            int(results.row_stops[start]),
+            FAULTS.get(status),
+            int(results.first_offsets[start]),
+            record_count,
+            int(self.stops[start] - self.starts[start]),
+            status == OK or bool(results.is_kept[start]),
+            next_offset,
+            int(results.skipped_counts[start]),
+        )
+
+
+def decoded(flush: Flush) -> tuple[Columns, list[Outcome]]:
+    """Decode a flush; return its columns, and an outcome per unit or run."""
+    if flush.units and isinstance(flush.units[0], RECORD_BATCHES):
+        rows, headers = _decode_records(flush)
+        return flush.columns(rows, headers), flush.outcomes()
+    rows, headers = _decode_messages(flush)
+    units, pieces = flush.units, _pieces_of_damaged(flush)
+    if pieces:
+        flush = flush.in_parts(pieces)
+        rows, headers = _decode_messages(flush)
+    return flush.columns(rows, headers), list(flush.message_outcomes(units, pieces))
+
+
+def _decode_records(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
+    from seglake.segment_codec.kernels.record_kernel import decode_records  # numba takes 0.2 s
+
+    base_offsets = _of_headers(flush.units, "base_offset")
+    # A count may be any number: one record more than there is room for shows that it is wrong.
+    most_records = (flush.stops - flush.starts) // SMALLEST_RECORD_BYTES + 1
+    batches = BatchArrays(
+        starts=flush.starts,
+        stops=flush.stops,
+        floors=flush.floors,
+        ceilings=flush.ceilings,
+        base_offsets=base_offsets,
+        base_timestamps=_of_headers(flush.units, "base_timestamp_ms"),
+        next_offsets=base_offsets
+        + np.maximum(_of_headers(flush.units, "last_offset_delta"), 0)
+        + 1,
+        counts=np.minimum(_of_headers(flush.units, "record_count"), most_records),
+        is_late=flush.is_late,
+        lows=flush.lows,
+    )
+    row_capacity = int(batches.counts.sum())
+    header_capacity = 2 * row_capacity + 16
+    rows = row_arrays(flush.kept, row_capacity)
+    while True:
+        record_headers = header_arrays(
+            flush.kept,
+            row_capacity=row_capacity,
+            header_capacity=header_capacity,
+            byte_capacity=len(flush.data),
+        )
+        reach = flush.reach.copy()
+        if decode_records(flush.data, batches, flush.results, rows, record_headers, reach):
+            flush.reach[:] = reach
+            _stamp_records(flush, rows.timestamps)
+            return rows, record_headers
+        header_capacity *= 4
+
+
+def _decode_messages(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
+    from seglake.segment_codec.kernels.message_kernels import decode_messages  # numba takes 0.2 s
+
+    units = [unit for unit in flush.units if not isinstance(unit, BatchRun)]
+    append_times = [unit.append_time_ms if isinstance(unit, Wrapper) else None for unit in units]
+    sets = MessageSetArrays(
+        starts=flush.starts,
+        stops=flush.stops,
+        floors=flush.floors,
+        ceilings=flush.ceilings,
+        magics=_int64s(units, "magic"),
+        is_wrapper=np.array([isinstance(unit, Wrapper) for unit in units], np.bool_),
+        last_offsets=_int64s(units, "last_offset"),
+        is_append_time=np.array([time is not None for time in append_times], np.bool_),
+        append_times=np.array([time or 0 for time in append_times], np.int64),
+    )
+    row_capacity = int(((flush.stops - flush.starts) // _SMALLEST_MESSAGE_BYTES + 1).sum())
+    rows = row_arrays(flush.kept, row_capacity)
+    decode_messages(flush.data, sets, flush.results, rows)
+    return rows, no_header_arrays(row_capacity)
+
+
+def _pieces_of_damaged(flush: Flush) -> dict[int, list[InnerPiece]]:
+    """What can be had of wrappers that failed, by their index; nothing of those not listed."""
+    found: dict[int, list[InnerPiece]] = {}
+    for index in np.flatnonzero(flush.results.statuses).tolist():
+        unit = flush.units[index]
+        if isinstance(unit, Wrapper):
+            content = flush.data[flush.starts[index] : flush.stops[index]]
+            with suppress(DefectError):  # its outcome tells
+                found[index] = pieces_of(unit, content)
+    return found
+
+
+def _int64s(values: Sequence[object], attribute: str) -> NDArray[np.int64]:
+    return np.fromiter(map(attrgetter(attribute), values), np.int64, len(values))
+
+
+def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int64]:
+    """A field of the headers of batches and runs of magic 2."""
+    parts = [np.zeros(0, np.int64)]
+    for kind, group in groupby(units, type):
+        if kind is BatchRun:
+            parts += [run.column(field) for run in group if isinstance(run, BatchRun)]
+        else:
+            headers = [unit.header for unit in group if isinstance(unit, RecordBatch)]
+            parts.append(_int64s(headers, field))
+    return np.concatenate(parts)
+
+
+def _stamp_records(flush: Flush, timestamps: NDArray[np.int64]) -> None:
+    """With log append time all records have the batch's time; those they carry are stale."""
+    is_append_time = _of_headers(flush.units, "attributes") & LOG_APPEND_TIME != 0
+    if not is_append_time.any():
+        return
+    counts = np.diff(flush.results.row_stops, prepend=0)
+    is_stale = np.repeat(is_append_time, counts)
+    times = np.repeat(_of_headers(flush.units, "max_timestamp_ms"), counts)
+    timestamps[: len(times)][is_stale] = times[is_stale]

@@ -1,0 +1,162 @@
+"""What the compiled loops share: integers, varints, CRC-32, Arrow's binary views, and statuses.
+
+numba checks no bounds, so the loops do: no index is used before it was compared with its end. A
+kernel never raises; it returns a status of `faults`, where each has its defect.
+
+A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
+the number of the buffer (always 0) and the place in it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from seglake.segment_codec.formats.checksum import IEEE, slicing_tables
+from seglake.segment_codec.kernels.faults import VARINT
+
+Array = Any  # numba compiles for the types that come
+Int = Any  # a machine integer inside a kernel, of the width that the code names
+
+_CRC32 = slicing_tables(IEEE)
+_NO_VALUE = -(1 << 62)  # no length or delta of 32 bits can be this
+
+# The loops allocate nothing, so numba need not count references. Where it does, taking an array
+# out of a named tuple costs two atomic instructions, and the loops become three times slower.
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}  # numba's stubs lack some options
+_INLINED = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def compiled(kernel: Callable[..., Any]) -> Any:  # a type of numba's, which has none for mypy
+    """Compile a kernel at its first call, and cache it for other processes.
+
+    Where numba can write neither beside the code nor in a home, each process compiles it anew.
+    """
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(kernel)
+    except RuntimeError:  # there is no folder for the cache
+        return numba.njit(**_OPTIONS)(kernel)
+
+
+def inlined(kernel: Callable[..., Any]) -> Any:  # as above
+    """Compile a part of kernels once, for LLVM to inline; Python cannot call it."""
+    return numba.njit(**_INLINED)(kernel)
+
+
+@inlined
+def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    """A 32-bit zig-zag varint and the index after it, or (_, -VARINT)."""
+    value = np.int64(0)
+    shift = 0
+    while p < stop and shift < 35:
+        byte = np.int64(data[p])
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            value &= 0xFFFFFFFF
+            return (value >> 1) ^ -(value & 1), p
+        shift += 7
+    return np.int64(_NO_VALUE), np.int64(-VARINT)
+
+
+@inlined
+def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    """As `varint`, for 64 bits."""
+    value = np.int64(0)
+    shift = 0
+    while p < stop and shift < 70:
+        byte = np.int64(data[p])
+        p += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), p
+        shift += 7
+    return np.int64(_NO_VALUE), np.int64(-VARINT)
+
+
+@inlined
+def int32(data: Array, p: Int) -> Int:
+    return np.int64(
+        np.int32(
+            np.uint32(data[p]) << 24
+            | np.uint32(data[p + 1]) << 16
+            | np.uint32(data[p + 2]) << 8
+            | np.uint32(data[p + 3])
+        )
+    )
+
+
+@inlined
+def int64(data: Array, p: Int) -> Int:
+    value = np.uint64(0)
+    for i in range(8):
+        value = value << np.uint64(8) | np.uint64(data[p + i])
+    return np.int64(value)
+
+
+@inlined
+def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
+    views[row, 0] = length
+    views[row, 1] = 0
+    views[row, 2] = 0
+    views[row, 3] = 0
+    if length <= 12:
+        for i in range(length):
+            views[row, 1 + (i >> 2)] |= np.int32(data[p + i]) << np.int32((i & 3) * 8)
+    else:
+        for i in range(4):
+            views[row, 1] |= np.int32(data[p + i]) << np.int32(i * 8)
+        views[row, 3] = p
+
+
+@inlined
+def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
+    for i in range(length):
+        target[at + i] = data[p + i]
+
+
+@inlined
+def checksum(tables: Array, data: Array, start: Int, stop: Int) -> Int:
+    """The CRC, eight bytes a step, of which `slicing_tables` made the tables."""
+    crc = np.uint32(0xFFFFFFFF)
+    p = start
+    while p + 8 <= stop:
+        low = crc ^ (
+            np.uint32(data[p])
+            | np.uint32(data[p + 1]) << 8
+            | np.uint32(data[p + 2]) << 16
+            | np.uint32(data[p + 3]) << 24
+        )
+        crc = np.uint32(
+            tables[7, low & 0xFF]
+            ^ tables[6, low >> 8 & 0xFF]
+            ^ tables[5, low >> 16 & 0xFF]
+            ^ tables[4, low >> 24 & 0xFF]
+            ^ tables[3, data[p + 4]]
+            ^ tables[2, data[p + 5]]
+            ^ tables[1, data[p + 6]]
+            ^ tables[0, data[p + 7]]
+        )
+        p += 8
+    while p < stop:
+        crc = np.uint32(tables[0, (crc ^ data[p]) & 0xFF] ^ (crc >> 8))
+        p += 1
+    return np.uint32(crc ^ np.uint32(0xFFFFFFFF))
+
+
+@inlined
+def crc32(data: Array, start: Int, stop: Int) -> Int:
+    return checksum(_CRC32, data, start, stop)
+
+
+@compiled
+def product(left: int, right: int, polynomial: int) -> int:
+    """Two polynomials multiplied, modulo that of a checksum; all reflected, of 32 bits."""
+    found = 0
+    while left:
+        if left & 0x80000000:
+            found ^= right
+        left = left << 1 & 0xFFFFFFFF
+        right = right >> 1 ^ (polynomial if right & 1 else 0)
+    return found

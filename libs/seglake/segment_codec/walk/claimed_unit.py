@@ -1,0 +1,61 @@
+"""What the header of damaged bytes claims, as the batch it would be."""
+
+from seglake.segment_codec.formats import message_set, record_batch
+from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
+from seglake.segment_codec.formats.units import PREFIX, PREFIX_BYTES, Unit, smallest_length
+from seglake.segment_codec.walk.window import ByteSource, Window
+
+_HEADER_READ_BYTES = 128  # enough for a header of either format
+_NO_BYTES = memoryview(b"")
+
+
+def claimed_unit(source: ByteSource, position: int, size_bytes: int) -> Unit | None:
+    """The batch or the single message that the header at a position claims, without its payload.
+
+    Nothing of it is proved, only that a batch of the claimed length fits into these bytes; None
+    where none does.
+    """
+    if size_bytes <= PREFIX_BYTES:
+        return None
+    window = Window(source, _HEADER_READ_BYTES)
+    _, length, _, magic = PREFIX.unpack_from(window.view(position, PREFIX_BYTES))
+    claimed_bytes = record_batch.LENGTH_STOP + length
+    if magic not in (0, 1, 2) or length < smallest_length(magic) or claimed_bytes > size_bytes:
+        return None
+    if magic == 2:
+        head = window.view(position, record_batch.HEADER_BYTES)
+        header = BatchHeader._make(record_batch.HEADER.unpack_from(head))
+        return RecordBatch(position, claimed_bytes, header, _NO_BYTES)
+    return _claimed_message(window, position, claimed_bytes, magic)
+
+
+def _claimed_message(window: Window, position: int, size_bytes: int, magic: int) -> Unit:
+    head = window.view(position, message_set.PREFIX_BYTES + magic * message_set.TIMESTAMP.size)
+    offset, _, crc, _, attributes = message_set.PREFIX.unpack_from(head)
+    time_ms: int | None = None
+    if magic == 1:
+        (time_ms,) = message_set.TIMESTAMP.unpack_from(head, message_set.PREFIX_BYTES)
+    if attributes & message_set.CODEC_MASK:
+        return Wrapper(
+            position=position,
+            size_bytes=size_bytes,
+            magic=magic,
+            last_offset=offset,
+            crc=crc,
+            attributes=attributes,
+            timestamp_ms=time_ms,
+            value=None,
+        )
+    return MessageRun(
+        position=position,
+        size_bytes=size_bytes,
+        magic=magic,
+        first_offset=offset,
+        last_offset=offset,
+        crc=crc,
+        attributes=attributes,
+        message_count=1,
+        max_timestamp_ms=time_ms,
+        data=_NO_BYTES,
+    )

@@ -1,0 +1,213 @@
+"""Whether the neighbours of a batch allow the offsets that its header claims.
+
+No checksum covers a batch's offset, but one covers how many offsets it spans. In a log that was
+never compacted each batch begins where the one before it ends. So of two batches that overlap, the
+one is false without which the log has no hole. Where both or neither can be true, none is trusted.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import NamedTuple
+
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+
+
+class Claim(NamedTuple):
+    """The offsets that one header claims, [first_offset, next_offset).
+
+    `is_adjacent`: no damage lies between it and the batch before it.
+    """
+
+    position: int
+    first_offset: int
+    next_offset: int
+    is_adjacent: bool = True
+
+    @property
+    def spanned(self) -> int:
+        """How many offsets it spans; of these a checksum tells."""
+        return self.next_offset - self.first_offset
+
+    def __str__(self) -> str:
+        return f"offsets {self.first_offset} to {self.next_offset - 1}"
+
+
+class _Verdict(Enum):
+    IN_PLACE = 0
+    FALSE = 1
+    UNDECIDED = 2
+
+
+class OffsetChain:
+    """Follows the batches of one segment, in the order of their bytes.
+
+    Args:
+        next_offset: where the first batch is expected.
+        is_start_known: a hole in front of the first batch would be one of the log.
+        may_have_holes: the cleaner may have removed batches.
+        durable_offset: the log reached at least so far.
+        ends_log: nothing is known of what follows the segment.
+    """
+
+    def __init__(
+        self,
+        order: OffsetOrder,
+        next_offset: int,
+        *,
+        is_start_known: bool,
+        may_have_holes: bool,
+        durable_offset: int,
+        ends_log: bool,
+    ) -> None:
+        self._order = order
+        self.next_offset = next_offset
+        self._is_explained = not is_start_known
+        self._is_cleaned = may_have_holes
+        self._has_holes = may_have_holes
+        self._durable_offset = durable_offset
+        self._ends_log = ends_log
+        self._doubted: dict[int, str] = {}
+        self.hole_count = 0  # those for which damage is no reason
+
+    @property
+    def has_doubts(self) -> bool:
+        """Whether a batch was contradicted by one that lies ahead, which is in doubt too."""
+        return bool(self._doubted)
+
+    @property
+    def proved_end(self) -> int | None:
+        """Where the next batch begins for certain, None in a log that may have holes here."""
+        return None if self._is_explained or self._has_holes else self.next_offset
+
+    def contradiction(self, claim: Claim, following: Iterator[Claim]) -> str | None:
+        """Why the offsets of a batch are not to be trusted, None where they are."""
+        if claim.position in self._doubted:
+            self._is_explained = True
+            return self._doubted.pop(claim.position)
+        if claim.first_offset == self.next_offset:
+            return None
+        if claim.first_offset < self.next_offset:
+            return self._late(claim, following)
+        behind = next(following, None)
+        if behind is None:
+            return self._at_the_end(claim)
+        if behind.first_offset >= claim.next_offset:
+            return None
+        match self._early(claim, behind, next(following, None)):
+            case _Verdict.FALSE:
+                return self._reason(claim, behind)
+            case _Verdict.UNDECIDED:
+                reason = f"{claim} and {_span(behind)} overlap, and nothing tells which are false"
+                self._doubted[behind.position] = reason
+                self._is_explained = True
+                return reason
+        return None
+
+    def unproved_end(self, claim: Claim, following: Iterator[Claim]) -> str | None:
+        """As `contradiction`, of what a header alone tells: only of the last batch of a log."""
+        is_odd = claim.first_offset > self.next_offset and not self._has_holes and self._ends_log
+        return self._at_the_end(claim) if is_odd and next(following, None) is None else None
+
+    def accept(self, first_offset: int, next_offset: int, *, is_cleaned: bool) -> None:
+        """A batch is where it belongs; `is_cleaned` if the cleaner removed records from it."""
+        self._is_cleaned |= is_cleaned
+        if first_offset >= self.next_offset:
+            has_hole = first_offset > self.next_offset and not self._is_explained
+            self.hole_count += has_hole
+            self._has_holes |= has_hole or is_cleaned
+            self.next_offset = next_offset
+            self._is_explained = False
+
+    def reject(self, claim: Claim, following: Iterator[Claim]) -> str:
+        """The batch is not; where the next one proves its offsets, they are the answer."""
+        behind = next(following, None)
+        if behind is None or not self._proves(claim, behind):
+            self._is_explained = True
+            return ""
+        proved = claim._replace(
+            first_offset=self.next_offset, next_offset=self.next_offset + claim.spanned
+        )
+        self.next_offset = proved.next_offset
+        return f"; its neighbours prove {proved}"
+
+    def damage(self) -> None:
+        """Damaged bytes were met, which may be why offsets are missing."""
+        self._is_explained = True
+
+    def _proves(self, claim: Claim, behind: Claim) -> bool:
+        """Whether the batch fits exactly between its neighbours, whatever it claims."""
+        is_known = not self._is_explained and behind.is_adjacent
+        return is_known and behind.first_offset == self.next_offset + claim.spanned
+
+    def _reason(self, claim: Claim, behind: Claim) -> str:
+        return f"{claim} between offset {self.next_offset - 1} and {_span(behind)}"
+
+    def _early(self, claim: Claim, behind: Claim, third: Claim | None) -> _Verdict:
+        """A batch leaves a hole before it, and the one behind it claims some of its offsets.
+
+        Each possible explanation, by the holes that it leaves in the log.
+        """
+        hole = int(not self._is_explained)
+        fits = self.next_offset + claim.spanned
+        false: list[int] = []
+        true: list[int] = []
+        if behind.first_offset >= fits:
+            is_hole = hole and behind.is_adjacent and behind.first_offset != fits
+            false.append(int(is_hole) + _hole(behind.next_offset, third))
+        follows = claim.next_offset + behind.spanned
+        if third is None or third.first_offset >= follows:
+            true.append(hole + _hole(follows, third))
+        if self.next_offset <= behind.first_offset and behind.next_offset <= claim.first_offset:
+            stays = claim.next_offset, behind.next_offset  # in the log, or more come late
+            if third is None or third.first_offset >= stays[0] or third.first_offset == stays[1]:
+                hole_offsets = self.next_offset, claim.first_offset
+                is_whole = (behind.first_offset, behind.next_offset) == hole_offsets
+                goes_on = third is None or third.first_offset in stays
+                true.append(int(not is_whole) + int(not goes_on))
+        if not false and not true:  # one of them is in excess; the log goes on behind the other
+            is_true = _hole(claim.next_offset, third) == 0
+            return _Verdict.IN_PLACE if is_true else _Verdict.UNDECIDED
+        if not false or not true:
+            return _Verdict.FALSE if false else _Verdict.IN_PLACE
+        if self._has_holes:
+            # Room is no proof here. What follows on the batch behind without a hole is one.
+            is_sure = third is not None and third.is_adjacent
+            is_sure = is_sure and _hole(behind.next_offset, third) == 0
+            return _Verdict.FALSE if is_sure else _Verdict.UNDECIDED
+        if min(false) == min(true):
+            return _Verdict.UNDECIDED
+        return _Verdict.FALSE if min(false) < min(true) else _Verdict.IN_PLACE
+
+    def _late(self, claim: Claim, following: Iterator[Claim]) -> str | None:
+        """A batch claims offsets below those before it: it came late, or claims them falsely."""
+        hole = self._order.hole_around(claim.first_offset, claim.next_offset)
+        behind = next(following, None)
+        if hole is None:
+            return None  # these offsets were read before, which is for the order to say
+        fits = self.next_offset + claim.spanned
+        if behind is not None and behind.first_offset < fits:
+            return None
+        is_whole = hole == (claim.first_offset, claim.next_offset)
+        if behind is None and is_whole and not self._is_cleaned:
+            return None
+        if behind is None:
+            place = f"{claim} behind offset {self.next_offset - 1}"
+            return f"{place}, and nothing tells whether they came late"
+        return self._reason(claim, behind)
+
+    def _at_the_end(self, claim: Claim) -> str | None:
+        """Nothing follows a batch that leaves a hole before it."""
+        is_odd = self._ends_log and not self._has_holes and not self._is_explained
+        if not is_odd or claim.next_offset <= self._durable_offset:
+            return None
+        place = f"{claim} behind offset {self.next_offset - 1}"
+        return f"{place} in a log without holes, and nothing behind proves them"
+
+
+def _hole(next_offset: int, claim: Claim | None) -> int:
+    """Whether offsets are missing before a batch for which damage is no reason."""
+    return int(claim is not None and claim.is_adjacent and claim.first_offset != next_offset)
+
+
+def _span(claim: Claim) -> str:
+    return f"{claim.first_offset} to {claim.next_offset - 1}"

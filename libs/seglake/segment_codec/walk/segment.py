@@ -1,0 +1,338 @@
+"""The walk through one segment file: valid batches, defects, and how the file ends.
+
+Every format keeps offset, length and magic in the same 17 bytes, so one walk covers all of them.
+Every byte from the start of a walk to its end lies in exactly one item.
+
+Checked, in this order: length, magic, checksum, then the order of the offsets. The contents of a
+batch are checked when it is decoded. Source of the rules for the end of a file: apache/kafka
+1eb7644, FileLogInputStream.java, LogSegment.recover.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from seglake.segment_codec.formats import message_set, record_batch
+from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.errors import DefectCode, DefectError, TailKind
+from seglake.segment_codec.formats.message_set import Wrapper
+from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
+from seglake.segment_codec.formats.units import HIGHEST_OFFSET, PREFIX, PREFIX_BYTES, Unit
+from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.walk.message_runs import MessageRunFinder
+from seglake.segment_codec.walk.offset_order import OffsetOrder
+from seglake.segment_codec.walk.offset_places import OffsetPlaces, places_of
+from seglake.segment_codec.walk.resync import Resync
+from seglake.segment_codec.walk.run_finder import RunFinder
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.unfinished import UnfinishedEnd
+from seglake.segment_codec.walk.window import Window
+from seglake.segment_codec.walk.zero_bytes import is_zero
+
+Item = Unit | Defect | Tail
+
+
+class SegmentWalk:
+    """Walks one segment, from any batch start on.
+
+    Args:
+        window: bytes of the file; borrowed.
+        bounds: see `SegmentBounds`.
+        order: of the partition; carried from segment to segment by the caller.
+        stop: where to stop, a known batch start or the end of the file.
+        headers_only: verify checksums of markers only, and of batches that may be damaged markers,
+            and read no payloads: views in the items are empty. For a survey, which repeats the
+            walk in full where it found a fault.
+        compares_neighbours: a batch has a false offset if its neighbours contradict it. Not where
+            they were compared before, or where one batch is read for itself.
+    """
+
+    def __init__(
+        self,
+        window: Window,
+        bounds: SegmentBounds,
+        order: OffsetOrder,
+        *,
+        stop: int | None = None,
+        headers_only: bool = False,
+        compares_neighbours: bool = True,
+    ) -> None:
+        self._window = window
+        self._bounds = bounds = bounds.of_int64()
+        self._order = order
+        self._stop = window.size_bytes if stop is None else stop
+        self._headers_only = headers_only
+        # A log may end in a torn batch that begins right at the limit of a run.
+        last_limit = min(limit_after(bounds.base_offset, bounds.limit_offset), HIGHEST_OFFSET)
+        limit_offset = last_limit if bounds.is_last else bounds.limit_offset
+        self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
+        self._end = UnfinishedEnd(window, last_limit)
+        self._begun_offset = 0  # up to where unfinished batches continue the log
+        self._compares_neighbours = compares_neighbours
+        self._messages = MessageRunFinder(
+            window,
+            bounds,
+            self._stop,
+            self._resync.checksums,
+            compares_neighbours=compares_neighbours,
+        )
+        self._places = OffsetPlaces(order, bounds)
+
+    @property
+    def hole_count(self) -> int:
+        """Return the number of holes so far without damage; batches beside them are unproved."""
+        return self._places.hole_count
+
+    def items(self, position: int = 0) -> Iterator[Item]:
+        """Yield the items from `position`, a batch start, to the end, in the order of the bytes."""
+        self._begin(position)
+        for item in self._unplaced(position):
+            yield self._placed(item)
+
+    def _begin(self, position: int) -> None:
+        self._places = places_of(
+            self._bounds,
+            self._order,
+            is_whole=position == 0,
+            reaches_end=self._stop == self._window.size_bytes,
+            items=self._unplaced if self._compares_neighbours else None,
+            headers_only=self._headers_only,
+        )
+
+    def _unplaced(self, position: int) -> Iterator[Item]:
+        while position < self._stop:
+            item = self._item(position)
+            yield item
+            position += item.size_bytes
+
+    def _placed(self, item: Item) -> Item:
+        """Return the item, or the defect that its offsets make of it."""
+        if isinstance(item, Defect | Tail):
+            self._places.damage()
+            return item
+        item, fault = self._places.place(item)
+        if fault is None:
+            return item
+        return self._defect(
+            item.position,
+            item.size_bytes,
+            *fault,
+            base_offset=item.first_offset,
+            last_offset=item.last_offset,
+            magic=item.magic,
+        )
+
+    def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
+        """Yield the items; consecutive plain batches of magic 2 as runs."""
+        self._begin(position)
+        finder = RunFinder(
+            self._window,
+            self._bounds,
+            self._stop,
+            headers_only=self._headers_only,
+            compares_neighbours=self._compares_neighbours,
+        )
+        while position < self._stop:
+            low_offset = self._places.run_offset
+            run = None if low_offset is None else finder.run_at(position, low_offset)
+            if run is None:
+                item: Item | BatchRun = self._placed(self._item(position))
+            else:
+                item = run
+                self._places.accept_run(run)
+            yield item
+            position += item.size_bytes
+
+    def _item(self, position: int) -> Item:
+        left = self._stop - position
+        if left < PREFIX_BYTES:
+            return self._unreadable(position)
+        prefix = self._window.view(position, PREFIX_BYTES)
+        offset, length, _, magic = PREFIX.unpack_from(prefix)
+        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
+        if length < smallest or length > left - record_batch.LENGTH_STOP:
+            return self._unreadable(position)
+        size_bytes = record_batch.LENGTH_STOP + length
+        if magic == 2:
+            return self._record_batch(position, size_bytes)
+        if magic in (0, 1):
+            return self._message(position, size_bytes)
+        if not self._is_length_right(position, size_bytes):
+            return self._unreadable(position)
+        return self._defect(
+            position,
+            size_bytes,
+            DefectCode.UNSUPPORTED_MAGIC,
+            f"magic {magic}",
+            base_offset=offset,
+            magic=magic,
+        )
+
+    def _record_batch(self, position: int, size_bytes: int) -> Item:
+        header = BatchHeader._make(
+            record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
+        )
+        if self._headers_only and record_batch.is_surely_data(header, size_bytes):
+            return RecordBatch(position, size_bytes, header, memoryview(b""))
+        computed = self._resync.checksums.of(position, size_bytes, 2)
+        if computed != header.crc:
+            return self._bad_checksum(
+                position, size_bytes, header.base_offset, 2, header.crc, computed
+            )
+        data = self._window.view(position, size_bytes)
+        return RecordBatch(position, size_bytes, header, data[record_batch.HEADER_BYTES :])
+
+    def _message(self, position: int, size_bytes: int) -> Item:
+        head = self._window.view(position, message_set.PREFIX_BYTES)
+        offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(head)
+        is_wrapper = attributes & message_set.CODEC_MASK != 0
+        if not is_wrapper:
+            run = self._messages.run_at(position, size_bytes, self._order.next_offset)
+            if run is not None:
+                return run
+        computed = self._resync.checksums.of(position, size_bytes, magic)
+        if computed != crc:
+            return self._bad_checksum(position, size_bytes, offset, magic, crc, computed)
+        data = self._window.view(position, size_bytes)
+        try:
+            value = message_set.body(data, magic)[1]
+        except DefectError as error:
+            return self._defect(
+                position, size_bytes, error.code, error.detail, base_offset=offset, magic=magic
+            )
+        if not is_wrapper:
+            lone = self._messages.lone(position, data)
+            code, detail = DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
+            return lone or self._defect(position, size_bytes, code, detail)
+        timestamp_ms: int | None = None
+        if magic == 1:
+            (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(data, message_set.PREFIX_BYTES)
+        # One per batch, so by position: keywords cost the walk over wrappers 5 %.
+        return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
+
+    def _bad_checksum(
+        self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
+    ) -> Item:
+        is_unflushed = self._is_unflushed(position)
+        if is_unflushed and not self._bounds.is_final:
+            return self._tail(position, TailKind.UNFLUSHED)
+        if not is_unflushed:
+            stop = self._resync.proved_stop(position, size_bytes, magic, expected)
+            if stop is not None:
+                claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
+                return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
+            if not self._is_length_right(position, size_bytes):
+                return self._unreadable(position)
+        defect = self._defect(
+            position,
+            size_bytes,
+            DefectCode.CRC_MISMATCH,
+            f"the checksum is {computed:#010x}, the header says {expected:#010x}",
+            base_offset=offset,
+            magic=magic,
+            expected_crc=expected,
+            computed_crc=computed,
+        )
+        return self._unfinished(defect) if is_unflushed else defect
+
+    def _is_unflushed(self, position: int) -> bool:
+        """Return whether a batch with a wrong checksum may not have been on the disk yet."""
+        bounds, low_offset = self._bounds, self._order.next_offset
+        if not bounds.is_last or self._stop != self._window.size_bytes:
+            return False
+        if low_offset < bounds.durable_offset and not bounds.is_final:
+            return False
+        is_anything_after = self._resync.next_valid(position + 1, low_offset) is not None
+        return not is_anything_after and self._end.reaches_end(position, low_offset)
+
+    def _is_length_right(self, position: int, size_bytes: int) -> bool:
+        """Return whether a damaged batch ends where its length says, judged by the bytes there.
+
+        Many bytes look like a header. So an unverified one counts only if no valid batch begins
+        before it.
+        """
+        stop = position + size_bytes
+        if stop < self._stop:
+            if not self._resync.may_continue_at(stop, may_be_cut=self._bounds.is_last):
+                return False
+            if self._resync.is_valid(stop, self._order.next_offset):
+                return True
+        found = self._resync.next_valid(position + 1, self._order.next_offset)
+        return found is None or found >= stop
+
+    def _unreadable(self, position: int) -> Item:
+        """Return the defect from here, where no batch begins, to the next valid batch."""
+        found = self._resync.next_valid(position + 1, self._order.next_offset)
+        if found is None and self._stop == self._window.size_bytes:
+            return self._end_of_file(position)
+        size_bytes = (self._stop if found is None else found) - position
+        if is_zero(self._window, position, size_bytes):
+            return self._defect(position, size_bytes, DefectCode.ZERO_FILLED, "all bytes are zero")
+        return self._defect(
+            position,
+            size_bytes,
+            DefectCode.BAD_LENGTH,
+            f"{self._length_claim(position)}; the next sound batch begins {size_bytes} bytes on",
+        )
+
+    def _end_of_file(self, position: int) -> Item:
+        """Return the item from the last sound batch to the end of file, where no header fits."""
+        bounds, low_offset = self._bounds, self._order.next_offset
+        size_bytes = self._window.size_bytes - position
+        if is_zero(self._window, position, size_bytes):
+            is_lost = low_offset < bounds.durable_offset if bounds.is_final else not bounds.is_last
+            if low_offset >= bounds.limit_offset or not is_lost:
+                return self._tail(position, TailKind.ZERO)
+            return self._defect(position, size_bytes, DefectCode.ZERO_FILLED, "all bytes are zero")
+        claims = self._end.claims(position, low_offset)
+        is_torn = claims is not None and (claims.size_bytes or size_bytes + 1) > size_bytes
+        if is_torn and bounds.is_last and not bounds.is_final:
+            return self._tail(position, TailKind.TORN)
+        if is_torn or (size_bytes < PREFIX_BYTES and not bounds.is_last):
+            detail = f"{size_bytes} bytes of a batch, then the file ends"
+            code = DefectCode.TRUNCATED_BATCH
+            defect = self._defect(position, size_bytes, code, detail)
+            return self._unfinished(defect) if bounds.is_last else defect
+        claim = self._length_claim(position)
+        return self._defect(position, size_bytes, DefectCode.BAD_LENGTH, claim)
+
+    def _length_claim(self, position: int) -> str:
+        left = self._window.size_bytes - position
+        if left < PREFIX_BYTES:
+            return f"{left} bytes are not a header"
+        length = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))[1]
+        left -= record_batch.LENGTH_STOP
+        return f"the length field says {length}, {left} bytes are left"
+
+    def _tail(self, position: int, kind: TailKind) -> Tail:
+        return Tail(position, self._window.size_bytes - position, kind)
+
+    def _unfinished(self, defect: Defect) -> Defect:
+        """Return the defect of a batch that nobody will finish, with its claims."""
+        claims = self._end.claims(defect.position, self._order.next_offset)
+        if claims is None:
+            return defect
+        believed_end = claims.believed_end(max(self._order.next_offset, self._begun_offset))
+        self._begun_offset = max(believed_end or 0, self._begun_offset)
+        return replace(
+            defect,
+            base_offset=claims.base_offset,
+            last_offset=claims.last_offset,
+            record_count=claims.record_count,
+            magic=claims.magic,
+            codec_id=claims.codec_id,
+            unfinished_offset=believed_end,
+        )
+
+    def _defect(
+        self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
+    ) -> Defect:
+        """Return a defect here; the claims are the fields of `Defect` that may be None."""
+        return Defect(
+            position=position,
+            size_bytes=size_bytes,
+            code=code,
+            detail=detail,
+            expected_offset=self._order.next_offset,
+            content=None,
+            **claims,
+        )

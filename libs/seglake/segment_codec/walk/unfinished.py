@@ -1,0 +1,189 @@
+"""Batches that a writer may have left unfinished at the end of a log, judged by the header.
+
+A broker appends a batch from its first byte on. So a file may end inside of a batch, and its last
+batches may have reached the disk in part. Such bytes begin with a header, each of whose fields has
+a value that a batch may have, as far as the file has the field. All else at the end is damage.
+"""
+
+from typing import NamedTuple
+
+from seglake.segment_codec.formats import message_set, record_batch
+from seglake.segment_codec.formats.codec import Codec
+from seglake.segment_codec.formats.record_batch import CODEC_MASK, LENGTH_STOP, BatchHeader
+from seglake.segment_codec.formats.units import PREFIX, PREFIX_BYTES, smallest_length
+from seglake.segment_codec.walk.window import Window
+from seglake.segment_codec.walk.zero_bytes import ZeroEnd
+
+_MOST_FILE_BYTES = (1 << 31) - 1  # a broker counts the bytes of a segment in an int32
+_INT16, _INT32, _INT64 = ((1 << bits) - 1 for bits in (15, 31, 63))
+_KNOWN_ATTRIBUTES = 0x7F  # of magic 2; a writer leaves the other bits zero
+_MOST_RECORDS = 1 << 24  # of a batch whose checksum does not hold
+_NONE = -1  # how Kafka writes an epoch, a time, a producer or a sequence that a batch has not
+
+
+class HeaderClaims(NamedTuple):
+    """Header of an unfinished batch; None for fields beyond the end of the file.
+
+    Attributes:
+        size_bytes: of the whole batch.
+        last_offset: None also where the header is cut before it.
+    """
+
+    size_bytes: int | None = None
+    base_offset: int | None = None
+    last_offset: int | None = None
+    record_count: int | None = None
+    magic: int | None = None
+    codec_id: int | None = None
+
+    @property
+    def next_offset(self) -> int | None:
+        """Return the lowest possible end offset of the batch."""
+        last = self.base_offset if self.last_offset is None else self.last_offset
+        return None if last is None else last + 1
+
+    def believed_end(self, expected_offset: int) -> int | None:
+        """Return the end of the offsets that the batch has, as far as its header is believed.
+
+        No checksum covers the claims. A writer goes on where the log ends, with one record for
+        each offset, and a batch has so many that a producer may send. None for any other batch.
+
+        Args:
+            expected_offset: end of the log before the batch.
+        """
+        end = self.next_offset
+        if end is None or self.base_offset is None:
+            return None
+        is_wrapper = self.magic in (0, 1) and self.codec_id != Codec.NONE  # it names its last one
+        start = expected_offset if is_wrapper else self.base_offset
+        count = end - start
+        has_all = self.record_count in (None, count)
+        is_next = start == expected_offset and has_all and 0 < count <= _MOST_RECORDS
+        return end if is_next else None
+
+
+class UnfinishedEnd:
+    """Tells what a writer may have left unfinished at the end of a last segment.
+
+    Args:
+        limit_offset: offsets from here on cannot be in the segment.
+    """
+
+    def __init__(self, window: Window, limit_offset: int) -> None:
+        self._window = window
+        self._zeros = ZeroEnd(window, window.size_bytes)
+        self._limit_offset = limit_offset
+        self._walked: frozenset[int] = frozenset()
+        self._is_walked_to_end = False
+
+    def claims(self, position: int, low_offset: int) -> HeaderClaims | None:
+        """Return what the header at a position claims; None if no writer began a batch there.
+
+        Args:
+            low_offset: the batch has no lower offset.
+        """
+        left = self._window.size_bytes - position
+        length = min(left, record_batch.HEADER_BYTES)
+        head = bytes(self._window.beside(position, length).view(position, length))
+        most_bytes = _MOST_FILE_BYTES - position - LENGTH_STOP
+        is_begun = (
+            _fits(head, 0, 8, (low_offset, self._limit_offset - 1))
+            and _fits(head, 8, 4, (message_set.SMALLEST_SIZE, most_bytes))
+            and _fits(head, 16, 1, (0, 2))
+        )
+        if not is_begun:
+            return None
+        if length < PREFIX_BYTES:
+            return HeaderClaims(base_offset=_offset_of(head))
+        offset, size_bytes, _, magic = PREFIX.unpack_from(head)
+        if size_bytes < smallest_length(magic):
+            return None
+        if magic == 2:
+            return self._batch_claims(head, offset, size_bytes)
+        return _message_claims(head, offset, size_bytes, magic)
+
+    def reaches_end(self, position: int, low_offset: int) -> bool:
+        """Return whether unfinished batches and zeros alone lie between a position and the end.
+
+        Time is linear in the batches, however many of them are asked about: those of one walk have
+        the same answer.
+        """
+        if position not in self._walked:
+            self._is_walked_to_end, self._walked = self._walk(position, low_offset)
+        return self._is_walked_to_end
+
+    def _walk(self, position: int, low_offset: int) -> tuple[bool, frozenset[int]]:
+        walked: set[int] = set()
+        while not self._zeros.has(position):
+            walked.add(position)
+            claims = self.claims(position, low_offset)
+            if claims is None:
+                return False, frozenset(walked)
+            if claims.size_bytes is None or claims.base_offset is None:
+                break
+            position += claims.size_bytes
+            low_offset = claims.base_offset + 1
+            if position >= self._window.size_bytes:
+                break
+        return True, frozenset(walked)
+
+    def _batch_claims(self, head: bytes, offset: int, length: int) -> HeaderClaims | None:
+        most_delta = self._limit_offset - 1 - offset
+        codec_id = head[22] & CODEC_MASK if len(head) > 22 else None
+        can_be = (
+            _fits(head, 12, 4, (_NONE, _INT32))  # leader epoch
+            and _fits(head, 21, 2, (0, _KNOWN_ATTRIBUTES))
+            and (codec_id is None or codec_id <= Codec.ZSTD)
+            and _fits(head, 23, 4, (0, most_delta))
+            and _fits(head, 27, 8, (_NONE, _INT64))  # times
+            and _fits(head, 35, 8, (_NONE, _INT64))
+            and _fits(head, 43, 8, (_NONE, _INT64))  # producer id, epoch, sequence
+            and _fits(head, 51, 2, (_NONE, _INT16))
+            and _fits(head, 53, 4, (_NONE, _INT32))
+        )
+        size_bytes = LENGTH_STOP + length
+        if not can_be:
+            return None
+        if len(head) < record_batch.HEADER_BYTES:
+            return HeaderClaims(size_bytes, offset, magic=2, codec_id=codec_id)
+        header = BatchHeader._make(record_batch.HEADER.unpack(head))
+        most_records = header.last_offset_delta + 1
+        if header.codec_id == Codec.NONE:
+            room = length - record_batch.SMALLEST_LENGTH
+            most_records = min(most_records, room // record_batch.SMALLEST_RECORD_BYTES)
+        if not 0 <= header.record_count <= most_records:
+            return None
+        last_offset, count = header.last_offset, header.record_count
+        return HeaderClaims(size_bytes, offset, last_offset, count, 2, codec_id)
+
+
+def _message_claims(head: bytes, offset: int, length: int, magic: int) -> HeaderClaims | None:
+    time_bytes = magic * message_set.TIMESTAMP.size
+    most_key_bytes = length - message_set.SMALLEST_SIZE - time_bytes
+    attributes = head[17] if len(head) > 17 else 0
+    known = CODEC_MASK | (message_set.LOG_APPEND_TIME if magic else 0)
+    codec_id = attributes & CODEC_MASK
+    can_be = (
+        attributes & ~known == 0
+        and codec_id <= Codec.LZ4
+        and _fits(head, 18, time_bytes, (_NONE, _INT64))
+        and _fits(head, 18 + time_bytes, 4, (_NONE, most_key_bytes))
+    )
+    if not can_be:
+        return None
+    return HeaderClaims(LENGTH_STOP + length, offset, offset, None, magic, codec_id)
+
+
+def _offset_of(head: bytes) -> int | None:
+    return int.from_bytes(head[:8], signed=True) if len(head) >= 8 else None
+
+
+def _fits(head: bytes, start: int, size: int, bounds: tuple[int, int]) -> bool:
+    """Return whether a field, possibly cut off, may have a value within these bounds."""
+    there = head[start : start + size]
+    if not there:
+        return True
+    rest = size - len(there)
+    least = int.from_bytes(there + b"\x00" * rest, signed=True)
+    most = int.from_bytes(there + b"\xff" * rest, signed=True)
+    return least <= bounds[1] and most >= bounds[0]

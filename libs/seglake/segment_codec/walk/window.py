@@ -1,0 +1,188 @@
+"""The one bounds-checked door to the bytes of a file."""
+
+from typing import Protocol
+
+from seglake.segment_codec.formats.errors import OutOfBoundsError, SourceChangedError
+
+_BLOCK_BYTES = 64 << 10
+_MOST_AHEAD_BYTES = 4 * _BLOCK_BYTES  # while each read begins where the one before it ended
+_MOST_KEPT_BYTES = 32 << 20
+_MOST_TWICE_BYTES = 4 << 20
+
+
+class ByteSource(Protocol):
+    """Where a window gets its bytes from; the size is fixed when the source is opened."""
+
+    @property
+    def size_bytes(self) -> int: ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """Bytes [position, position + length), short only where the file ends."""
+        ...
+
+
+class Views(Protocol):
+    """Gives bytes of a file, by their position."""
+
+    def view(self, position: int, length: int) -> memoryview: ...
+
+
+class BytesSource:
+    """A file that already lies in memory."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._content)
+
+    def read(self, position: int, length: int) -> bytes:
+        return self._content[position : position + length]
+
+
+class Window:
+    """Reads a source in pieces and hands out views of them by file position.
+
+    Views stay valid when the window moves on: a view keeps its piece alive.
+
+    Args:
+        source: borrowed; the caller closes it.
+        read_bytes: how much to read from the source at once; a longer view reads more.
+        most_read_bytes: up to so much, as long as few bytes are passed over each time.
+        most_passed_bytes: how many are few.
+        size_bytes: how much of the source there is to see, when it may have grown meanwhile.
+    """
+
+    def __init__(
+        self,
+        source: ByteSource,
+        read_bytes: int = 4 << 20,
+        size_bytes: int | None = None,
+        *,
+        most_read_bytes: int = 0,
+        most_passed_bytes: int = 0,
+    ) -> None:
+        self.size_bytes = source.size_bytes if size_bytes is None else size_bytes
+        self._source = source
+        self._least_read_bytes = self._read_bytes = read_bytes
+        self._most_read_bytes = max(read_bytes, most_read_bytes)
+        self._most_passed_bytes = most_passed_bytes
+        self._start = 0
+        self._stop = 0
+        self._piece = memoryview(b"")
+        self._kept: KeptBlocks | None = None
+
+    def view(self, position: int, length: int) -> memoryview:
+        """The bytes [position, position + length).
+
+        Raises:
+            OutOfBoundsError: they do not all lie in the file.
+            SourceChangedError: the source no longer has them.
+        """
+        stop = position + length
+        if position < self._start or stop > self._stop:
+            self._move(position, length)
+        return self._piece[position - self._start : stop - self._start]
+
+    def buffered(self, position: int, least: int, most: int) -> memoryview:
+        """As `view` for `least` bytes, and as many more, up to `most`, as need no reading."""
+        self.view(position, least)
+        return self.view(position, min(most, self._stop - position))
+
+    def beside(self, position: int, length: int) -> Views:
+        """This window if it has these bytes in memory, or else the blocks kept beside it.
+
+        Where many claims are false, each is refuted by a look at bytes far away. A walk that moved
+        its own window there and back would read megabytes for each.
+        """
+        if self._start <= position and position + length <= self._stop:
+            return self
+        if self._kept is None:
+            block_bytes = min(_BLOCK_BYTES, self._least_read_bytes)
+            self._kept = KeptBlocks(self._source, block_bytes, self.size_bytes)
+        return self._kept
+
+    def _move(self, position: int, length: int) -> None:
+        _check_bounds(position, length, self.size_bytes)
+        if self._start < position <= self._stop + self._most_passed_bytes:
+            self._read_bytes = min(2 * self._read_bytes, self._most_read_bytes)
+        else:
+            self._read_bytes = self._least_read_bytes
+        # Twice a long view: many false claims may begin shortly after each other, all as long.
+        twice_bytes = min(2 * length, _MOST_TWICE_BYTES)
+        wanted = min(max(length, twice_bytes, self._read_bytes), self.size_bytes - position)
+        # The old piece first: the new one may then take its place, in memory that is warm.
+        self._piece, self._start, self._stop = memoryview(b""), 0, 0
+        self._piece = memoryview(_read(self._source, position, wanted))
+        self._start, self._stop = position, position + wanted
+
+
+class KeptBlocks:
+    """Looks at bytes here and there in a file; each block is read once while it is kept.
+
+    The blocks read last are kept, up to 32 MiB. So false claims cost no more reads than the file
+    has blocks, wherever in a file of that size they lead.
+    """
+
+    def __init__(self, source: ByteSource, block_bytes: int, size_bytes: int) -> None:
+        self._source = source
+        self._block_bytes = block_bytes
+        self._size_bytes = size_bytes
+        self._most_blocks = max(1, _MOST_KEPT_BYTES // block_bytes)
+        self._blocks: dict[int, memoryview] = {}
+        self._next = -1  # behind the blocks that were read last
+        self._ahead = 1  # blocks to read at least
+
+    def view(self, position: int, length: int) -> memoryview:
+        """The bytes [position, position + length); raises what `Window.view` raises."""
+        _check_bounds(position, length, self._size_bytes)
+        first, start = divmod(position, self._block_bytes)
+        block = self._blocks.get(first)
+        if block is not None and start + length <= len(block):
+            return block[start : start + length]
+        last = max(position, position + length - 1) // self._block_bytes
+        content = b"".join(self._through(first, last))
+        return memoryview(content)[start : start + length]
+
+    def _through(self, first: int, last: int) -> list[memoryview]:
+        """The blocks from the first to the last; those missing in a row are read at once."""
+        blocks: list[memoryview] = []
+        while first <= last:
+            block = self._blocks.get(first)
+            found = [block] if block is not None else self._fetched(first, last)
+            blocks += found
+            first += len(found)
+        return blocks
+
+    def _fetched(self, first: int, last: int) -> list[memoryview]:
+        """Read the missing blocks from the first on, and more if blocks are read in a row."""
+        most = _MOST_AHEAD_BYTES // self._block_bytes
+        self._ahead = min(2 * self._ahead, max(1, most)) if first == self._next else 1
+        stop, end = first + 1, max(last + 1, first + self._ahead)
+        while stop < end and stop not in self._blocks:
+            stop += 1
+        start = first * self._block_bytes
+        wanted = min(stop * self._block_bytes, self._size_bytes) - start
+        content = _read(self._source, start, wanted)
+        size = self._block_bytes
+        blocks = [memoryview(content[at : at + size]) for at in range(0, wanted, size)]
+        self._next = first + len(blocks)
+        for number, block in enumerate(blocks, first):
+            self._blocks[number] = block
+            if len(self._blocks) > self._most_blocks:
+                del self._blocks[next(iter(self._blocks))]
+        return blocks
+
+
+def _check_bounds(position: int, length: int, size_bytes: int) -> None:
+    if position < 0 or length < 0 or position + length > size_bytes:
+        raise OutOfBoundsError(position=position, length=length, size_bytes=size_bytes)
+
+
+def _read(source: ByteSource, position: int, wanted: int) -> bytes:
+    """Read bytes that lie in the file; fewer mean that it was cut."""
+    piece = source.read(position, wanted)
+    if len(piece) < wanted:
+        raise SourceChangedError(position=position, expected_bytes=wanted, read_bytes=len(piece))
+    return piece
