@@ -206,7 +206,10 @@ def test_ingest_audit_and_report_say_what_only_real_brokers_losing_replicas_have
     assert summary.recovery.to_mapping() == report.recovery.to_mapping()
     for text in (summary.to_text(), to_text(audit)):
         assert f"in quarantine, not in records: {records} records at " in text
-        assert f"`seglake replay --lake {lake} --set read.losing_tails=rows` decodes" in text
+        assert (
+            f"`seglake replay --lake {lake} --engine local --set read.losing_tails=rows` decodes"
+            in text
+        )
 
 
 def _identity(batch: DumpBatch) -> tuple[int, int, int, int]:
@@ -233,7 +236,7 @@ def test_the_command_that_the_summary_names_decodes_as_many_records(
     )
     assert finding.text == "25 records at 25 offsets in quarantine, not in records: [20, 45)"
     assert command_for(finding.kind, "/lake", ()) == (
-        "seglake replay --lake /lake --set read.losing_tails=rows"
+        "seglake replay --lake /lake --engine local --set read.losing_tails=rows"
     )
 
 

@@ -114,8 +114,9 @@ def shown_tail(tail: LosingTail) -> str:
 
 
 def decode_command(lake: str) -> str:
-    """Return the command that decodes losing tails of a lake."""
-    return shlex.join(["seglake", "replay", "--lake", lake, "--set", "read.losing_tails=rows"])
+    """Return the command that decodes losing tails of a lake, few enough for local processes."""
+    words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
+    return shlex.join([*words, "--set", "read.losing_tails=rows"])
 
 
 def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
