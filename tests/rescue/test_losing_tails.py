@@ -6,7 +6,7 @@ import pytest
 
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
-from seglake.pipelines.lake_report.advice import command_for
+from seglake.pipelines.lake_report.commands import command_for
 from seglake.pipelines.losing_tails import TailKind, tail_lines, tails_of
 from seglake.task_engine.engine import Engine
 from support.audits import audited

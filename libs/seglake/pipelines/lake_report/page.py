@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from seglake.errors import ExitCode
 from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.lake_report.advice import command_for, command_for_groups
+from seglake.pipelines.lake_report.commands import command_for, command_for_groups
 from seglake.pipelines.lake_report.model import (
     LakeReport,
     Level,

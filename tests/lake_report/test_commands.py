@@ -2,7 +2,7 @@
 
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.lake_report.advice import command_for
+from seglake.pipelines.lake_report.commands import command_for
 
 
 def test_commands_name_the_topics_quoted_for_a_shell() -> None:
