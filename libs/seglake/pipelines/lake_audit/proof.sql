@@ -224,7 +224,8 @@ GROUP BY log, layer, base_offset;
 -- derive proof_placed_gaps
 -- Gaps, and whether they still stand: a later repair states anew what is still missing, and an
 -- election takes gaps away with the rows around them. A gap whose attempt is not in the ledger has
--- no generation.
+-- no generation. A range that begins at or below a gap and ends above its start holds it: one sweep
+-- for each commit that may end gaps, and one, -1, over all that the ledger ever covered.
 WITH own AS (
   SELECT row_number() OVER (ORDER BY g.log, start_offset) AS gap, g.log, start_offset, next_offset,
          cause, detail, attempt_id, CASE WHEN piece_start IS NULL THEN -1 ELSE g.generation END
@@ -232,23 +233,35 @@ WITH own AS (
   FROM proof_log_gaps AS g LEFT JOIN proof_places AS p
     ON p.log = g.log AND p.generation = g.generation AND p.place = g.start_offset
 ),
-ended AS (
-  SELECT DISTINCT gap
-  FROM own JOIN proof_ledger AS l
-    ON l.log = own.log AND l.generation > own.generation
-   AND l.start_offset <= own.start_offset AND own.start_offset < l.next_offset
+ends AS (
+  SELECT log, generation, start_offset, next_offset
+  FROM proof_ledger
   WHERE kind IN ('repair', 'refill', 'superseded')
+  UNION ALL
+  SELECT log, -1, start_offset, next_offset FROM proof_ranges
 ),
-outside AS (
-  SELECT gap
-  FROM own LEFT JOIN proof_ranges AS r
-    ON r.log = own.log AND r.start_offset <= own.start_offset AND own.start_offset < r.next_offset
-  WHERE own.generation = -1
+points AS (
+  SELECT log, generation, start_offset AS place, next_offset, CAST(NULL AS BIGINT) AS gap FROM ends
+  UNION ALL
+  SELECT own.log, e.generation, own.start_offset, NULL, gap
+  FROM own JOIN (SELECT DISTINCT log, generation FROM ends) AS e
+    ON e.log = own.log AND (e.generation > own.generation OR e.generation = -1)
+),
+swept AS (
+  SELECT gap, generation, place, max(next_offset) OVER (
+      PARTITION BY log, generation ORDER BY place, CASE WHEN gap IS NULL THEN 0 ELSE 1 END
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS reached
+  FROM points
+),
+held AS (
+  SELECT gap, max(CASE WHEN generation = -1 THEN 1 ELSE 0 END) = 1 AS is_covered,
+         max(generation) > -1 AS is_ended
+  FROM swept
+  WHERE gap IS NOT NULL AND place < reached
   GROUP BY gap
-  HAVING count(r.log) = 0
 )
-SELECT own.*, ended.gap IS NULL AS stands, outside.gap IS NULL AS is_covered
-FROM own LEFT JOIN ended USING (gap) LEFT JOIN outside USING (gap);
+SELECT own.*, NOT coalesce(is_ended, false) AS stands, coalesce(is_covered, false) AS is_covered
+FROM own LEFT JOIN held USING (gap);
 
 -- derive proof_damage
 -- Damaged bytes by place, in whatever runs they were found. What conflicts with the log that was
@@ -546,14 +559,25 @@ WHERE stands AND is_covered
 
 -- check no_evidence
 -- Where a gap is of damaged bytes, they are in quarantine.
-SELECT g.log, g.start_offset AS place, 1 AS number,
-       concat('[', g.start_offset, ', ', g.next_offset, ')') AS said
-FROM proof_placed_gaps AS g LEFT JOIN proof_damage AS d
-  ON d.log = g.log AND d.previous_offset < g.next_offset AND d.next_offset > g.start_offset
- AND NOT d.is_conflict AND NOT d.is_resolved AND NOT d.is_superseded
-WHERE stands AND is_covered AND cause IN ('quarantined', 'marker')
-GROUP BY g.log, gap, g.start_offset, g.next_offset
-HAVING count(d.log) = 0;
+WITH points AS (
+  SELECT log, previous_offset AS place, next_offset AS damage_next, 1 AS is_damage,
+         CAST(NULL AS BIGINT) AS start_offset
+  FROM proof_damage
+  WHERE NOT is_conflict AND NOT is_resolved AND NOT is_superseded
+  UNION ALL
+  SELECT log, next_offset, NULL, 0, start_offset
+  FROM proof_placed_gaps
+  WHERE stands AND is_covered AND cause IN ('quarantined', 'marker')
+),
+swept AS (
+  SELECT *, max(damage_next) OVER (PARTITION BY log ORDER BY place, is_damage
+           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS reached
+  FROM points
+)
+SELECT log, start_offset AS place, 1 AS number,
+       concat('[', start_offset, ', ', place, ')') AS said
+FROM swept
+WHERE is_damage = 0 AND coalesce(reached <= start_offset, true);
 
 -- check missing
 -- No gap is without an explanation.
@@ -760,17 +784,21 @@ WHERE stands AND is_covered AND cause <> 'compacted'
 ORDER BY log, start_offset;
 
 -- fact evidence
--- The first damaged bytes that may hide a gap, and how many there are.
-WITH near AS (
-  SELECT g.log, g.start_offset, d.previous_offset,
-         concat(defect_code, ' at ', segment, ', byte ', position) AS said,
+-- The first damaged bytes that may hide the first gaps of each log, and how many there are.
+WITH shown AS (
+  SELECT log, gap, start_offset, next_offset,
+         row_number() OVER (PARTITION BY log, cause ORDER BY start_offset) AS number
+  FROM proof_placed_gaps
+  WHERE stands AND is_covered AND cause IN ('quarantined', 'marker')
+),
+near AS (
+  SELECT g.log, g.start_offset, concat(defect_code, ' at ', segment, ', byte ', position) AS said,
          row_number() OVER (PARTITION BY gap ORDER BY d.previous_offset, segment, position)
            AS number,
          count(*) OVER (PARTITION BY gap) AS total
-  FROM proof_placed_gaps AS g JOIN proof_damage AS d
+  FROM shown AS g JOIN proof_damage AS d
     ON d.log = g.log AND d.previous_offset < g.next_offset AND d.next_offset > g.start_offset
-  WHERE stands AND is_covered AND cause IN ('quarantined', 'marker')
-    AND NOT d.is_conflict AND NOT d.is_resolved AND NOT d.is_superseded
+  WHERE g.number <= 20 AND NOT d.is_conflict AND NOT d.is_resolved AND NOT d.is_superseded
 )
 SELECT log, start_offset, said, total
 FROM near
