@@ -17,5 +17,9 @@ INTERNAL_TOPICS = frozenset(
 
 
 def is_internal_topic(topic: str) -> bool:
-    """Say whether a topic is Kafka's own; any other is a user's, also with `__`."""
+    """Say whether a topic is Kafka's own; any other is a user's, also with `__`.
+
+    >>> is_internal_topic("__consumer_offsets"), is_internal_topic("orders")
+    (True, False)
+    """
     return topic in INTERNAL_TOPICS

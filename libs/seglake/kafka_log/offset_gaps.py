@@ -31,6 +31,13 @@ class HoleFinder:
     """Collects the sound batches of a split in the order of their bytes.
 
     Memory grows with the number of holes, not of batches.
+
+    >>> finder = HoleFinder()
+    >>> finder.batch(0, 10, 0)
+    >>> finder.defect()
+    >>> finder.batch(15, 20, 0)
+    >>> finder.holes()
+    [Hole(start_offset=10, next_offset=15, is_behind_defect=True, segment_index=0)]
     """
 
     def __init__(self) -> None:
@@ -86,7 +93,12 @@ BEHIND_DAMAGE = (GapCause.QUARANTINED, GapCause.MARKER)
 def cause_of(
     *, is_behind_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
 ) -> GapCause:
-    """Return the cause of a hole; each cause needs its evidence, else the hole is `missing`."""
+    """Return the cause of a hole; each cause needs its evidence, else the hole is `missing`.
+
+    >>> facts = {"is_compacted": True, "next_offset": 15, "log_start_offset": 0}
+    >>> cause_of(is_behind_defect=True, **facts), cause_of(is_behind_defect=False, **facts)
+    (<GapCause.QUARANTINED: 'quarantined'>, <GapCause.COMPACTED: 'compacted'>)
+    """
     if next_offset <= log_start_offset:
         return GapCause.DELETED
     if is_behind_defect:

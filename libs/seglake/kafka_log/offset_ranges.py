@@ -9,7 +9,13 @@ OffsetRange = tuple[int, int]
 
 def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> list[OffsetRange]:
     """Return half-open ranges in order, joining overlapping ones, and touching ones unless
-    `joins_touching` is False; empty ones are left out."""
+    `joins_touching` is False; empty ones are left out.
+
+    >>> merged([(5, 9), (0, 3), (3, 5), (20, 20)])
+    [(0, 9)]
+    >>> merged([(0, 3), (3, 5)], joins_touching=False)
+    [(0, 3), (3, 5)]
+    """
     result: list[OffsetRange] = []
     for start, stop in sorted(ranges):
         if result and (start < result[-1][1] or (joins_touching and start == result[-1][1])):
@@ -20,7 +26,11 @@ def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> lis
 
 
 def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """Return the parts of a range that no covered range holds; `covered` is merged."""
+    """Return the parts of a range that no covered range holds; `covered` is merged.
+
+    >>> subtracted((0, 10), [(2, 4), (8, 12)])
+    [(0, 2), (4, 8)]
+    """
     start, stop = wanted
     rest: list[OffsetRange] = []
     for covered_start, covered_stop in covered:
@@ -41,18 +51,30 @@ def subtracted_near(wanted: OffsetRange, covered: Sequence[OffsetRange]) -> list
 
 
 def without(ranges: Iterable[OffsetRange], *removed: OffsetRange) -> list[OffsetRange]:
-    """Return the parts of ranges outside the removed, merged ranges."""
+    """Return the parts of ranges outside the removed, merged ranges.
+
+    >>> without([(0, 10), (20, 30)], (5, 22))
+    [(0, 5), (22, 30)]
+    """
     return [rest for offsets in ranges for rest in subtracted(offsets, removed)]
 
 
 def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRange]:
-    """Return the nonempty parts of ranges inside the limits."""
+    """Return the nonempty parts of ranges inside the limits.
+
+    >>> common([(0, 10), (20, 30)], (5, 22))
+    [(5, 10), (20, 22)]
+    """
     cut = ((max(start, limits[0]), min(stop, limits[1])) for start, stop in ranges)
     return [(start, stop) for start, stop in cut if start < stop]
 
 
 def common_ranges(ones: Sequence[OffsetRange], others: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the intersection of two lists of rising, separate ranges."""
+    """Return the intersection of two lists of rising, separate ranges.
+
+    >>> common_ranges([(0, 10), (20, 30)], [(5, 21), (29, 40)])
+    [(5, 10), (20, 21), (29, 30)]
+    """
     found: list[OffsetRange] = []
     one, other = 0, 0
     while one < len(ones) and other < len(others):

@@ -62,7 +62,12 @@ class _Ends(NamedTuple):
 
 
 class Markers:
-    """All markers of one partition below a bound, by producer."""
+    """All markers of one partition below a bound, by producer.
+
+    >>> markers = Markers([Marker(10, producer_id=7, is_commit=False)])
+    >>> [str(markers.state(7, offset)) for offset in (9, 11)], str(markers.state(8, 9))
+    (['aborted', 'open'], 'open')
+    """
 
     def __init__(self, markers: Iterable[Marker]) -> None:
         self._by_producer: dict[int, list[Marker]] = {}
@@ -95,7 +100,15 @@ class Markers:
 
 
 class TransactionFold:
-    """Follows transactional data and markers in the order of their offsets."""
+    """Follows transactional data and markers in the order of their offsets.
+
+    >>> fold = TransactionFold()
+    >>> fold.data(7, first_offset=3)
+    >>> fold.data(8, first_offset=5)
+    >>> ended = fold.marker(Marker(9, producer_id=7, is_commit=True))
+    >>> ended.first_offset, [still_open.producer_id for still_open in fold.open_transactions()]
+    (3, [8])
+    """
 
     def __init__(self) -> None:
         self.markers: list[Marker] = []

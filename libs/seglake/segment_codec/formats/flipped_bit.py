@@ -66,7 +66,11 @@ def flipped_bit(batch: bytes | memoryview) -> FlippedBit | None:
 
 
 def with_flipped(batch: bytes | memoryview, flipped: FlippedBit) -> bytes:
-    """Return a copy of a batch with one bit flipped."""
+    r"""Return a copy of a batch with one bit flipped.
+
+    >>> with_flipped(b"\x00\x00", FlippedBit(position=1, bit=7))
+    b'\x00\x80'
+    """
     changed = bytearray(batch)
     changed[flipped.position] ^= 1 << flipped.bit
     return bytes(changed)

@@ -7,7 +7,12 @@ MAX_VARLONG_BYTES = 10
 
 
 def read_varint(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
-    """A 32-bit varint at `index` and the index after it; never reads at or past `stop`.
+    r"""A 32-bit varint at `index` and the index after it; never reads at or past `stop`.
+
+    Numbers of small magnitude are short, also below zero:
+
+    >>> [read_varint(data, 0, len(data)) for data in (b"\x03", b"\x04", b"\xac\x02")]
+    [(-2, 1), (2, 1), (150, 2)]
 
     Raises:
         DefectError: it is cut off, or longer than five bytes.

@@ -31,7 +31,11 @@ FEWEST = 4  # below, an array costs more than it saves
 
 
 class BatchKind(IntEnum):
-    """What a batch of a run is."""
+    """What a batch of a run is.
+
+    >>> [kind.name for kind in BatchKind if kind in MARKER_KINDS]
+    ['ABORT', 'COMMIT']
+    """
 
     DATA = 0
     EMPTY = 1  # without records: the cleaner keeps the last batch of a producer

@@ -20,6 +20,11 @@ class OffsetOrder:
     `next_offset` is the end of the batches so far. The newest MOST_HOLES holes below it are
     remembered: a batch that lies within one came late and is accepted; any other offset below
     `next_offset` was read before.
+
+    >>> order = OffsetOrder(0)
+    >>> order.advance([(0, 10), (15, 20)])
+    >>> order.next_offset, order.hole_around(12, 14)
+    (20, (10, 15))
     """
 
     def __init__(self, next_offset: int) -> None:

@@ -15,6 +15,9 @@ def limit_after(base_offset: int, proved_offset: int = 0) -> int:
     An index reaches 2^31 offsets, and brokers begin a new segment before. The log itself reaches
     further where they did not (KAFKA-6264), as far as offsets are proved.
 
+    >>> limit_after(1000) - 1000 == 1 << 31, limit_after(0, proved_offset=1 << 40) == 1 << 40
+    (True, True)
+
     Args:
         proved_offset: the next segment's first offset; of the last one a high watermark, a recovery
             point, or what a lake has.

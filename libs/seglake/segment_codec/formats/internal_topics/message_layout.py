@@ -208,7 +208,11 @@ def _tagged(field: _Field, content: Cursor) -> Json:
 
 
 class Layout:
-    """One message in all the versions that are known.
+    r"""One message in all the versions that are known.
+
+    >>> layout = Layout("group  string\n note  int32  1+", newest=1)
+    >>> layout.read(Cursor(b"\x00\x02me"), version=0)
+    {'group': 'me'}
 
     Args:
         text: the table of its fields.

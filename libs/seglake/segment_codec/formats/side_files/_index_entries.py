@@ -2,7 +2,11 @@
 
 
 def length_damage(size_bytes: int, entry_bytes: int) -> str | None:
-    """What is wrong with the length of a file; None if it has whole entries only."""
+    """What is wrong with the length of a file; None if it has whole entries only.
+
+    >>> length_damage(17, 8)
+    '17 bytes: 1 more than whole entries of 8'
+    """
     surplus = size_bytes % entry_bytes
     if not surplus:
         return None

@@ -78,7 +78,10 @@ class CheckpointFileError(SegmentCodecError):
 
 
 def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
-    """Read any of the four offset checkpoint files.
+    r"""Read any of the four offset checkpoint files.
+
+    >>> parse_offset_checkpoint(b"0\n1\norders 0 1234\n")
+    {TopicPartition(topic='orders', partition=0): 1234}
 
     Raises:
         CheckpointFileError: another version, another count, a malformed or repeated entry.
@@ -103,9 +106,12 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
 
 
 def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
-    """Read `leader-epoch-checkpoint`: epochs increasing, start offsets never decreasing.
+    r"""Read `leader-epoch-checkpoint`: epochs increasing, start offsets never decreasing.
 
     Entries at and above the log's end may be stale: truncation reaches this file late.
+
+    >>> parse_leader_epochs(b"0\n2\n0 0\n3 987\n")
+    (EpochStart(epoch=0, start_offset=0), EpochStart(epoch=3, start_offset=987))
 
     Raises:
         CheckpointFileError: another version, another count, a malformed entry, another order.

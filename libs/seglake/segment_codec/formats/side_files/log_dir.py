@@ -190,12 +190,20 @@ class TwoSpellingsError(SegmentCodecError):
 
 
 def is_legal_topic(topic: str) -> bool:
-    """Return whether Kafka lets a topic have this name."""
+    """Return whether Kafka lets a topic have this name.
+
+    >>> is_legal_topic("orders.v2"), is_legal_topic("orders/v2"), is_legal_topic("..")
+    (True, False, False)
+    """
     return _TOPIC.fullmatch(topic) is not None and topic not in {".", ".."}
 
 
 def parse_folder_name(name: str) -> PartitionFolder | None:
-    """Read the name of a folder in a log dir; None when it is no partition's."""
+    """Read the name of a folder in a log dir; None when it is no partition's.
+
+    >>> parse_folder_name("my-topic-12").partition, parse_folder_name("cleaner")
+    (12, None)
+    """
     kind = FolderKind.LIVE
     replica = name
     if suffixed := _FOLDER_SUFFIX.fullmatch(name):
@@ -323,7 +331,11 @@ def _skip_reason(
 
 
 def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
-    """Read the name of a finished snapshot of the KRaft log; None for any other."""
+    """Read the name of a finished snapshot of the KRaft log; None for any other.
+
+    >>> parse_metadata_snapshot_name("00000000000000000042-0000000003.checkpoint")
+    MetadataSnapshotName(end_offset=42, epoch=3)
+    """
     match = _KRAFT_SNAPSHOT.fullmatch(name)
     return None if match is None else MetadataSnapshotName(int(match[1]), int(match[2]))
 

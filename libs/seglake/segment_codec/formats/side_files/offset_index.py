@@ -65,6 +65,9 @@ def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
     """Read a whole `.index` file; `base_offset` is the number in its name.
 
     Never raises: damage is part of the answer, which keeps nothing of `data`.
+
+    >>> parse(bytes.fromhex("00000005 00001000 00000000 00000000"), base_offset=100).entries
+    (OffsetPosition(offset=105, position=4096),)
     """
     entries: list[OffsetPosition] = []
     damage = length_damage(len(data), ENTRY.size)

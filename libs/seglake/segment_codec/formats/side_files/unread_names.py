@@ -39,7 +39,11 @@ _TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}")
 
 @lru_cache(1 << 12)
 def parse_compressed_name(name: str) -> SegmentFileName | None:
-    """The name that a compressed segment had; None for any other file."""
+    """The name that a compressed segment had; None for any other file.
+
+    >>> str(parse_compressed_name("00000000000000000042.log.gz"))
+    '00000000000000000042.log'
+    """
     match = _COMPRESSED.fullmatch(name)
     file = None if match is None else parse_file_name(match[1])
     if file is None or file.kind is not FileKind.LOG or file.state is not FileState.LIVE:
@@ -49,7 +53,11 @@ def parse_compressed_name(name: str) -> SegmentFileName | None:
 
 @lru_cache(1 << 12)
 def parse_archive_name(name: str) -> str | None:
-    """What an archive is called without its suffix; None for any other file."""
+    """What an archive is called without its suffix; None for any other file.
+
+    >>> parse_archive_name("orders-0.tar.gz"), parse_archive_name("00000000000000000042.log")
+    ('orders-0', None)
+    """
     match = _ARCHIVE.fullmatch(name)
     return None if match is None or parse_compressed_name(name) is not None else match[1]
 
