@@ -1,21 +1,33 @@
 """What the rows of one batch say of it. Pure."""
 
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.log_tables.batch_rows import BatchOutcome
 from seglake.log_tables.record_rows import UnitRows
 from seglake.segment_codec.formats.record_batch import RecordBatch
-from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.outcomes import UnitOutcome
 from seglake.segment_decoding.pending import PendingUnit
 
 
-def facts_of(unit: Unit, outcome: UnitOutcome | None) -> tuple[int, int, int | None]:
-    """Return first offset, record count and uncompressed bytes of a sound batch.
+def outcome_of(
+    pending: PendingUnit, outcome: UnitOutcome | None, offsets: OffsetRange, row_count: int
+) -> BatchOutcome:
+    """Return what became of a sound batch that has these offsets.
 
-    Those of the formats before magic 2 are all decoded.
+    Batches of the formats before magic 2 are all decoded, so without an outcome a header counts.
     """
-    if outcome is not None:
-        return outcome.first_offset, outcome.record_count, outcome.plain_bytes
-    count = unit.header.record_count if isinstance(unit, RecordBatch) else 0
-    return unit.first_offset, count, None
+    unit = pending.unit
+    record_count = unit.header.record_count if isinstance(unit, RecordBatch) else 0
+    return BatchOutcome(
+        unit=unit,
+        state=pending.state,
+        transaction_state=pending.transaction_state,
+        control_type=pending.control_type,
+        first_offset=offsets[0],
+        last_offset=offsets[1] - 1,
+        record_count=record_count if outcome is None else outcome.record_count,
+        row_count=row_count,
+        uncompressed_bytes=None if outcome is None else outcome.plain_bytes,
+    )
 
 
 def rows_of(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:

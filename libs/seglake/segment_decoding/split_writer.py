@@ -15,7 +15,7 @@ from seglake.kafka_log.offset_gaps import HoleFinder
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
-from seglake.log_tables.batch_rows import BatchOutcome, BatchState, Place, batch_row
+from seglake.log_tables.batch_rows import BatchState, Place, batch_row
 from seglake.log_tables.internal_columns import INTERPRETERS
 from seglake.log_tables.quarantine_rows import RowStamp, quarantine_row
 from seglake.log_tables.record_rows import SharedColumns, record_rows
@@ -31,7 +31,7 @@ from seglake.segment_codec.kernels.outcomes import (
     RunOutcome,
     UnitOutcome,
 )
-from seglake.segment_decoding.batch_facts import facts_of, rows_of
+from seglake.segment_decoding.batch_facts import outcome_of, rows_of
 from seglake.segment_decoding.damage_facts import damaged_bytes
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.flushed_rows import FlushedRows
@@ -334,7 +334,7 @@ class SplitWriter:
         run, index = pending.run, pending.segment_index
         added = pending.columns(places, outcome)
         if outcome is not None:
-            flushed.row_stop = int(outcome.row_stops[-1])
+            flushed.row_stop = int(outcome.results.row_stops[-1])
         offset_counts = run.next_offsets - run.column("base_offset")
         for start, stop in run.stretches():
             self._holes.batch(start, stop, index)
@@ -366,22 +366,9 @@ class SplitWriter:
         row_count: int,
     ) -> Row:
         """Return the row of a batch with the offsets [start, stop)."""
-        unit = pending.unit
-        first, count, plain_bytes = facts_of(unit, outcome)
         self._holes.batch(start, stop, pending.segment_index)
-        if outcome is not None and count < unit.last_offset - first + 1:
-            self._is_compacted[pending.segment_index] = True
-        row = BatchOutcome(
-            unit=unit,
-            state=pending.state,
-            transaction_state=pending.transaction_state,
-            control_type=pending.control_type,
-            first_offset=start,
-            last_offset=stop - 1,
-            record_count=count,
-            row_count=row_count,
-            uncompressed_bytes=plain_bytes,
-        )
+        self._is_compacted[pending.segment_index] |= outcome is not None and outcome.is_sparse
+        row = outcome_of(pending, outcome, (start, stop), row_count)
         self._counts.count_batches(1, stop - start)
         self._last = pending
         return batch_row(row, self._places[pending.segment_index])

@@ -129,6 +129,33 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
     return messages if wrapper.part is None else messages[slice(*wrapper.part)]
 
 
+def timestamp_of(message: memoryview, magic: int) -> int | None:
+    """Return the time in the header of a message, in ms since the epoch; None in magic 0."""
+    return int(TIMESTAMP.unpack_from(message, PREFIX_BYTES)[0]) if magic else None
+
+
+def single_message(position: int, head: memoryview, data: memoryview) -> MessageRun:
+    """Return a run of one message.
+
+    Args:
+        head: the bytes of its header, at least.
+        data: all bytes of the message, or none where only its claims are wanted.
+    """
+    offset, size, crc, magic, attributes = PREFIX.unpack_from(head)
+    return MessageRun(
+        position=position,
+        size_bytes=SIZE_STOP + size,
+        magic=magic,
+        first_offset=offset,
+        last_offset=offset,
+        crc=crc,
+        attributes=attributes,
+        message_count=1,
+        max_timestamp_ms=timestamp_of(head, magic),
+        data=data,
+    )
+
+
 def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview | None]:
     """Return key and value of one whole message.
 

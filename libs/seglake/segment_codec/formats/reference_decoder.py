@@ -11,12 +11,13 @@ from seglake.segment_codec.formats.message_set import (
     CODEC_MASK,
     LENGTH,
     PREFIX,
-    PREFIX_BYTES,
     SIZE_STOP,
     SMALLEST_SIZE,
     TIMESTAMP,
     MessageRun,
     Wrapper,
+    body,
+    timestamp_of,
     wrapped_messages,
 )
 from seglake.segment_codec.formats.record import Record, RecordHeader
@@ -172,20 +173,19 @@ def _messages(data: memoryview) -> list[Record]:
     position = 0
     while position < len(data):
         end = _checked_message_end(data, position)
-        offset, _, _, magic, _ = PREFIX.unpack_from(data, position)
-        at = position + PREFIX_BYTES
-        timestamp_ms: int | None = None
-        if magic == 1:
-            (timestamp_ms,) = TIMESTAMP.unpack_from(data, at)
-            at += TIMESTAMP.size
-        key, at = _message_field(data, at, end)
-        value, at = _message_field(data, at, end)
-        if at != end:
-            raise malformed(f"a message is {end - at} bytes longer than key and value")
+        message = data[position:end]
+        offset, _, _, magic, _ = PREFIX.unpack_from(message)
+        key, value = (None if part is None else bytes(part) for part in body(message, magic))
         if records and offset <= records[-1].offset:
             raise _out_of_order(f"inner offset {offset} after {records[-1].offset}")
         records.append(
-            Record(offset=offset, timestamp_ms=timestamp_ms, key=key, value=value, headers=())
+            Record(
+                offset=offset,
+                timestamp_ms=timestamp_of(message, magic),
+                key=key,
+                value=value,
+                headers=(),
+            )
         )
         position = end
     return records
@@ -211,18 +211,6 @@ def _checked_message_end(data: memoryview, position: int) -> int:
     if attributes & CODEC_MASK:
         raise DefectError(DefectCode.NESTED_WRAPPER, "an inner message is a wrapper itself")
     return end
-
-
-def _message_field(data: memoryview, at: int, end: int) -> tuple[bytes | None, int]:
-    if end - at < LENGTH.size:
-        raise malformed("a message ends inside a length")
-    (length,) = LENGTH.unpack_from(data, at)
-    at += LENGTH.size
-    if length < 0:
-        return None, at
-    if length > end - at:
-        raise malformed(f"a field of {length} bytes in the {end - at} left")
-    return bytes(data[at : at + length]), at + length
 
 
 def _wrapped_int64(value: int) -> int:

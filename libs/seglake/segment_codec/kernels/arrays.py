@@ -60,15 +60,7 @@ class UnitResults(NamedTuple):
 
     def part(self, start: int, stop: int) -> "UnitResults":
         """The results of the units [start, stop)."""
-        return UnitResults(
-            statuses=self.statuses[start:stop],
-            row_stops=self.row_stops[start:stop],
-            first_offsets=self.first_offsets[start:stop],
-            record_counts=self.record_counts[start:stop],
-            is_kept=self.is_kept[start:stop],
-            next_offsets=self.next_offsets[start:stop],
-            skipped_counts=self.skipped_counts[start:stop],
-        )
+        return UnitResults._make(each[start:stop] for each in self)
 
 
 class RowArrays(NamedTuple):

@@ -169,14 +169,11 @@ class Flush:
                 yield PiecesOutcome(unit, tuple(of_each))
 
     def _of_run(self, run: BatchRun, start: int, stop: int, first_row: int) -> RunOutcome:
-        results = self.results
         return RunOutcome(
             run=run,
             first_row=first_row,
-            row_stops=results.row_stops[start:stop],
-            statuses=results.statuses[start:stop],
             plain_bytes=self.stops[start:stop] - self.starts[start:stop],
-            results=results.part(start, stop),
+            results=self.results.part(start, stop),
         )
 
     def _of_unit(self, unit: Unit, start: int) -> UnitOutcome:

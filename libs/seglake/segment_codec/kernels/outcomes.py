@@ -37,6 +37,11 @@ class UnitOutcome(NamedTuple):
     skipped_count: int
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether there are fewer records than offsets: the cleaner removed some."""
+        return self.record_count <= self.unit.last_offset - self.first_offset
+
+    @property
     def fault_of_rest(self) -> Fault | None:
         """Why a batch that has rows has not those of all its records; None if it has."""
         if self.fault is not None or not self.skipped_count:
@@ -51,20 +56,18 @@ class RunOutcome(NamedTuple):
 
     run: BatchRun
     first_row: int
-    row_stops: NDArray[np.int64]
-    statuses: NDArray[np.int32]
     plain_bytes: NDArray[np.int64]
     results: UnitResults  # of these batches
 
     @property
     def is_sound(self) -> bool:
         """Whether no batch is damaged inside, or holds other offsets than its header says."""
-        return not self.statuses.any()
+        return not self.results.statuses.any()
 
     @property
     def row_counts(self) -> NDArray[np.int64]:
         """The rows of each batch."""
-        return np.diff(self.row_stops, prepend=self.first_row)
+        return np.diff(self.results.row_stops, prepend=self.first_row)
 
     def of_batches(self) -> Iterator[UnitOutcome]:
         """The same, batch by batch."""
@@ -72,8 +75,8 @@ class RunOutcome(NamedTuple):
             batch = self.run.batch(index)
             yield UnitOutcome(
                 unit=batch,
-                row_stop=int(self.row_stops[index]),
-                fault=FAULTS.get(int(self.statuses[index])),
+                row_stop=int(self.results.row_stops[index]),
+                fault=FAULTS.get(int(self.results.statuses[index])),
                 first_offset=int(self.results.first_offsets[index]),
                 record_count=batch.header.record_count,
                 plain_bytes=int(self.plain_bytes[index]),

@@ -194,19 +194,21 @@ def _decode_batch(
     data: Array,
     p: Int,
     batch: _Batch,
+    count: Int,
     rows: RowArrays,
     headers: HeaderArrays,
     at: _Written,
     low: Int,
 ) -> tuple[Int, _Written, _Given]:
-    """Decode the records of one batch: the status, how far the output is filled, what was given.
+    """Decode the first records of one batch: the status, the end of the output, what was given.
 
     Args:
+        count: of records to decode.
         low: the end of the offsets that were given before.
     """
     nothing: Int = np.int64(0)
     given = _Given(batch.base_offset, low, nothing, nothing)
-    for _ in range(batch.count):
+    for _ in range(count):
         if p == batch.stop:
             return np.int64(TOO_FEW_RECORDS), at, given
         head, p = _read_head(data, p, batch.stop)
@@ -262,18 +264,10 @@ def _given_batch(
     low: Int,
 ) -> tuple[Int, _Written, _Given]:
     """Decode what Kafka's consumer gives of a batch; where bytes are left, all but the last."""
-    status, after, given = _decode_batch(data, p, batch, rows, headers, at, low)
+    count = batch.count
+    status, after, given = _decode_batch(data, p, batch, count, rows, headers, at, low)
     if status == TOO_MANY_BYTES:
-        fewer = _Batch(
-            stop=batch.stop,
-            floor=batch.floor,
-            ceiling=batch.ceiling,
-            base_offset=batch.base_offset,
-            base_timestamp=batch.base_timestamp,
-            next_offset=batch.next_offset,
-            count=batch.count - 1,
-        )
-        _, after, given = _decode_batch(data, p, fewer, rows, headers, at, low)
+        _, after, given = _decode_batch(data, p, batch, count - 1, rows, headers, at, low)
     return _judged(batch, status, given, low), after, given
 
 

@@ -1,7 +1,7 @@
 """What the header of damaged bytes claims, as the batch it would be."""
 
 from seglake.segment_codec.formats import message_set, record_batch
-from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.message_set import Wrapper
 from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
 from seglake.segment_codec.formats.units import PREFIX, PREFIX_BYTES, Unit, smallest_length
 from seglake.segment_codec.walk.window import ByteSource, Window
@@ -27,35 +27,9 @@ def claimed_unit(source: ByteSource, position: int, size_bytes: int) -> Unit | N
         head = window.view(position, record_batch.HEADER_BYTES)
         header = BatchHeader._make(record_batch.HEADER.unpack_from(head))
         return RecordBatch(position, claimed_bytes, header, _NO_BYTES)
-    return _claimed_message(window, position, claimed_bytes, magic)
-
-
-def _claimed_message(window: Window, position: int, size_bytes: int, magic: int) -> Unit:
     head = window.view(position, message_set.PREFIX_BYTES + magic * message_set.TIMESTAMP.size)
     offset, _, crc, _, attributes = message_set.PREFIX.unpack_from(head)
-    time_ms: int | None = None
-    if magic == 1:
-        (time_ms,) = message_set.TIMESTAMP.unpack_from(head, message_set.PREFIX_BYTES)
-    if attributes & message_set.CODEC_MASK:
-        return Wrapper(
-            position=position,
-            size_bytes=size_bytes,
-            magic=magic,
-            last_offset=offset,
-            crc=crc,
-            attributes=attributes,
-            timestamp_ms=time_ms,
-            value=None,
-        )
-    return MessageRun(
-        position=position,
-        size_bytes=size_bytes,
-        magic=magic,
-        first_offset=offset,
-        last_offset=offset,
-        crc=crc,
-        attributes=attributes,
-        message_count=1,
-        max_timestamp_ms=time_ms,
-        data=_NO_BYTES,
-    )
+    if not attributes & message_set.CODEC_MASK:
+        return message_set.single_message(position, head, _NO_BYTES)
+    time_ms = message_set.timestamp_of(head, magic)
+    return Wrapper(position, claimed_bytes, magic, offset, crc, attributes, time_ms, None)

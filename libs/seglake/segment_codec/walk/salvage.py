@@ -136,7 +136,7 @@ def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeB
     """Decode a message, or a compressed set."""
     if len(content) < message_set.PREFIX_BYTES:
         raise malformed(f"a message of {len(content)} bytes")
-    offset, size, crc, magic, attributes = message_set.PREFIX.unpack_from(content)
+    offset, size, _, magic, attributes = message_set.PREFIX.unpack_from(content)
     if size != len(content) - message_set.SIZE_STOP:
         raise malformed(f"a size of {size} in a message of {len(content)} bytes")
     if magic == 1 and len(content) < message_set.PREFIX_BYTES + message_set.TIMESTAMP.size:
@@ -148,18 +148,7 @@ def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeB
         unit, has_right_checksum = _set(memoryview(content), max_bytes)
     else:
         restored, has_right_checksum = _with_right_checksums(content)[0], None
-        unit = MessageRun(
-            position=0,
-            size_bytes=len(content),
-            magic=magic,
-            first_offset=offset,
-            last_offset=offset,
-            crc=crc,
-            attributes=attributes,
-            message_count=1,
-            max_timestamp_ms=None,
-            data=restored,
-        )
+        unit = message_set.single_message(0, memoryview(content), restored)
     columns = _columns(unit, max_bytes)
     if inner_offset is not None:
         columns = columns._replace(offsets=np.full(1, inner_offset, np.int64))
@@ -178,9 +167,7 @@ def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeB
 def _set(content: memoryview, max_bytes: int) -> tuple[Wrapper, NDArray[np.bool_]]:
     """Return a compressed set as an uncompressed one with corrected checksums."""
     offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(content)
-    timestamp_ms: int | None = None
-    if magic == 1:
-        (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(content, message_set.PREFIX_BYTES)
+    timestamp_ms = message_set.timestamp_of(content, magic)
     value = message_set.body(content, magic)[1]
     found = Wrapper(0, len(content), magic, offset, crc, attributes, timestamp_ms, value)
     restored, has_right_checksum = _with_right_checksums(wrapped_messages(found, max_bytes))

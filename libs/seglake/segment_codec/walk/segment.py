@@ -203,9 +203,7 @@ class SegmentWalk:
             lone = self._messages.lone(position, data)
             code, detail = DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
             return lone or self._defect(position, size_bytes, code, detail)
-        timestamp_ms: int | None = None
-        if magic == 1:
-            (timestamp_ms,) = message_set.TIMESTAMP.unpack_from(data, message_set.PREFIX_BYTES)
+        timestamp_ms = message_set.timestamp_of(data, magic)
         # One per batch, so by position: keywords cost the walk over wrappers 5 %.
         return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
 

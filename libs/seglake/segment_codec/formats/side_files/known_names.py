@@ -57,16 +57,7 @@ class KnownName:
     is_folder: bool = False
 
 
-def _file(place: Place, shown: str, use: Use, pattern: str | None = None) -> KnownName:
-    return KnownName(
-        place, shown, re.compile(re.escape(shown) if pattern is None else pattern), use
-    )
-
-
-def _folder(shown: str, use: Use, pattern: str | None = None) -> KnownName:
-    row = _file(Place.LOG_DIR, shown, use, pattern)
-    return KnownName(row.place, shown, row.pattern, use, is_folder=True)
-
+_Rows = tuple[tuple[str, Use, str | None], ...]  # shown, use, pattern where it is not that name
 
 _OF_LOG_DIR = (
     "meta.properties",
@@ -83,56 +74,47 @@ def _unfinished(*names: str) -> str:
     return rf"(?:{'|'.join(map(re.escape, names))})\.tmp"
 
 
-KNOWN_NAMES = (
-    _folder("<topic>-<partition>.<32 hex>-future", Use.ALONE, rf".+-\d+\.{_HEX}-future"),
-    _folder("<topic>-<partition>.<32 hex>-delete", Use.NOTED, rf".+-\d+\.{_HEX}-delete"),
-    _folder("<topic>-<partition>.<32 hex>-stray", Use.NOTED, rf".+-\d+\.{_HEX}-stray"),
-    _folder("remote-log-index-cache", Use.UNUSED),
-    _folder("lost+found", Use.UNUSED),
-    _folder("<topic>-<partition>", Use.READ, r".+-[0-9]+"),
-    *(_file(Place.LOG_DIR, name, Use.READ) for name in _OF_LOG_DIR),
-    _file(Place.LOG_DIR, "<one of these>.tmp", Use.UNUSED, _unfinished(*_OF_LOG_DIR)),
-    _file(Place.LOG_DIR, ".kafka_cleanshutdown", Use.UNUSED, r"\.kafka_cleanshutdown(?:\.tmp)?"),
-    _file(Place.LOG_DIR, ".lock", Use.UNUSED),
-    _file(Place.LOG_DIR, "bootstrap.checkpoint", Use.UNUSED),
-    _file(
-        Place.LOG_DIR, "_rlmm_committed_offsets", Use.UNUSED, r"_rlmm_committed_offsets(?:\.tmp)?"
-    ),
-    _file(Place.PARTITION, "<20 digits>.log", Use.READ, rf"{_OFFSET}\.log"),
-    _file(Place.PARTITION, "<20 digits>.index", Use.READ, rf"{_OFFSET}\.index"),
-    _file(Place.PARTITION, "<20 digits>.timeindex", Use.UNUSED, rf"{_OFFSET}\.timeindex"),
-    _file(Place.PARTITION, "<20 digits>.txnindex", Use.READ, rf"{_OFFSET}\.txnindex"),
-    _file(Place.PARTITION, "<20 digits>.snapshot", Use.READ, rf"{_OFFSET}\.snapshot"),
-    _file(Place.PARTITION, "….swap", Use.IN_PLACE, rf"{_OFFSET}\.{_KIND}\.swap"),
-    _file(Place.PARTITION, "….cleaned", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.cleaned"),
-    _file(Place.PARTITION, "….deleted", Use.NOTED, rf"{_OFFSET}\.{_KIND}\.deleted"),
-    *(_file(Place.PARTITION, name, Use.READ) for name in _OF_PARTITION),
-    _file(Place.PARTITION, _QUORUM_STATE, Use.UNUSED),
-    _file(
-        Place.PARTITION,
-        "<one of these>.tmp",
-        Use.UNUSED,
-        _unfinished(*_OF_PARTITION, _QUORUM_STATE),
-    ),
-    _file(
-        Place.PARTITION,
-        "<20 digits>-<10 digits>.checkpoint",
-        Use.READ,
-        rf"{_OFFSET}-{_EPOCH}\.checkpoint",
-    ),
-    _file(
-        Place.PARTITION,
-        "….checkpoint.part",
-        Use.UNUSED,
-        rf"{_OFFSET}-{_EPOCH}(?:-\d+)?\.checkpoint\.part",
-    ),
-    _file(
-        Place.PARTITION,
-        "….checkpoint.deleted",
-        Use.UNUSED,
-        rf"{_OFFSET}-{_EPOCH}\.checkpoint\.deleted",
-    ),
-    _file(Place.PARTITION, "remote_log_snapshot", Use.UNUSED, r"remote_log_snapshot(?:\.tmp)?"),
+_FOLDERS: _Rows = (
+    ("<topic>-<partition>.<32 hex>-future", Use.ALONE, rf".+-\d+\.{_HEX}-future"),
+    ("<topic>-<partition>.<32 hex>-delete", Use.NOTED, rf".+-\d+\.{_HEX}-delete"),
+    ("<topic>-<partition>.<32 hex>-stray", Use.NOTED, rf".+-\d+\.{_HEX}-stray"),
+    ("remote-log-index-cache", Use.UNUSED, None),
+    ("lost+found", Use.UNUSED, None),
+    ("<topic>-<partition>", Use.READ, r".+-[0-9]+"),
+)
+_LOG_DIR_FILES: _Rows = (
+    *((name, Use.READ, None) for name in _OF_LOG_DIR),
+    ("<one of these>.tmp", Use.UNUSED, _unfinished(*_OF_LOG_DIR)),
+    (".kafka_cleanshutdown", Use.UNUSED, r"\.kafka_cleanshutdown(?:\.tmp)?"),
+    (".lock", Use.UNUSED, None),
+    ("bootstrap.checkpoint", Use.UNUSED, None),
+    ("_rlmm_committed_offsets", Use.UNUSED, r"_rlmm_committed_offsets(?:\.tmp)?"),
+)
+_PARTITION_FILES: _Rows = (
+    ("<20 digits>.log", Use.READ, rf"{_OFFSET}\.log"),
+    ("<20 digits>.index", Use.READ, rf"{_OFFSET}\.index"),
+    ("<20 digits>.timeindex", Use.UNUSED, rf"{_OFFSET}\.timeindex"),
+    ("<20 digits>.txnindex", Use.READ, rf"{_OFFSET}\.txnindex"),
+    ("<20 digits>.snapshot", Use.READ, rf"{_OFFSET}\.snapshot"),
+    ("….swap", Use.IN_PLACE, rf"{_OFFSET}\.{_KIND}\.swap"),
+    ("….cleaned", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.cleaned"),
+    ("….deleted", Use.NOTED, rf"{_OFFSET}\.{_KIND}\.deleted"),
+    *((name, Use.READ, None) for name in _OF_PARTITION),
+    (_QUORUM_STATE, Use.UNUSED, None),
+    ("<one of these>.tmp", Use.UNUSED, _unfinished(*_OF_PARTITION, _QUORUM_STATE)),
+    ("<20 digits>-<10 digits>.checkpoint", Use.READ, rf"{_OFFSET}-{_EPOCH}\.checkpoint"),
+    ("….checkpoint.part", Use.UNUSED, rf"{_OFFSET}-{_EPOCH}(?:-\d+)?\.checkpoint\.part"),
+    ("….checkpoint.deleted", Use.UNUSED, rf"{_OFFSET}-{_EPOCH}\.checkpoint\.deleted"),
+    ("remote_log_snapshot", Use.UNUSED, r"remote_log_snapshot(?:\.tmp)?"),
+)
+KNOWN_NAMES = tuple(
+    KnownName(place, shown, re.compile(re.escape(shown) if form is None else form), use, is_folder)
+    for place, is_folder, rows in (
+        (Place.LOG_DIR, True, _FOLDERS),
+        (Place.LOG_DIR, False, _LOG_DIR_FILES),
+        (Place.PARTITION, False, _PARTITION_FILES),
+    )
+    for shown, use, form in rows
 )
 
 
