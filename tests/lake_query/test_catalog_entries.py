@@ -24,13 +24,14 @@ from seglake.catalog_commands import statements_of
 from seglake.environment.run_settings import settings_of
 from seglake.pipelines.lake_query.registration import CatalogDialect
 from pyspark.sql import SparkSession
-from seglake.environment.spark_jars import DELTA, find_jars, spark_home
+from seglake.environment.delta_jars import delta_jars
+from seglake.environment.jar_fetch import spark_home
 
 metastore, lake, grown, disk = sys.argv[1:]
 
 def asked(*statements):
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    jars = ",".join(map(str, find_jars(DELTA, os.environ, spark_home())))
+    jars = ",".join(map(str, delta_jars(os.environ, spark_home())))
     for name, value in {
         "spark.jars": jars,
         "spark.sql.catalogImplementation": "hive",

@@ -15,5 +15,9 @@ class WorkersUnfitError(SeglakeError):
     """The workers of a cluster lack what our tasks need; the message says how to bring it."""
 
 
-class JarsError(SeglakeError):
-    """JARs that Spark needs are missing and cannot be fetched, or were altered on their way."""
+class DeltaJarsError(SeglakeError):
+    """Delta's JARs are neither there nor to be had."""
+
+
+class S3JarsError(SeglakeError):
+    """The JARs with which Spark reads S3 are neither there nor to be had."""

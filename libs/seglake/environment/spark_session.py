@@ -6,7 +6,7 @@ Under spark-submit the JVM runs already: its master and properties are kept, our
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
@@ -16,11 +16,13 @@ from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from seglake.environment.delta_jars import delta_jars
 from seglake.environment.errors import SparkStartError
 from seglake.environment.hadoop_files import USERS_CONF_FOLDER, spark_conf_folder
 from seglake.environment.interrupts import ends_process
+from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
-from seglake.environment.spark_jars import DELTA, S3, JarSet, find_jars, spark_home
+from seglake.environment.s3_jars import s3_jars
 from seglake.environment.spark_start import (
     SECRET_NAMES,
     known_configuration,
@@ -110,7 +112,7 @@ def delta_session(
 
     Raises:
         NoJavaError: there is no Java for it.
-        JarsError: its JARs are missing and cannot be fetched.
+        DeltaJarsError, S3JarsError: its JARs are neither there nor to be had.
         SparkStartError: it does not start, or starts without Delta.
     """
     _prepare_environment()
@@ -119,7 +121,7 @@ def delta_session(
     _choose_python_of_workers(conf)
     _add_delta(conf)
     if lake.startswith(_S3A):
-        _add_jars(conf, "hadoop-aws", S3)
+        _add_jars(conf, "hadoop-aws", s3_jars)
     context = start_context(conf)
     _tell_hadoop(context, hadoop or {})
     session = start(SparkSession.builder.getOrCreate, _master(conf))
@@ -233,18 +235,19 @@ def _compile_quickly(conf: SparkConf) -> None:
 def _add_delta(conf: SparkConf) -> None:
     for name, value in (_DELTA | (_LOCAL_SQL if _is_local(_master(conf)) else {})).items():
         conf.setIfMissing(name, value)
-    _add_jars(conf, "delta-spark", DELTA)
+    _add_jars(conf, "delta-spark", delta_jars)
 
 
-def _add_jars(conf: SparkConf, module: str, wanted: JarSet) -> None:
+def _add_jars(
+    conf: SparkConf, module: str, find: Callable[[Mapping[str, str], Path], list[Path]]
+) -> None:
     """Add JARs unless `module` is given; a JVM that runs already cannot be given any more."""
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
     if is_submitted() or module in f"{given} {packages}":
         return
-    jars = [str(jar) for jar in find_jars(wanted, os.environ, spark_home())]
-    jars += filter(None, given.split(","))
-    conf.set("spark.jars", ",".join(dict.fromkeys(jars)))
+    jars = [str(jar) for jar in find(os.environ, spark_home())]
+    conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
 
 
 def _tell_hadoop(context: SparkContext, properties: Mapping[str, str]) -> None:
@@ -277,8 +280,8 @@ def _require_s3a(session: SparkSession) -> None:
         session,
         _S3A_CLASS,
         f"runs, but cannot read S3: its class {_S3A_CLASS} cannot be loaded. Under spark-submit add"
-        " what `python -m seglake.environment.spark_jars s3` prints to --jars; else see that"
-        " spark.jars in the settings has all that hadoop-aws needs.",
+        " what `python -m seglake.environment.s3_jars` prints to --jars; else see that spark.jars"
+        " in the settings has all that hadoop-aws needs.",
     )
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from seglake.environment.delta_jars import delta_jars
+from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
-from seglake.environment.spark_jars import DELTA, S3, find_jars, spark_home
+from seglake.environment.s3_jars import s3_jars
 
 _KERNEL = "record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
 _LONGEST_SECONDS = 60
@@ -32,10 +34,10 @@ def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
     tell("looking for a Java")
     tell(f"Java: {provide_java(environment)}")
     tell("fetching Delta's JARs for Spark, unless they are there")
-    find_jars(DELTA, environment, spark_home())
+    delta_jars(environment, spark_home())
     if with_s3:
         tell("fetching the JARs with which Spark reads S3, unless they are there")
-        find_jars(S3, environment, spark_home())
+        s3_jars(environment, spark_home())
 
 
 def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:

@@ -19,7 +19,7 @@ from bench.kafka.java import compiled
 from bench.kafka.sessions import Job, measured_jobs
 from bench.kafka.topics import Topic, segments
 from bench.processes import ROOT
-from seglake.environment.spark_jars import DELTA, find_jars
+from seglake.environment.delta_jars import delta_jars
 from support.servers.maven_jars import maven_jars
 
 _TESTS = ROOT / "tests"
@@ -96,7 +96,7 @@ def _command(system: System, case: Case) -> Sequence[str]:
         case System.SPARK:
             return [*jobs, "seglake", "spark", str(broker.log_dir), topic]
         case System.KAFKA_SOURCE:
-            jars = [*find_jars(DELTA, os.environ, _SPARK), *source_jars().glob("*.jar")]
+            jars = [*delta_jars(os.environ, _SPARK), *source_jars().glob("*.jar")]
             return [*jobs, "spark-kafka", broker.bootstrap, topic, ",".join(map(str, jars))]
         case System.JAVA:
             class_path = f"{source_jars()}/*:{_SPARK / 'jars'}/*"

