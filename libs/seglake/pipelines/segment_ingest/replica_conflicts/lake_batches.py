@@ -24,6 +24,7 @@ _RECORD_COLUMNS = (
     *("timestamp_ms", "timestampType", "generation"),
 )
 _NO_CODEC = "none"
+_NO_TIME_MS = -1
 _LOG_APPEND_TIME = 1
 
 Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
@@ -140,8 +141,7 @@ def _messages(
 
 def _message(row: dict[str, Any], magic: int) -> BatchHead:
     is_append_time = row["timestampType"] == _LOG_APPEND_TIME
-    crc = message_checksum(
-        magic, row["key"], row["value"], row["timestamp_ms"], is_append_time=is_append_time
-    )
+    time_ms = _NO_TIME_MS if row["timestamp_ms"] is None else row["timestamp_ms"]
+    crc = message_checksum(magic, row["key"], row["value"], time_ms, is_append_time=is_append_time)
     offset = row["offset"]
     return BatchHead(offset, offset, crc, None, True, magic, 0, 1, 0, 0)
