@@ -34,7 +34,7 @@ _TELLING = [
         ("maintain", Op.COMMIT, How.FAIL, 2),
         ("maintain", Op.SYNC, How.DISK_FULL, 2),
         ("maintain", Op.CLOSE, How.FAIL, 2),
-        ("audit", Op.READ, How.FAIL, 20),
+        ("audit", Op.READ, How.FAIL, 6),
         ("inspect", Op.READ, How.SHORT, 5),
     )
 ]

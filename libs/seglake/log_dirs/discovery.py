@@ -4,7 +4,7 @@ Lists, and reads only the small files; segments are opened for nothing but the e
 The source is never written to.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from seglake.kafka_log.replica import Replica
@@ -116,8 +116,7 @@ def discover(
         known: what a lake knows of sources.
 
     Raises:
-        WrongSourceError: a source is missing, refused, no folder or no log dir, or whose cluster it
-            is cannot be told.
+        WrongSourceError: a source is missing, refused, no folder or log dir, or of unknown cluster.
         StorageError, StoreSilentError: it cannot be listed now, or nothing in it can be read.
     """
     notes: list[str] = []
@@ -137,11 +136,7 @@ def discover(
         )
     ]
     unreadable |= _unreadable_folders(found, takes_topic)
-    notes += [
-        f"{log_dir} has no folder of {examples(names)}, which its checkpoints name: "
-        "other log dirs have it"
-        for log_dir, names in folders_made_up_for(found, files, takes_topic).items()
-    ]
+    notes += _made_up_for(found, files, takes_topic)
     return Discovery(
         source_id=source.source_id,
         cluster_id=source.cluster_id,
@@ -153,6 +148,17 @@ def discover(
         unread_files=_selected_files(unread, takes_topic),
         absent=tuple(absent_partitions(found, files, takes_topic)),
     )
+
+
+def _made_up_for(
+    found: Iterable[FoundLogDir], files: Mapping[str, LogDirFiles], takes_topic: TopicFilter
+) -> Iterator[str]:
+    """Yield a note on each log dir that lacks folders which others have."""
+    for log_dir, names in folders_made_up_for(found, files, takes_topic).items():
+        yield (
+            f"{log_dir} has no folder of {examples(names)}, which its checkpoints name: "
+            "other log dirs have it"
+        )
 
 
 def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:

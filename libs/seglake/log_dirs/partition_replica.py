@@ -14,9 +14,9 @@ from seglake.kafka_log.replica import (
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
-from seglake.log_dirs.plausible_checkpoints import plausible_checkpoints
+from seglake.log_dirs.plausible_checkpoints import PlausibleCheckpoints, plausible_checkpoints
 from seglake.log_dirs.removed_segments import removed_segments
-from seglake.log_dirs.side_file_ends import side_file_ends, without
+from seglake.log_dirs.side_file_ends import SideFileEnds, side_file_ends, without
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
@@ -25,6 +25,7 @@ from seglake.log_dirs.unread_files import (
     segments_of,
     unread_files,
 )
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.known_names import Place
 from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
@@ -74,25 +75,21 @@ def read_folder(
     unreadable: dict[str, str] = {}
     try:
         content = partition_files(storage, path, listing)
-        strange = {entry.name for entry in listing if entry.is_folder} - content.by_name.keys()
-        folders = (name for name in strange if storage.join(path, name) not in named)
-        notes += not_kafkas(path, _unknown(content.unknown, folders))
+        folders = {entry.name for entry in listing if entry.is_folder} - content.by_name.keys()
+        unnamed = (name for name in folders if storage.join(path, name) not in named)
+        notes += not_kafkas(path, _unknown(content.unknown, unnamed))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
         # Read after the folder was listed, to have a log start that retention moves meanwhile.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
-        partition = TopicPartition(key.topic, key.partition)
-        said = files.checkpoints_of(partition, _committed_end(content.by_name))
-        believed = plausible_checkpoints(said, epochs, _reached(content))
+        believed = _believed(key, content, files, epochs)
         epochs = believed.epochs
-        for file, why in believed.ignored.items():
-            unreadable[storage.join(path, file)] = (
-                f"{key}: an offset in {file} is ignored as implausible: {why}"
-            )
+        unreadable |= {
+            storage.join(path, file): f"{key}: an offset in {file} is ignored as implausible: {why}"
+            for file, why in believed.ignored.items()
+        }
         checkpoints = _with_mark(believed.checkpoints, key, content, notes)
-        proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
-        is_cleaned = checkpoints.cleaner_offset is not None
-        last, ignored = side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
+        last, ignored = _last_side_file(storage, content, checkpoints, epochs)
         unreadable |= ignored
     except (TwoSpellingsError, SourceVanishedError, StorageError) as error:
         return _unreadable_folder(path, error, notes)
@@ -163,6 +160,30 @@ def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
     """Return the names of files that may have no records, and of folders."""
     files = (name for name in names if not is_recognised(Place.PARTITION, name))
     return [*files, *(f"{name}/" for name in folders)]
+
+
+def _believed(
+    key: PartitionKey,
+    content: PartitionFiles,
+    files: LogDirFiles,
+    epochs: tuple[EpochStart, ...],
+) -> PlausibleCheckpoints:
+    """Return what the checkpoints say of a partition, without what cannot be."""
+    partition = TopicPartition(key.topic, key.partition)
+    said = files.checkpoints_of(partition, _committed_end(content.by_name))
+    return plausible_checkpoints(said, epochs, _reached(content))
+
+
+def _last_side_file(
+    storage: Storage,
+    content: PartitionFiles,
+    checkpoints: Checkpoints,
+    epochs: tuple[EpochStart, ...],
+) -> SideFileEnds:
+    """Return the highest end that a side file proves, and reasons by file that is not believed."""
+    proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
+    is_cleaned = checkpoints.cleaner_offset is not None
+    return side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
 
 
 def _reached(content: PartitionFiles) -> list[int]:

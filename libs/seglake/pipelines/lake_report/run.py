@@ -4,11 +4,11 @@ Memory grows with the ledger, the damage and the gaps, not with records or batch
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import plain_texts, read_rows
@@ -70,11 +70,7 @@ def report(
     damaged_rows = _rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS)
     damage = damage_by_log(damaged_rows, ledger, salvaged)
     waiting = open_records(storage, snapshots[BATCHES.name].files, seen, ledger)
-    unread = tuple(
-        place
-        for source_id, newest in places.items()
-        for place in ledger.of_source(source_id).uncovered(newest.places)
-    )
+    unread = _unread(places, ledger)
     facts = LogFacts(ledger, gaps, seen, damage, waiting, unread)
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
@@ -86,6 +82,15 @@ def report(
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
+    )
+
+
+def _unread(newest: Mapping[str, NewestPlaces], ledger: Ledger) -> tuple[UnreadPlace, ...]:
+    """Return the unread places of all clusters whose offsets the lake does not have."""
+    return tuple(
+        place
+        for source_id, found in newest.items()
+        for place in ledger.of_source(source_id).uncovered(found.places)
     )
 
 

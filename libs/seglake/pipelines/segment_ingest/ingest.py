@@ -91,9 +91,7 @@ def ingest(
         SeglakeError: the lake or a worker failed; what was committed stays, run again.
     """
     started = time.monotonic()
-    tables = LakeTables(scan.storage.locate(lake), scan.storage)
-    known = LakeSources(tables)
-    discovery = _listed(sources, scan, known, tables)
+    tables, known, discovery = _listed(sources, lake, scan)
     context = RunContext.begun(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
@@ -123,13 +121,15 @@ def ingest(
 
 
 def _listed(
-    sources: Sequence[str], scan: ScanContext, known: LakeSources, tables: LakeTables
-) -> Discovery:
+    sources: Sequence[str], lake: str, scan: ScanContext
+) -> tuple[LakeTables, LakeSources, Discovery]:
     """List the selected logs of the sources, and see that the lake lies in none of them."""
+    tables = LakeTables(scan.storage.locate(lake), scan.storage)
+    known = LakeSources(tables)
     scan.reporter.step("listing the sources")
     discovery = list_selected(sources, scan, known=known)
     check_apart(discovery, scan.storage, tables.lake_path)
-    return discovery
+    return tables, known, discovery
 
 
 def _opened(
