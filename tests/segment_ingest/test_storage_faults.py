@@ -12,6 +12,7 @@ from torture.storage_faults import Point, Stage, campaign
 _TELLING = [
     Point(scene, Fault(op, how, n))
     for scene, op, how, n in (
+        ("first ingest", Op.OPEN_TABLE, How.FAIL_FROM_NOW_ON, 5),
         ("first ingest", Op.LIST, How.FAIL, 5),
         ("first ingest", Op.CREATE_TABLE, How.LATE_ERROR, 4),
         ("first ingest", Op.OPEN, How.FAIL, 4),

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from seglake.lake.errors import TornLogError
+from seglake.lake.lake_folder import entries_of
 from seglake.lake.table_log import HINT
 from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
@@ -40,7 +41,7 @@ def refuse_torn_log(storage: Storage, log_folder: str) -> None:
     Raises:
         TornLogError: the newest entry or checkpoint is; or the hint names none that is there.
     """
-    paths = {info.name: info.path for info in storage.list_folder(log_folder)}
+    paths = {info.name: info.path for info in entries_of(storage, log_folder)}
     commits = [name for name in paths if name.endswith(".json") and name[:20].isdigit()]
     checkpoints = [name for name in paths if ".checkpoint." in name and name[:20].isdigit()]
     if commits:

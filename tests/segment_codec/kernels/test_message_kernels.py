@@ -78,6 +78,11 @@ def test_wrapper_offset_below_its_messages_is_malformed(offset: int) -> None:
     assert code_of(payload_wrapper(offset, stored, 1, Codec.GZIP)) is MALFORMED
 
 
+def test_wrapper_whose_distance_to_its_last_message_is_no_offset_is_malformed() -> None:
+    stored = compressed(inner(-(1 << 63)), Codec.GZIP)
+    assert code_of(payload_wrapper(5, stored, 1, Codec.GZIP)) is MALFORMED
+
+
 @pytest.mark.parametrize("offset", [3, 5, 0])
 def test_wrapper_of_magic_0_has_the_offsets_of_its_messages(decoder: Decoder, offset: int) -> None:
     stored = compressed(inner(2, magic=0) + inner(4, magic=0), Codec.GZIP)

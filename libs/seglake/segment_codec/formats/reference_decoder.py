@@ -22,7 +22,7 @@ from seglake.segment_codec.formats.message_set import (
 )
 from seglake.segment_codec.formats.record import Record, RecordHeader
 from seglake.segment_codec.formats.record_batch import RecordBatch, plain_records
-from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.formats.units import HIGHEST_OFFSET, Unit
 from seglake.segment_codec.formats.varints import read_varint, read_varlong
 
 _SMALLEST_RECORD_BODY_BYTES = 6
@@ -148,7 +148,7 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
     inner = _messages(data)
     last = inner[-1].offset
     shift = wrapper.last_offset - last if wrapper.magic == 1 else 0
-    if shift < 0:
+    if not 0 <= shift <= HIGHEST_OFFSET:  # Java's difference of the two would be negative
         raise malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
     if inner[0].offset + shift < 0:
         raise _out_of_order(f"inner offset {inner[0].offset}")

@@ -52,6 +52,6 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
         DefectCode.OFFSET_OUT_OF_ORDER,
         "the offsets of inner messages do not rise from 0 on",
     ),
-    WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset is below that of its last message"),
+    WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset does not fit that of its last message"),
     REPEATED_OFFSETS: (DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"),
 }

@@ -20,12 +20,11 @@ from seglake.segment_codec.formats.errors import DefectCode, DefectError, malfor
 from seglake.segment_codec.formats.flipped_bit import FlippedBit, flipped_bit
 from seglake.segment_codec.formats.message_set import MessageRun, Wrapper, wrapped_messages
 from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.formats.units import Unit
+from seglake.segment_codec.formats.units import HIGHEST_OFFSET, Unit
 from seglake.segment_codec.kernels.columns import LOWEST_OFFSET, ColumnBuilder
 from seglake.segment_codec.kernels.flush import Columns
 from seglake.segment_codec.kernels.outcomes import UnitOutcome
 
-_HIGHEST_OFFSET = (1 << 63) - 1
 CHECKSUM_FIELD = "crc"
 _MAGIC_PLACE = record_batch.CRC_START - 1  # in all formats
 _CODEC_BITS = range(3)
@@ -200,7 +199,7 @@ def _with_right_checksums(
 
 def _columns(unit: Unit, max_bytes: int) -> Columns:
     builder = ColumnBuilder(max_bytes)
-    builder.add(unit, LOWEST_OFFSET, _HIGHEST_OFFSET)
+    builder.add(unit, LOWEST_OFFSET, HIGHEST_OFFSET)
     columns, (outcome,) = builder.flush()
     if not isinstance(outcome, UnitOutcome):
         raise malformed("a message of the set is damaged in its structure")
