@@ -1,6 +1,5 @@
 """An older copy of a log brings nothing; one that was wiped or made again is not mixed with it."""
 
-import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +13,6 @@ from seglake.log_dirs.batch_search import BatchRequest, find_batches
 from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.replica_conflicts import log_check
 from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases
 from support.encoder import (
@@ -367,39 +365,3 @@ def test_a_batch_below_the_cleaners_checkpoint_may_differ(data: Path, lake: Path
     write_checkpoint(data / "cleaner-offset-checkpoint", {("orders", 0): 10})
     write_over(data, [_log("third", [0, 80])])
     assert ingested(data, lake).exit_code == 3
-
-
-def _without_ids(disk: Path, data: Path) -> Path:
-    shutil.rmtree(data, ignore_errors=True)
-    shutil.copytree(disk, data)
-    for path in data.glob("*/partition.metadata"):
-        path.unlink()
-    return data
-
-
-def test_a_real_disk_from_before_the_cleaner_is_an_older_copy(data: Path, lake: Path) -> None:
-    after, before = (broker_disks.log_dir("05_compacted", copy) for copy in ("after", "before"))
-    assert ingested(_without_ids(after, data), lake).exit_code == 0
-    (data / "cleaner-offset-checkpoint").unlink()
-    summary = ingested(_without_ids(before, data), lake)
-    assert is_nothing_new(summary)
-    (note,) = (note for note in summary.notes if "older or lagging replicas" in note)
-    assert note.startswith("10 partitions end below what the lake covers")
-
-
-def test_a_real_topic_that_was_made_again_without_an_id_is_refused(data: Path, lake: Path) -> None:
-    disk, topic = broker_disks.log_dir("07_delete_records", "stopped"), "dr-recreated"
-    old = data.with_name("old")
-    (deleted,) = disk.glob(f"{topic}-0.*-delete")
-    shutil.copytree(deleted, old / f"{topic}-0")
-    shutil.copy(disk / "meta.properties", old)
-    taken = ingested(_without_ids(old, data), lake).records
-    assert taken > 8
-    summary = ingested(_without_ids(disk, data), lake)
-    assert (summary.exit_code, list(summary.findings.reasons(FindingKind.REFUSED))) == (
-        3,
-        [f"{topic}-0"],
-    )
-    assert len(offsets_taken(lake, topic)) == taken
-    assert offsets_taken(lake, "dr-mid")
-    assert imbalances_of(lake) == []
