@@ -83,13 +83,9 @@ def read_folder(
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         believed = _believed(key, content, files, epochs)
-        epochs = believed.epochs
-        unreadable |= {
-            storage.join(path, file): f"{key}: an offset in {file} is ignored as implausible: {why}"
-            for file, why in believed.ignored.items()
-        }
+        unreadable |= _implausible(storage, path, key, believed)
         checkpoints = _with_mark(believed.checkpoints, key, content, notes)
-        last, ignored = _last_side_file(storage, content, checkpoints, epochs)
+        last, ignored = _last_side_file(storage, content, checkpoints, believed.epochs)
         unreadable |= ignored
     except (TwoSpellingsError, SourceVanishedError, StorageError) as error:
         return _unreadable_folder(path, error, notes)
@@ -100,7 +96,7 @@ def read_folder(
         folder=path,
         is_future=folder.kind is FolderKind.FUTURE,
         checkpoints=checkpoints,
-        epochs=epochs,
+        epochs=believed.epochs,
         segments=segments,
         snapshots=content.snapshots,
         unread=unread,
@@ -172,6 +168,16 @@ def _believed(
     partition = TopicPartition(key.topic, key.partition)
     said = files.checkpoints_of(partition, _committed_end(content.by_name))
     return plausible_checkpoints(said, epochs, _reached(content))
+
+
+def _implausible(
+    storage: Storage, path: str, key: PartitionKey, believed: PlausibleCheckpoints
+) -> dict[str, str]:
+    """Return the reasons against offsets that are not believed, by the paths of their files."""
+    return {
+        storage.join(path, file): f"{key}: an offset in {file} is ignored as implausible: {why}"
+        for file, why in believed.ignored.items()
+    }
 
 
 def _last_side_file(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
@@ -25,6 +26,9 @@ from seglake.pipelines.progress import RunReporter, Unit
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 _MOST_NAMES = 3
 _SMALL_BYTES = 64 << 20  # of data files: DuckDB is done sooner than Spark starts
@@ -62,12 +66,9 @@ def audit(
     size = sum(file.size_bytes for found in state.snapshots.values() for file in found.files)
     is_small = size < small_bytes
     spark = None if is_small or path.startswith(_NOT_SPARK_S) else engine.spark_context()
-    topics = [partition.key.topic for partition in state.rows]
     reporter.step("auditing the tables")
     with (
-        DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small)
-        if spark is None
-        else SparkProof(spark) as proof,
+        _proof(tables, state, spark, spill_folder=spill_folder, is_small=is_small) as proof,
         reporter.measuring(len(queries()), Unit.QUERIES) as whole,
     ):
         answers = prove(proof, state, storage, on_done=whole.advance)
@@ -84,6 +85,21 @@ def audit(
         recovery=recovery_of(partitions, state.seen, places),
         salvaged=answers.salvaged,
     )
+
+
+def _proof(
+    tables: LakeTables,
+    state: LakeState,
+    spark: "SparkContext | None",
+    *,
+    spill_folder: str,
+    is_small: bool,
+) -> DuckDBProof | SparkProof:
+    """Return the engine of the proof, to be entered; Spark's if there is a context."""
+    if spark is not None:
+        return SparkProof(spark)
+    topics = [partition.key.topic for partition in state.rows]
+    return DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small)
 
 
 def _partitions(state: LakeState, answers: ProofAnswers) -> Iterator[PartitionAudit]:
