@@ -34,7 +34,7 @@ def to_json(report: LakeReport) -> str:
         "stops": list(StoppedBy),
         "kindNames": list(FindingKind),
         "kinds": [
-            {"title": kind.words, "toDo": kind.to_do, "level": level_of(kind)}
+            {"title": kind.words, "advice": kind.to_do, "level": level_of(kind)}
             for kind in FindingKind
         ],
         **{kind: [*found] for kind, found in names.items()},

@@ -178,7 +178,7 @@
       element("p", { class: "aside" }, `cluster ${partition.source}${partition.id === null ? "" : `, topic id ${partition.id}`}`),
       ...(partition.findings.length ? partition.findings : [null]).map((finding) => finding === null
         ? element("p", {}, element("span", { class: "badge fine" }, badges[0]), ` ${routine(partition)}`)
-        : element("div", { class: `finding ${classes[finding.level]}` }, element("b", {}, finding.title), element("p", {}, finding.text), element("p", { class: "advice" }, "What to do: ", ...code(finding.toDo)))),
+        : element("div", { class: `finding ${classes[finding.level]}` }, element("b", {}, finding.title), element("p", {}, finding.text), element("p", { class: "advice" }, "What to do: ", ...code(finding.advice)))),
       element("h3", {}, "Offsets"), element("div", { class: "whole" }),
       table(["", "offsets", "where"], partition.strip.map((drawn) => [element("span", {}, swatch(drawn.state), ` ${words(drawn.state)}`), shown(drawn.count), rangesOf(drawn)])),
       ...(partition.damageCount ? [element("h3", {}, `Damage: ${shown(partition.damageCount)} place${partition.damageCount === 1 ? "" : "s"}`),

@@ -15,13 +15,14 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
     A split that could not be read wrote nothing, but the other pieces of its range did: their
     tasks are left out, with all else in their files.
     """
-    pieces = _tasks_by_range(wave)
-    failed = dict(_overlaps(wave, reports))
+    # By the identity of a split: several ranges of a partition may be in one wave.
+    range_of = {id(split): at for at, plan in enumerate(wave.ranges) for split in plan.splits}
+    pieces = _tasks_by_range(wave, range_of)
+    failed = dict(_overlaps(wave, reports, range_of))
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reason = _imbalance(task, report)
         if reason is not None:
             failed[index] = reason
-    range_of = _range_numbers(wave)
     for index, report in enumerate(reports):
         for split_index, reason in report.failures:
             split = wave.tasks[index].splits[split_index]
@@ -48,9 +49,10 @@ def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int,
     return spread
 
 
-def _overlaps(wave: Wave, reports: Sequence[TaskReport]) -> Iterator[tuple[int, str]]:
+def _overlaps(
+    wave: Wave, reports: Sequence[TaskReport], range_of: Mapping[int, int]
+) -> Iterator[tuple[int, str]]:
     """Yield the tasks with a piece of a range that begins below the end of another piece of it."""
-    range_of = _range_numbers(wave)
     spans: dict[int, list[tuple[int, int, int]]] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         for split, done in zip(task.splits, report.reports, strict=True):
@@ -64,14 +66,8 @@ def _overlaps(wave: Wave, reports: Sequence[TaskReport]) -> Iterator[tuple[int, 
                 yield index, f"{key}: offsets from {start} on were ingested twice"
 
 
-def _range_numbers(wave: Wave) -> dict[int, int]:
-    """Return the index of the range of each split, by the split's identity."""
-    return {id(split): number for number, plan in enumerate(wave.ranges) for split in plan.splits}
-
-
-def _tasks_by_range(wave: Wave) -> dict[int, set[int]]:
+def _tasks_by_range(wave: Wave, range_of: Mapping[int, int]) -> dict[int, set[int]]:
     """Return the indexes of the tasks with splits of each range, by the range's index."""
-    range_of = _range_numbers(wave)
     pieces: dict[int, set[int]] = {}
     for index, task in enumerate(wave.tasks):
         for split in task.splits:
