@@ -90,7 +90,7 @@ def read_log_dir_files(
         return _read(storage, by_name.get(file), parse, notes, tolerated, implausible)
 
     broker = read(SideFile.META_PROPERTIES, parse_meta_properties)
-    if broker is not None and broker.has_blanks:
+    if broker is not None and broker.cluster_id_has_blanks:
         path = by_name[SideFile.META_PROPERTIES].path
         notes.append(
             f"{path} has blanks around the cluster.id, which Kafka takes for a part of it: it "

@@ -65,7 +65,7 @@ class BrokerMetadata(NamedTuple):
     broker_id: int | None
     cluster_id: str | None
     directory_id: str | None
-    has_blanks: bool = False  # around the cluster id, which Kafka takes for a part of it
+    cluster_id_has_blanks: bool = False  # around it, which Kafka takes for a part of it
 
 
 class CheckpointFileError(SegmentCodecError):
@@ -169,7 +169,7 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
         broker_id=_number_property(values, "node.id" if version == 1 else "broker.id"),
         cluster_id=_text_property(values, "cluster.id"),
         directory_id=_text_property(values, "directory.id"),
-        has_blanks=_has_blanks(values, "cluster.id"),
+        cluster_id_has_blanks=_has_blanks(values, "cluster.id"),
     )
 
 
