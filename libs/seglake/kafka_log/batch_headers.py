@@ -1,4 +1,4 @@
-"""What the header of one batch tells that several modules ask for. Pure."""
+"""Reads facts from the header of a batch: newest time, marker, last batch, defect. Pure."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ MOST_CONTROL_BYTES = 1 << 20  # a control batch that decompresses to more is dam
 
 
 def max_timestamp_ms(unit: Unit) -> int | None:
-    """The newest time in a batch, as its header tells; None in magic 0."""
+    """Return the newest time of a batch from its header; None in magic 0."""
     match unit:
         case RecordBatch():
             return unit.header.max_timestamp_ms
@@ -28,7 +28,7 @@ def max_timestamp_ms(unit: Unit) -> int | None:
 
 
 def marker_of(unit: Unit) -> Marker | None:
-    """The marker that a control batch is, None for any other batch or an unreadable one."""
+    """Return the marker in a control batch; None for any other batch or an unreadable one."""
     if not isinstance(unit, RecordBatch) or not unit.header.is_control:
         return None
     try:
@@ -41,7 +41,7 @@ def marker_of(unit: Unit) -> Marker | None:
 
 
 def markers_of(run: BatchRun) -> list[Marker]:
-    """The markers among the batches of a run."""
+    """Return the markers among the batches of a run."""
     is_marker = run.is_marker
     if not is_marker.any():
         return []
@@ -51,18 +51,18 @@ def markers_of(run: BatchRun) -> list[Marker]:
 
 
 def counted_offset(unit: Unit) -> int:
-    """Return where a batch ends if each record that its header counts has an offset."""
+    """Return the end of a batch without holes: its first offset plus its header's record count."""
     return unit.first_offset + (unit.header.record_count if isinstance(unit, RecordBatch) else 0)
 
 
 def last_batch_of(unit: Unit) -> LastBatch:
-    """What the ledger keeps of the last batch of a range."""
+    """Return the ledger's facts about the last batch of a range."""
     epoch = unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1
     return LastBatch(unit.first_offset, unit.crc, None if epoch < 0 else epoch)
 
 
 def defect_of(unit: Unit, code: DefectCode, detail: str) -> Defect:
-    """The defect of a batch whose checksum holds."""
+    """Return the defect of a batch whose checksum holds."""
     header = unit.header if isinstance(unit, RecordBatch) else None
     return Defect(
         unit.position,

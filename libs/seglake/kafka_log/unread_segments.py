@@ -1,6 +1,6 @@
-"""Which offsets of a log lie in segments that cannot be read as they are. Pure.
+"""Finds the offsets of segments that cannot be read as they are (compressed, no access). Pure.
 
-They are there, so they are no gap: they wait until they can be read.
+Such offsets are on disk, so they are not a gap: they wait until they can be read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ _DECOMPRESS = "decompress there and run again"
 def unread_offsets(
     replica: Replica, others: Iterable[OtherReplica] = ()
 ) -> tuple[OffsetRange, ...]:
-    """Where a replica's log cannot be read before somebody mends its segments, merged.
+    """Return the merged ranges of a replica's log that are unreadable until segments are repaired.
 
-    A segment ends where the next one begins, the last one where the log is proved to have reached;
-    or it has no end that is known.
+    A segment ends where the next one begins; the last ends at the proved end of the log, or at
+    OFFSET_MAX if no end is known.
 
     Args:
-        others: what they have readable fills the gap that it leaves.
+        others: replicas whose readable offsets are left out.
     """
     if not replica.unread:
         return ()
@@ -43,7 +43,7 @@ def unread_offsets(
 
 
 def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:
-    """The offsets of each segment that cannot be read."""
+    """Return the offsets of each segment that cannot be read."""
     plain = {segment.base_offset for segment in replica.segments}
     bases = sorted({*plain, *(segment.base_offset for segment in replica.unread), OFFSET_MAX})
     proved = end_claim(replica).offset
@@ -58,12 +58,12 @@ def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:
 
 
 def are_compressed(segments: Iterable[UnreadSegment]) -> bool:
-    """Say whether all that these segments need is to be decompressed."""
+    """Return whether decompression is enough to make all segments readable."""
     return not any(segment.problem for segment in segments)
 
 
 def why_unread(segments: Sequence[UnreadSegment]) -> str:
-    """Return why segments cannot be read or what to do; the first problem stands for all."""
+    """Return the first reason why segments cannot be read, and what to do."""
     problems = [segment.problem for segment in segments if segment.problem]
     if not problems:
         return _DECOMPRESS
@@ -72,7 +72,7 @@ def why_unread(segments: Sequence[UnreadSegment]) -> str:
 
 
 def described(segments: Sequence[UnreadSegment], where: str = "") -> str:
-    """Say how many segments cannot be read as they are, and why."""
+    """Return a text that says how many segments cannot be read as they are, and why."""
     kind = "compressed segment" if are_compressed(segments) else "segment"
     plural = "" if len(segments) == 1 else "s"
     return f"{len(segments)} {kind}{plural} ({segments[0].name}){where}: {why_unread(segments)}"

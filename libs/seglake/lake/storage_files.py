@@ -1,7 +1,7 @@
-"""A lake's files as DuckDB opens them, whatever storage they lie in. Effect: reads.
+"""A lake's files for DuckDB, on any storage. Effect: reads.
 
-DuckDB takes Python's file systems in the form of fsspec, and plain names only: a place may have
-characters that mean something in its globs, and credentials that it need not know.
+DuckDB accepts Python file systems in the form of fsspec. It gets plain names only: a path may have
+characters that are special in its globs, and credentials that it need not know.
 """
 
 from datetime import UTC, datetime
@@ -36,14 +36,14 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
             return {"name": path, "size": reader.size_bytes, "type": "file"}
 
     def glob(self, path: str, **_: Any) -> list[str]:
-        """Each path is one file's."""
+        """Return the path alone: each path names one file."""
         return [path]
 
     def exists(self, path: str, **_: Any) -> bool:
         return self._storage.info(self._at(path)) is not None
 
     def modified(self, path: str) -> datetime:
-        """Data files are never changed."""
+        """Return a constant time: data files never change."""
         return datetime.fromtimestamp(0, UTC)
 
     def _at(self, path: str) -> str:
@@ -51,7 +51,7 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
 
 
 class _OpenFile(ReaderFile):
-    """Closing it closes the reader."""
+    """Open file that closes its reader when it is closed."""
 
     def close(self) -> None:
         if not self.closed:

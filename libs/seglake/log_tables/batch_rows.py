@@ -1,4 +1,4 @@
-"""One row of `batches` for each sound batch that was met."""
+"""Rows of `batches`: one for each sound batch."""
 
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _CODEC_NAMES = tuple(codec.name.lower() for codec in CODECS)
 
 
 class BatchState(StrEnum):
-    """What was done with a batch."""
+    """Result of decoding a batch, as in the column `state`."""
 
     DECODED = "decoded"
     CONTROL = "control"
@@ -27,10 +27,10 @@ BATCH_STATES = tuple(BatchState)
 
 
 class BatchOutcome(NamedTuple):
-    """What the decoder adds to a batch's own header.
+    """Facts about a batch that its header lacks, from the decoder.
 
-    `first_offset` and `last_offset` are of what of it is taken: less than its own where the log
-    start, or the end of a range, lies inside it. An old wrapper's header does not tell its records.
+    `first_offset` and `last_offset` bound the ingested records: narrower than the batch if the log
+    start or the end of a range lies inside it. An old wrapper's header has no record count.
     """
 
     unit: Unit
@@ -45,7 +45,7 @@ class BatchOutcome(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a batch or damage was found, whose it is, and when the run began."""
+    """Origin and segment of a batch or of damage, and the start of the run."""
 
     origin: Origin
     broker_id: int | None
@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 class HeaderColumns(NamedTuple):
-    """The columns that a batch's header gives; None for what its format does not have."""
+    """Columns with values of a batch's header; None for a field that its format lacks."""
 
     timestamp_type: int  # Kafka's number: 0 create, 1 log append, -1 none
     base_timestamp_ms: int | None
@@ -71,7 +71,7 @@ class HeaderColumns(NamedTuple):
 
 
 def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
-    """The row's values in the order of the file's columns."""
+    """Return the row's values in the order of the file's columns."""
     unit, origin = outcome.unit, place.origin
     header = _header_values(unit)
     return (
@@ -100,12 +100,12 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
 
 
 def header_columns(unit: Unit) -> HeaderColumns:
-    """What the header of a batch, or of the first message of a run, gives."""
+    """Return the columns from the header of a batch, or of the first message of a run."""
     return HeaderColumns._make(_header_values(unit))
 
 
 def _header_values(unit: Unit) -> tuple[Any, ...]:
-    """In the order of `HeaderColumns`."""
+    """Return the values of a header in the order of `HeaderColumns`."""
     if not isinstance(unit, RecordBatch):
         time_ms = unit.timestamp_ms if isinstance(unit, Wrapper) else unit.max_timestamp_ms
         kind = -1 if unit.magic == 0 else int(unit.is_log_append_time)
@@ -131,7 +131,7 @@ def _header_values(unit: Unit) -> tuple[Any, ...]:
 
 
 def codec_name(unit: Unit) -> str | None:
-    """None for an id that Kafka has not given out, as a batch may have that is not decoded."""
+    """Return the codec name of a batch; None for an unassigned id, as a batch not decoded may have."""
     match unit:
         case RecordBatch():
             codec_id = unit.header.codec_id
@@ -143,10 +143,10 @@ def codec_name(unit: Unit) -> str | None:
 
 
 def name_of_codec(codec_id: int) -> str | None:
-    """The name of a codec, None for an id that Kafka has not given out."""
+    """Return the name of a codec; None for an id that Kafka has not assigned."""
     return _CODEC_NAMES[codec_id] if codec_id < len(_CODEC_NAMES) else None
 
 
 def _known(value: int) -> int | None:
-    """Kafka writes -1 for what a batch does not have."""
+    """Return the value; None for -1, which Kafka writes if a batch has no value."""
     return None if value == -1 else value

@@ -1,7 +1,6 @@
-"""How a run's progress is shown: a line on a terminal, a line a minute, or events. Effect: writes.
+"""Shows a run's progress: as a line on a terminal, a line a minute, or events. Effect: writes.
 
-tqdm draws on a terminal. It is imported when the first line is drawn, since a run with nothing new
-ends sooner.
+tqdm draws on a terminal. Its import waits for the first line: a run with nothing new needs none.
 """
 
 import json
@@ -29,7 +28,7 @@ _NARROW = "{desc}: {percentage:.0f}%, {remaining} left"
 
 
 class Unit(StrEnum):
-    """What is counted."""
+    """Unit of the amounts in a position."""
 
     BYTES = "bytes"
     ROWS = "rows"
@@ -39,11 +38,11 @@ class Unit(StrEnum):
 
 
 class Position(NamedTuple):
-    """Where a run is.
+    """Progress of a run's current step.
 
     Attributes:
-        seconds: since the step began; where there is a total, since that was begun.
-        total: 0 where nobody knows how much there is to do.
+        seconds: since the step began, or since work on the total began, if there is one.
+        total: amount of work in `unit`; 0 if unknown.
     """
 
     text: str
@@ -58,12 +57,12 @@ class Position(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """A second, on average."""
+        """Return the average amount done in a second; 0 at the start."""
         return self.done / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """By the average so far; None before anything is done."""
+        """Return the seconds left at the average rate; None before anything is done."""
         return (self.total - self.done) / self.rate if self.done and self.rate else None
 
     def __str__(self) -> str:
@@ -78,7 +77,7 @@ class Position(NamedTuple):
 
 
 class View:
-    """What a reporter tells, positions only if `every_seconds` is set. This one shows nothing."""
+    """Base of the views of a reporter: shows nothing; without `every_seconds`, gets no positions."""
 
     every_seconds: float | None = None
 
@@ -92,14 +91,14 @@ class View:
 
 
 def view_of(stream: TextIO, *, verbosity: int) -> View:
-    """A line that is drawn again and again on a terminal, else one a minute; none below 0."""
+    """Return a view that redraws a line on a terminal, else adds one a minute; silent below 0."""
     if verbosity < 0:
         return View()
     return (TerminalView if stream.isatty() else LogView)(stream, has_steps=verbosity > 0)
 
 
 class LogView(View):
-    """Lines of text, for a log: what a person should know at once, and a position each minute."""
+    """View as lines of text for a log: notices at once, and a position each minute."""
 
     every_seconds = _LOG_SECONDS
 
@@ -123,7 +122,7 @@ class LogView(View):
 
 
 class TerminalView(LogView):
-    """One line that is drawn again and again, and is gone at the end."""
+    """View as a line on a terminal, redrawn every half second and erased at the end."""
 
     every_seconds = _TERMINAL_SECONDS
 
@@ -175,10 +174,10 @@ def _bar(stream: TextIO) -> "tqdm[Any]":
 
 
 class EventLog:
-    """One JSON object a line: when, how grave, what, and of which run.
+    """Log of one JSON object a line: time, level, event, and the run's fields.
 
     Args:
-        fields: what stands in every line.
+        fields: values for every line.
     """
 
     def __init__(self, stream: TextIO, fields: Mapping[str, object]) -> None:
@@ -194,7 +193,7 @@ class EventLog:
 
 
 class EventView(View):
-    """The same as events: each step, what a person should know, and a position each minute."""
+    """View as JSON events: each step, notices, and a position each minute."""
 
     def __init__(self, log: EventLog, *, verbosity: int = 0) -> None:
         self._log = log
@@ -227,12 +226,12 @@ def _show_seconds(seconds: float) -> str:
 
 
 def show_count(count: int, one: str, many: str | None = None) -> str:
-    """A number of things for a person; `many` where an s is not enough."""
+    """Return a number of things for a person; `many` is the plural if an s is not enough."""
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def show_bytes(count: float) -> str:
-    """A number of bytes for a person."""
+    """Return a number of bytes for a person."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -241,7 +240,7 @@ def show_bytes(count: float) -> str:
 
 
 def show_duration(milliseconds: int) -> str:
-    """A duration for a person: its largest unit and the one below."""
+    """Return a duration for a person: in its largest unit and the next smaller."""
     for (unit, size), (smaller, part) in pairwise(_TIME_UNITS):
         if milliseconds >= size:
             rest = milliseconds % size // part

@@ -1,7 +1,7 @@
-"""The last run as gauges, in a file for node_exporter's textfile collector. Effect: writes it.
+"""Writes gauges of the last run to a file for node_exporter's textfile collector. Effect.
 
-A batch job has no counters: they would begin at 0 with each run. So each value is a gauge of the
-last run. The time of the last success outlives failures: it is read from the file before.
+There are no counters: they would begin at 0 with each run. Each value is a gauge of the last run.
+The time of the last success outlives failures: it is read from the previous file.
 """
 
 import time
@@ -42,10 +42,10 @@ class _Sample(NamedTuple):
 
 
 class MetricsFile:
-    """Writes the file when a run ends, in one step.
+    """File with the metrics of the last run, replaced in one step when a run ends.
 
     Raises:
-        WrongCallError: the folder of the file is not there.
+        WrongCallError: the path does not name a file in an existing folder.
     """
 
     def __init__(self, path: str, tell: Callable[[str], None]) -> None:
@@ -55,7 +55,7 @@ class MetricsFile:
             raise WrongCallError(f"--metrics {path} must name a file in a folder that is there")
 
     def begin(self, start: RunStart) -> None:
-        """Nothing is known yet; the file still tells of the run before."""
+        """Leave the file of the previous run: there are no values before the run's end."""
 
     def end(self, start: RunStart, end: RunEnd) -> None:
         common = {"command": start.command, "lake": start.lake}
@@ -72,7 +72,7 @@ class MetricsFile:
             self._tell(f"the metrics could not be written to {self._path}: {error.strerror}")
 
     def _last_success(self, labels: Mapping[str, str]) -> float | None:
-        """Of the file before, where it is of the same command and lake."""
+        """Return the last success in the previous file, if of the same command and lake, else None."""
         try:
             families = [*text_string_to_metric_families(self._path.read_text("utf-8"))]
         except (OSError, ValueError):
@@ -118,14 +118,14 @@ def _samples(end: RunEnd, last_success: float | None) -> Iterator[_Sample]:
 
 # Any: values of JSON.
 def _number(value: Any) -> float:
-    """A number, or how many there are; numbers by cause are added up."""
+    """Return a number as it is, the sum of numbers by cause, or the length of a collection."""
     if isinstance(value, Mapping) and all(isinstance(v, int) for v in value.values()):
         return sum(value.values())
     return value if isinstance(value, int | float) else len(value)
 
 
 def _of_disks(prefix: str, copies: list[Mapping[str, Any]]) -> Iterator[_Sample]:
-    """What an audit found when it compared the lake with the disks."""
+    """Yield the results of an audit that compared the lake with disks."""
     equal = sum(copy["equal"] for copy in copies)
     yield _Sample(f"{prefix}_equal_records", "Records that disks and lake have alike.", equal)
     for key, text in (

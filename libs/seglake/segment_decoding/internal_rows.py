@@ -1,6 +1,6 @@
-"""Rows of the decoded tables, beside the raw rows of an internal topic. Effect: reads.
+"""Rows of the decoded tables, besides the raw rows of an internal topic. Effect: reads.
 
-Works on rows of `records` as they are about to be written, so it sees what a consumer would.
+The input is rows of `records` just before they are written: the records that a consumer would see.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ _MS = "_ms"
 
 
 class InternalRows:
-    """Interprets the rows of one split, of a topic that has an interpreter.
+    """Interpreter of the rows of one split of an internal topic.
 
-    `counts` are those that `Totals` has under the same names.
+    `counts` has counts that `Totals` has under the same names.
     """
 
     def __init__(self, split: PartitionSplit, origin: Origin, settings: DecodeSettings) -> None:
@@ -40,10 +40,9 @@ class InternalRows:
         self.counts = dict.fromkeys(("unread_internal", "unsettled_internal", "redacted"), 0)
 
     def of_records(self, rows: pa.RecordBatch) -> tuple[list[DecodedRows], NDArray[np.bool_]]:
-        """What the rows of `records` mean, and True for those that may hold a secret.
+        """Return the decoded rows of `records`, and a flag for each row that may hold a secret.
 
-        Rows of transactions that were aborted, or have not ended, mean nothing yet and are left
-        out.
+        Rows of transactions that were aborted or have not ended are left out.
         """
         may_hold_secret = np.zeros(rows.num_rows, np.bool_)
         interpreted: list[DecodedRows] = []
@@ -141,6 +140,6 @@ def _of_snapshot(
 
 
 def _times(times_ms: Iterable[Value]) -> Any:
-    """UTC with microseconds; null where the milliseconds are null, or no time that Arrow prints."""
+    """Return UTC times in microseconds; null for null, or if Arrow cannot print the time."""
     known = [time if isinstance(time, int) else _NO_TIME_MS for time in times_ms]
     return timestamps(np.array(known, np.int64))

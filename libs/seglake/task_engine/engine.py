@@ -1,8 +1,8 @@
 """Runs one top-level function over many task descriptions: the port and its two engines. Effect.
 
-Functions are importable by name; tasks and results pickle. Both engines give the results in the
+Functions are importable by name; tasks and results pickle. Both engines return the results in the
 order of the tasks and call `on_done` in the caller's thread with the number finished so far.
-A task may be run twice (a lost worker, a speculative copy); one result of it comes back.
+A task may run twice (after a lost worker, or as a speculative copy); it has one result.
 """
 
 import contextlib
@@ -36,10 +36,10 @@ _LONGEST_WAIT_SECONDS = 0.5
 
 
 class Engine(Protocol):
-    """Where tasks run."""
+    """Interface of the engines that run tasks."""
 
     def start(self) -> None:
-        """Get ready for tasks that will come; may be left out."""
+        """Prepare for later tasks; optional."""
 
     def run(
         self,
@@ -55,7 +55,7 @@ class Engine(Protocol):
         """
 
     def spark_context(self) -> "SparkContext | None":
-        """Return the running Spark, started if it must be; None if tasks run without one."""
+        """Return the running Spark, started if necessary; None if tasks run without Spark."""
 
 
 class LocalEngine:
@@ -79,9 +79,9 @@ class LocalEngine:
         """Return None: there is no Spark."""
 
     def start(self) -> None:
-        """Start what workers are forked from, and do not wait: to fork one would.
+        """Start the process that workers are forked from, without waiting for its imports.
 
-        Elsewhere than on Linux there is no such process, and this does nothing.
+        Other systems than Linux have no such process: nothing is started.
         """
         if self._processes > 1:
             with _held_interrupts():
@@ -144,7 +144,7 @@ class LocalEngine:
         """End the workers.
 
         Args:
-            at_once: in the middle of their tasks: what they leave is unreferenced files.
+            at_once: do not wait for running tasks; their files stay behind, unreferenced.
         """
         if self._pool is None:
             return
@@ -164,12 +164,12 @@ class LocalEngine:
 
 
 def _process_context(preloaded: list[str]) -> BaseContext:
-    """How workers come into being: never as forks of the caller, which delta-rs does not survive.
+    """Return how to start workers: never as forks of the caller, which delta-rs does not survive.
 
-    To import what decoding needs takes 0.8 s of a core. On Linux one process does so once, without
-    starting a thread, and workers are forked from that; it lives as long as the caller's process,
-    for the runs that follow. Elsewhere each worker begins from nothing; so it does where the folder
-    for temporary files can hold no socket, as with a path of more than some 70 bytes.
+    The imports for decoding take 0.8 s of a core. On Linux one process imports them once, without
+    starting a thread, and workers are forked from it; it lives as long as the caller's process, for
+    later runs. On other systems each worker imports them itself; also if the folder for temporary
+    files cannot hold a socket, for example because its path exceeds some 70 bytes.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
@@ -184,10 +184,10 @@ def _process_context(preloaded: list[str]) -> BaseContext:
 
 @functools.cache  # once: to change the environment is not safe beside threads of libraries
 def _start_fork_server() -> None:
-    """Start what workers are forked from, with a numpy that starts no threads of its own.
+    """Start the process that workers are forked from, with a numpy without threads.
 
-    They are for linear algebra, which nothing here calls, and spin for a tenth of a second before
-    they sleep. The caller's own numpy is not touched.
+    numpy's threads are for linear algebra, which is not used here, and spin for a tenth of a second
+    before they sleep. The caller's own numpy is not changed.
     """
     is_ours = _LINEAR_ALGEBRA not in os.environ
     if is_ours:
@@ -201,11 +201,11 @@ def _start_fork_server() -> None:
 
 @contextlib.contextmanager
 def _held_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C waiting while workers come into being, or end.
+    """Delay Ctrl-C while workers start or end.
 
-    They inherit the mask, so none is hit before it has learned to leave Ctrl-C to the driver. The
-    mask alone would not do: where another thread takes the signal, Python calls the handler in
-    the main thread all the same.
+    Workers inherit the mask, so Ctrl-C cannot hit one before it ignores the signal. The mask alone
+    is not enough: if another thread gets the signal, Python still calls the handler in the main
+    thread.
     """
     resource_tracker.ensure_running()  # which lets it through as it starts
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
@@ -226,9 +226,9 @@ def _held_interrupts() -> Iterator[None]:
 
 
 def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
-    """Where each future comes as it is done; call it with interrupts held.
+    """Return a queue that receives each future when it is done; call it with interrupts held.
 
-    A Ctrl-C here could leave the lock of a future taken, and the pool waiting for it.
+    A Ctrl-C here could leave a future's lock held, and the pool waiting for it.
     """
     finished: SimpleQueue[Future[R]] = SimpleQueue()
     for future in futures:
@@ -237,9 +237,9 @@ def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
 
 
 def _as_finished(finished: SimpleQueue[Future[R]], count: int) -> Iterator[Future[R]]:
-    """Each future as it is done.
+    """Yield each future when it is done.
 
-    A Ctrl-C that comes when a wait is about to begin does not end that wait, whence many short ones
+    Waits are short, because a Ctrl-C just before a wait does not end it
     (`concurrent.futures.as_completed` would sleep until the next task is done).
     """
     while count:
@@ -262,9 +262,9 @@ def _task_failed(error: BaseException, task_index: int) -> EngineError:
 
 
 def _prepare_worker(environment: dict[str, str]) -> None:
-    """Leave Ctrl-C to the driver, end with the driver however that ends, and have its environment.
+    """Ignore Ctrl-C, end whenever the driver ends, and copy the driver's environment.
 
-    The process that workers are forked from has that of the first run.
+    The process that workers are forked from has the environment of the first run.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_driver, daemon=True).start()

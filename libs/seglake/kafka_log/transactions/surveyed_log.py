@@ -1,6 +1,6 @@
-"""One log as its survey saw it: the segments, what counts in them, and where markers may be gone.
+"""A log as surveyed: its segments, their events, and ranges where markers may be lost. Pure.
 
-Pure; what `transaction_outcomes` folds.
+`transaction_outcomes` folds it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +17,7 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 @dataclass(frozen=True, slots=True)
 class WalkedSegment:
-    """One surveyed segment and the offsets [start, next) that can be in it."""
+    """A surveyed segment and the offsets [start, next) that it can have."""
 
     survey: SegmentSurvey
     start_offset: int
@@ -26,19 +26,19 @@ class WalkedSegment:
 
     @property
     def aborted(self) -> tuple[AbortedTransaction, ...]:
-        """What its transaction index names, nothing without one that can be used."""
+        """Return the entries of the transaction index; none without a usable index."""
         return self.survey.transactions.files.aborted or ()
 
 
 @dataclass(frozen=True, slots=True)
 class WalkedLog:
-    """The last segments of a log; nothing counts from `upper_offset` on.
+    """Last segments of a log; batches from `upper_offset` on do not count.
 
     Attributes:
-        walk_offset: what lies below was not read.
-        cleaned_offset: below, the cleaner may have taken batches away.
-        snapshot: the newest that lies where headers were read: what an older one says may have
-            changed since.
+        walk_offset: first offset that was read.
+        cleaned_offset: below this offset, the cleaner may have removed batches.
+        snapshot: the newest producer snapshot among the offsets that were read, None without one;
+            an older snapshot may be out of date.
     """
 
     segments: tuple[WalkedSegment, ...]
@@ -49,7 +49,7 @@ class WalkedLog:
 
 
 def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -> WalkedLog:
-    """The log of one replica; `surveys` are of its last segments, in order."""
+    """Return the log of one replica; `surveys` are of its last segments, in order."""
     files = replica.segments[len(replica.segments) - len(surveys) :]
     stops = [*(file.base_offset for file in files[1:]), upper]
     segments = tuple(
@@ -79,7 +79,7 @@ def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -
 
 
 def own_events(log: WalkedLog) -> list[Event]:
-    """What the walk met, in the order of offsets."""
+    """Return the markers and transactional data that the walk found, by offset."""
     found = [
         event
         for segment in log.segments
@@ -90,10 +90,10 @@ def own_events(log: WalkedLog) -> list[Event]:
 
 
 def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
-    """Where markers may be gone: damage inside the segments, and what is missing between them.
+    """Return the ranges where markers may be lost: damage in segments, and offsets between them.
 
-    A marker with a false offset behind its segment is damage too, whatever the cleaner skipped: no
-    checksum covers offsets. It stood somewhere behind what is known of the segment.
+    A marker whose offset is above its segment is damage too, even in a cleaned log: no checksum
+    covers offsets. Its true offset is after the segment's last known event.
     """
     aborts = _aborts_of_data(events)
     found: list[Damage] = []
@@ -117,7 +117,7 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
 
 
 def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
-    """Behind the last event of a segment with a marker that cannot be in it; None without one."""
+    """Return the end of a segment's events if one of its markers is above it; None otherwise."""
     events = segment.survey.transactions.events
     if not any(isinstance(each, Marker) and each.offset >= next_base for each in events):
         return None
@@ -130,9 +130,9 @@ def _is_indexed(
 ) -> bool:
     """Return whether a segment's index would name an abort below an offset.
 
-    The index of the last segment may be older than its log, unless it names an abort of the log
-    that comes later. A missing index may mean that nothing was aborted, or be lost: a later
-    snapshot shows that the files are there.
+    The last segment's index may be older than its log, unless it names an abort at or above the
+    offset. A missing index is lost, or nothing was aborted: a later snapshot shows that the files
+    are complete.
     """
     files = segment.survey.transactions.files
     is_closed = log.snapshot is not None and log.snapshot.offset >= next_offset
@@ -145,7 +145,7 @@ def _is_indexed(
 
 
 def _aborts_of_data(events: Iterable[Event]) -> frozenset[int]:
-    """Where the markers are that ended a transaction by an abort, so that an index names them."""
+    """Return the offsets of the markers that aborted a transaction: an index names these."""
     fold = TransactionFold()
     found = []
     for event in events:

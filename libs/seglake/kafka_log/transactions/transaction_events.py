@@ -1,4 +1,4 @@
-"""What a walk through a segment learns of transactions: their data, markers, and damage. Pure."""
+"""Collects transactional data, markers and damage from a walk through a segment. Pure."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -25,10 +25,9 @@ _MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned
 
 
 class TransactionEvents:
-    """Told what a walk meets, in the order of the bytes; answers in the order of offsets.
+    """Events of transactions, added in the order of a walk's bytes and returned by offset.
 
-    As long as nothing odd is met these are the same, and all but the first batch of a transaction
-    can be forgotten at once.
+    If a walk is in order of offsets too, only the first batch of each transaction is kept.
     """
 
     def __init__(self, base_offset: int, *, is_in_order: bool) -> None:
@@ -44,7 +43,7 @@ class TransactionEvents:
         self._defects.append(defect)
 
     def sound(self, unit: Unit) -> None:
-        """A sound batch was met."""
+        """Add a sound batch."""
         is_batch = isinstance(unit, RecordBatch)
         self._reach(unit.first_offset, unit.last_offset + 1, shows_skips=is_batch)
         if not isinstance(unit, RecordBatch):
@@ -63,7 +62,7 @@ class TransactionEvents:
             )
 
     def sound_run(self, run: BatchRun) -> None:
-        """Sound batches were met, all of them behind what was met before."""
+        """Add sound batches, all of them above the batches added before."""
         for start, stop in run.stretches():
             self._reach(start, stop, shows_skips=True)
         places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
@@ -92,14 +91,14 @@ class TransactionEvents:
         self._end_damage(None)
 
     def events(self) -> tuple[Event, ...]:
-        """In the order of offsets; of a producer's data in a row the first batch only."""
+        """Return markers and data by offset; only the first of a producer's batches in a row."""
         if self._is_in_order:
             return tuple(self._events)
         events = sorted(self._events, key=attrgetter("offset"))
         return tuple(_without_repeats(events, self._spans()))
 
     def damage(self, *, is_cleaned: bool) -> tuple[DamagedSpan, ...]:
-        """Where markers may be gone; a cleaner skips offsets, and leaves the markers that count."""
+        """Return where markers may be lost; a cleaner's skips do not count: it keeps needed markers."""
         if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
             return tuple(self._damage)
         return tuple(self._spans())
@@ -108,7 +107,7 @@ class TransactionEvents:
         return sorted([*self._damage, *self._skipped], key=attrgetter("start_offset"))
 
     def _reach(self, start: int, stop: int, *, shows_skips: bool) -> None:
-        """Sound batches with the offsets [start, stop) were met."""
+        """Advance to the end of sound batches with the offsets [start, stop)."""
         if start == self._reached and not self._defects:
             self._reached = stop
         elif start >= self._reached:
@@ -130,7 +129,7 @@ class TransactionEvents:
 
 
 def _telling(run: BatchRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of the markers, and of each producer's first data behind one."""
+    """Return the places of the markers, and of each producer's first data after a marker."""
     producers, is_marker = run.column("producer_id")[places], run.is_marker[places]
     by_producer = np.argsort(producers, kind="stable")
     producers, is_marker = producers[by_producer], is_marker[by_producer]
@@ -144,7 +143,7 @@ def _data_span(offset: int, producer_id: int, newest_ms: int) -> DataSpan:
 
 
 def _take_out(spans: list[DamagedSpan], late: range) -> None:
-    """Remove offsets that came late from spans that rise; only those around them are looked at."""
+    """Remove late offsets from rising spans; reads only the spans around these offsets."""
     first = bisect_right(spans, late.start, key=attrgetter("start_offset")) - 1
     start = stop = max(0, first)
     while stop < len(spans) and spans[stop].start_offset < late.stop:
@@ -153,7 +152,7 @@ def _take_out(spans: list[DamagedSpan], late: range) -> None:
 
 
 def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]:
-    """Yield the spans less what came late."""
+    """Yield the spans without the late offsets."""
     for span in spans:
         stop = late.stop if span.next_offset is None else span.next_offset
         if late.stop <= span.start_offset or stop <= late.start:
@@ -166,12 +165,12 @@ def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]
 
 
 def _may_be_marker(defect: Defect) -> bool:
-    """Whether a marker may have stood here; a batch whose end is proved may be too long for one."""
+    """Return whether damage may hide a marker; a batch of known length may be too long for one."""
     return defect.code is not DefectCode.CRC_MISMATCH or defect.size_bytes <= MOST_MARKER_BYTES
 
 
 def _without_repeats(events: Iterable[Event], damage: list[DamagedSpan]) -> Iterator[Event]:
-    """Markers, and of each producer's data the first since its last marker or damage."""
+    """Yield the markers, and each producer's first data since its last marker or damage."""
     edges = iter([*(span.start_offset for span in damage), None])
     edge = next(edges)
     open_producers: set[int] = set()

@@ -1,4 +1,4 @@
-"""Findings of a command as values: what a person may have to look at, and where. Pure."""
+"""Findings of a command as values: facts that a person may need to see, with places. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ _RANKS = {kind: rank for rank, kind in enumerate(FindingKind)}
 # Any: values of JSON.
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a command found.
+    """A finding of a command.
 
     Attributes:
         text: one sentence, with the place.
         place: partition, topic, folder or file; empty for the whole run.
-        ranges: half-open ranges of offsets of the partition; an empty one is a place in the log.
-        facts: the same for programs, flat.
+        ranges: half-open ranges of offsets of the partition; an empty range is a place in the log.
+        facts: values of the text for programs, flat.
     """
 
     kind: FindingKind
@@ -33,7 +33,7 @@ class Finding:
 
     @property
     def rank(self) -> int:
-        """Return the place of the kind in the catalogue: the most urgent is 0."""
+        """Return the position of the kind in the catalogue; the most urgent is 0."""
         return _RANKS[self.kind]
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Finding:
 
 
 class Findings:
-    """Findings of a command, the most urgent first; one that comes twice is kept once."""
+    """Findings of a command, the most urgent first; duplicates are kept once."""
 
     def __init__(self, found: Iterable[Finding] = ()) -> None:
         self._by_kind: dict[FindingKind, dict[str, Finding]] = {kind: {} for kind in FindingKind}
@@ -88,12 +88,12 @@ class Findings:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return 3 if a person should look at one of them, else 0."""
+        """Return 3 if a person should look at a finding, else 0."""
         is_look = any(kind.needs_a_look for kind, found in self._by_kind.items() if found)
         return ExitCode.LOOK if is_look else ExitCode.DONE
 
     def lines(self, kinds: Iterable[FindingKind] = FindingKind) -> list[str]:
-        """Return the lines of a summary, of many of a kind only the first."""
+        """Return the lines of a summary; only the first lines of a kind with many."""
         return [line for kind in kinds if kind.label for line in listed(kind.label, self.of(kind))]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Findings:
 
 
 class WithFindings:
-    """Base of summaries: what follows from their findings."""
+    """Base of summaries, with the values that follow from their findings."""
 
     __slots__ = ()
     findings: Findings
@@ -126,7 +126,7 @@ class WithFindings:
 def listed(
     label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
 ) -> list[str]:
-    """Return the lines under a label, of many only the first."""
+    """Return the first `most` lines, each with a label, and how many more there are."""
     shown = [f"{label}: {line}" for line in lines[:most]]
     if len(lines) > most:
         shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")

@@ -1,7 +1,7 @@
-"""The catalogue of findings: one row for each kind, the most urgent first. Pure.
+"""Catalogue of findings: one row for each kind, the most urgent first. Pure.
 
-Summaries, `--json`, exit codes, events, metrics and the report are made from it, and
-docs/messages.md explains each row in the same order.
+Summaries, `--json`, exit codes, events, metrics and the report use it. docs/messages.md explains
+each row in the same order.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Self
 
 
 class Look(Enum):
-    """Whether a person should look, so that the run ends with exit code 3."""
+    """Need for a person to look: YES ends the run with exit code 3, NO does not."""
 
     YES = "yes"
     BY_LIMIT = "by a limit"  # one of the settings `limits.fail_on_*` decides
@@ -21,13 +21,13 @@ _YES, _LIMIT, _NO = Look
 
 
 class FindingKind(StrEnum):
-    """What a command may find; a member is written as (name, look, words, label).
+    """Kind of a finding; a member is written as (name, look, words, label).
 
     Attributes:
         look: whether a person should look.
-        words: what it is, as a heading, or before examples of it.
-        label: what the lines of a summary begin with, if not with the name; empty if another line
-            has the finding.
+        words: description, as a heading or before examples.
+        label: start of the summary's lines, by default the name; empty if the summary has the
+            finding in another line.
     """
 
     look: Look
@@ -42,7 +42,7 @@ class FindingKind(StrEnum):
 
     @property
     def needs_a_look(self) -> bool:
-        """Return whether one such finding ends a run with exit code 3."""
+        """Return whether a single finding of this kind ends a run with exit code 3."""
         return self.look is Look.YES
 
     @property
@@ -209,4 +209,4 @@ CONFLICTS = (
     FindingKind.ELECTION_WON,
     FindingKind.LOST_TAIL,
 )
-"""Batches of other replicas that are not those of the tables; a fact is their number, `batches`."""
+"""Kinds of conflicts between replicas and the tables; the fact `batches` counts the batches."""

@@ -1,6 +1,6 @@
-"""One conversion into plain Parquet, for people without Delta: an ingest whose logs go at its end.
+"""Converts sources to plain Parquet: an ingest that deletes its Delta logs at the end. Effect.
 
-Effect. Whatever kills it before `_SUCCESS` leaves a folder that the next conversion refuses.
+A conversion killed before `_SUCCESS` leaves a folder that the next conversion refuses.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def convert(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> IngestSummary:
-    """Take what is in the sources into an empty folder; the arguments are those of `ingest`.
+    """Convert the sources' logs into an empty folder; the arguments are those of `ingest`.
 
     Raises:
         LakeFolderError: the folder is not empty; nothing was touched.
@@ -50,7 +50,7 @@ def convert(
 
 
 def _without_a_folder(topics: Sequence[str]) -> dict[str, str]:
-    """Return the topics whose rows are in a folder of another name, and what to do."""
+    """Return a reason for each topic whose rows are in a folder of another name."""
     return {
         topic: f"{topic}: its name is too long for a folder: its rows are in topic="
         f"{folder_value(topic)}, which readers take for the topic"

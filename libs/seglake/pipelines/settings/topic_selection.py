@@ -17,7 +17,7 @@ _SEVERAL = re.compile(r"[,\s]")  # no name of a topic has these
 
 
 class NothingSelectedError(WrongCallError):
-    """There are topics, and the globs select none of them."""
+    """Error: topics exist, but the globs select none of them."""
 
     def __init__(self, *, place: str, globs: Sequence[str], topics: Sequence[str]) -> None:
         self.globs = tuple(globs)
@@ -59,7 +59,7 @@ def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str
 
 
 def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str) -> Unmatched:
-    """Return the problems of globs as `check_selection`, also if nothing is selected."""
+    """Return the problems of globs like `check_selection`, without its error."""
     there = sorted(topics)
     selectable = _selectable(there, select)
     notes: list[str] = []

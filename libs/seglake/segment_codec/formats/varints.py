@@ -7,7 +7,7 @@ MAX_VARLONG_BYTES = 10
 
 
 def read_varint(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
-    r"""A 32-bit varint at `index` and the index after it; never reads at or past `stop`.
+    r"""Return the 32-bit varint at `index` and the index after it; reads only below `stop`.
 
     Numbers of small magnitude are short, also below zero:
 
@@ -21,7 +21,7 @@ def read_varint(data: memoryview | bytes, index: int, stop: int) -> tuple[int, i
 
 
 def read_varlong(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
-    """As `read_varint`, for 64 bits and ten bytes."""
+    """Return a 64-bit varint of at most ten bytes, otherwise like `read_varint`."""
     return _read(data, index, stop, MAX_VARLONG_BYTES, 64)
 
 

@@ -1,4 +1,4 @@
-"""Finds messages of the old formats that lie in order, and can be one unit."""
+"""Finds runs of messages of the old formats: messages in order that can be one unit."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _LOWEST, _HIGHEST = -(1 << 63) + 1, 1 << 62
 
 
 class MessageRunFinder:
-    """Finds the runs of one walk; the other arguments are those of `SegmentWalk`.
+    """Finder of the runs of one walk, with arguments of `SegmentWalk`.
 
     Args:
         checksums: of the file.
@@ -35,11 +35,11 @@ class MessageRunFinder:
         self._found = np.zeros(8, np.int64)  # see `scan_messages`
 
     def run_at(self, position: int, size_bytes: int, low_offset: int) -> MessageRun | None:
-        """The run that begins with a message that is not compressed, if it is in order.
+        """Return the run that begins with an uncompressed message; None if that is not valid.
 
         Args:
             size_bytes: of the message.
-            low_offset: the end of what was read before.
+            low_offset: the end of the offsets read before.
         """
         head = self._window.view(position, message_set.PREFIX_BYTES)
         if size_bytes > message_set.LONG_MESSAGE_BYTES and not self._is_sound(position, head):
@@ -63,13 +63,13 @@ class MessageRunFinder:
         return self._run_of(position, data)
 
     def lone(self, position: int, data: memoryview) -> MessageRun | None:
-        """A sound message whose offset fits nowhere; None if it is out of all ranges."""
+        """Return a sound message with an offset out of order; None if the offset is out of bounds."""
         self._begin(_LOWEST)
         self._scan(data, _HIGHEST, 0)
         return self._run_of(position, data)
 
     def _begin(self, low: int) -> None:
-        """A run of nothing, in front of an offset."""
+        """Begin an empty run whose messages have at least an offset."""
         self._found[:] = (0, 0, -1, max(low, _LOWEST) - 1, -(1 << 63), 0, 0, 0)
 
     def _scan(self, data: memoryview, high: int, sound: int) -> None:
@@ -86,11 +86,11 @@ class MessageRunFinder:
         )
 
     def _continuation(self, position: int, data: memoryview, most: int) -> tuple[int | None, int]:
-        """Whether the run at `position` may go on behind what is found of it in `data`.
+        """Return whether the run at `position` may continue after the part found in `data`.
 
         Returns:
-            Where a long message begins there whose checksum holds, -1 if a short one may, None if
-            the run ends; and how many bytes of it must be read for that.
+            The place in `data` of a long message with a valid checksum, -1 if a short message may
+            follow, None if the run ends; and how many bytes of the run to read for it.
         """
         at = int(self._found[0])
         rest = data[at:]
@@ -105,7 +105,7 @@ class MessageRunFinder:
         return (-1 if stop > len(data) else None), stop
 
     def _is_sound(self, position: int, head: memoryview, *, is_ahead: bool = False) -> bool:
-        """Whether the checksum of a message holds; its length may be a false claim."""
+        """Return whether the checksum of a message holds; its claimed length may be false."""
         _, size, crc, magic, _ = message_set.PREFIX.unpack_from(head)
         size_bytes = message_set.SIZE_STOP + size
         return bool(self._checksums.of(position, size_bytes, magic, is_ahead=is_ahead) == crc)
@@ -132,9 +132,9 @@ class MessageRunFinder:
         )
 
     def _is_last_contradicted(self, position: int) -> bool:
-        """Whether a run with holes is to end before its last message, by the one behind it.
+        """Return whether the next message's offset shows that a run's last offset may be false.
 
-        The last one is then judged for itself: a false offset is not one of the run.
+        Such a run, which may have holes, ends before its last message, which is judged by itself.
         """
         size_bytes, count, _, last = (int(value) for value in self._found[:4])
         if not self._bounds.may_have_holes or not self._compares_neighbours or count < 2:

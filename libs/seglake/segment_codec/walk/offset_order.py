@@ -1,4 +1,4 @@
-"""Which offsets of a partition were read already: no offset may be read twice.
+"""Tracks the offsets read from a partition: no offset may be read twice.
 
 No checksum covers the header's offset, and copies, crashes and old bugs leave batches twice or in
 the wrong order, so a valid batch may still be in the wrong place.
@@ -15,10 +15,10 @@ MOST_HOLES = 65_536
 
 
 class OffsetOrder:
-    """Follows one partition through its segments, in the order of their bytes.
+    """Offsets of one partition that were read, in the order of the segments' bytes.
 
     `next_offset` is the end of the batches so far. The newest MOST_HOLES holes below it are
-    remembered: a batch that lies within one came late and is accepted; any other offset below
+    remembered: a batch inside a hole came late and is accepted; any other offset below
     `next_offset` was read before.
 
     >>> order = OffsetOrder(0)
@@ -38,10 +38,10 @@ class OffsetOrder:
 
     @property
     def proved_offset(self) -> int:
-        """Below this offset, batches that came early are proved: later ones filled their holes.
+        """Return the offset below which early batches are proved: later ones filled their holes.
 
-        `next_offset` while all batches came in order; once one came late, the first offset from
-        its hole on that is still missing.
+        This is `next_offset` while all batches came in order; after a late batch, the first offset
+        from its hole on that is still missing.
         """
         if self._late_from is None:
             return self.next_offset
@@ -51,14 +51,14 @@ class OffsetOrder:
         return min(holes, default=self.next_offset)
 
     def advance(self, stretches: Iterable[tuple[int, int]]) -> None:
-        """Mark ranges of offsets that rise, from `next_offset` on, as read."""
+        """Mark rising ranges of offsets, from `next_offset` on, as read."""
         for start, stop in stretches:
             self._advance(start, stop, self._holes)
 
     def judge(
         self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
     ) -> DefectCode | None:
-        """Return what is wrong with the place of the unit, or None and mark its offsets as read.
+        """Return the defect of the unit's place, or mark its offsets as read and return None.
 
         Args:
             base_offset: of the segment.
@@ -90,7 +90,7 @@ class OffsetOrder:
         self.next_offset = stop
 
     def hole_around(self, start: int, stop: int) -> tuple[int, int] | None:
-        """The hole that a range of offsets lies in, None without one."""
+        """Return the hole that contains a range of offsets; None without one."""
         index = _index_around(self._holes, start, stop)
         return None if index is None else self._holes[index]
 
@@ -106,7 +106,7 @@ def _index_around(holes: list[tuple[int, int]], start: int, stop: int) -> int | 
 
 
 def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
-    """Remove a range from the hole around it, and return where that began; None without one."""
+    """Remove a range from the hole around it and return that hole's start; None without a hole."""
     index = _index_around(holes, start, stop)
     if index is None:
         return None

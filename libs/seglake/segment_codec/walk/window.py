@@ -1,4 +1,4 @@
-"""The one bounds-checked door to the bytes of a file."""
+"""Reads bytes of a file, with all bounds checked."""
 
 from typing import Protocol
 
@@ -11,24 +11,24 @@ _MOST_TWICE_BYTES = 4 << 20
 
 
 class ByteSource(Protocol):
-    """Where a window gets its bytes from; the size is fixed when the source is opened."""
+    """Source of a window's bytes; its size is fixed when it is opened."""
 
     @property
     def size_bytes(self) -> int: ...
 
     def read(self, position: int, length: int) -> bytes:
-        """Bytes [position, position + length), short only where the file ends."""
+        """Return the bytes [position, position + length); fewer only at the end of the file."""
         ...
 
 
 class Views(Protocol):
-    """Gives bytes of a file, by their position."""
+    """Access to the bytes of a file by position."""
 
     def view(self, position: int, length: int) -> memoryview: ...
 
 
 class BytesSource:
-    """A file that already lies in memory."""
+    """A source whose file is already in memory."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -42,16 +42,16 @@ class BytesSource:
 
 
 class Window:
-    """Reads a source in pieces and hands out views of them by file position.
+    """Reader of a source in pieces, with views of the pieces by file position.
 
     Views stay valid when the window moves on: a view keeps its piece alive.
 
     Args:
         source: borrowed; the caller closes it.
         read_bytes: how much to read from the source at once; a longer view reads more.
-        most_read_bytes: up to so much, as long as few bytes are passed over each time.
-        most_passed_bytes: how many are few.
-        size_bytes: how much of the source there is to see, when it may have grown meanwhile.
+        most_read_bytes: limit up to which reads grow while the window moves on in small steps.
+        most_passed_bytes: how many bytes such a step may skip.
+        size_bytes: size of the source to use, if it may have grown meanwhile.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Window:
         self._kept: KeptBlocks | None = None
 
     def view(self, position: int, length: int) -> memoryview:
-        """The bytes [position, position + length).
+        """Return the bytes [position, position + length).
 
         Raises:
-            OutOfBoundsError: they do not all lie in the file.
-            SourceChangedError: the source no longer has them.
+            OutOfBoundsError: the file does not have all of the bytes.
+            SourceChangedError: the source no longer has all of them.
         """
         stop = position + length
         if position < self._start or stop > self._stop:
@@ -86,15 +86,15 @@ class Window:
         return self._piece[position - self._start : stop - self._start]
 
     def buffered(self, position: int, least: int, most: int) -> memoryview:
-        """As `view` for `least` bytes, and as many more, up to `most`, as need no reading."""
+        """Return at least `least` bytes, and up to `most` if they need no further read."""
         self.view(position, least)
         return self.view(position, min(most, self._stop - position))
 
     def beside(self, position: int, length: int) -> Views:
-        """This window if it has these bytes in memory, or else the blocks kept beside it.
+        """Return this window if it has the bytes in memory, else blocks kept beside it.
 
-        Where many claims are false, each is refuted by a look at bytes far away. A walk that moved
-        its own window there and back would read megabytes for each.
+        Each of many false claims may need bytes far away. A walk that moved its own window there
+        and back would read megabytes for each claim.
         """
         if self._start <= position and position + length <= self._stop:
             return self
@@ -119,10 +119,10 @@ class Window:
 
 
 class KeptBlocks:
-    """Looks at bytes here and there in a file; each block is read once while it is kept.
+    """Cache of a file's blocks, for bytes at any position; a cached block is not read again.
 
-    The blocks read last are kept, up to 32 MiB. So false claims cost no more reads than the file
-    has blocks, wherever in a file of that size they lead.
+    The newest blocks are kept, up to 32 MiB. In a file of at most that size, false claims cost no
+    more reads than the file has blocks, wherever they point.
     """
 
     def __init__(self, source: ByteSource, block_bytes: int, size_bytes: int) -> None:
@@ -135,7 +135,7 @@ class KeptBlocks:
         self._ahead = 1  # blocks to read at least
 
     def view(self, position: int, length: int) -> memoryview:
-        """The bytes [position, position + length); raises what `Window.view` raises."""
+        """Return the bytes [position, position + length); raises the errors of `Window.view`."""
         _check_bounds(position, length, self._size_bytes)
         first, start = divmod(position, self._block_bytes)
         block = self._blocks.get(first)
@@ -146,7 +146,7 @@ class KeptBlocks:
         return memoryview(content)[start : start + length]
 
     def _through(self, first: int, last: int) -> list[memoryview]:
-        """The blocks from the first to the last; those missing in a row are read at once."""
+        """Return the blocks from first to last; reads consecutive missing blocks at once."""
         blocks: list[memoryview] = []
         while first <= last:
             block = self._blocks.get(first)
@@ -156,7 +156,7 @@ class KeptBlocks:
         return blocks
 
     def _fetched(self, first: int, last: int) -> list[memoryview]:
-        """Read the missing blocks from the first on, and more if blocks are read in a row."""
+        """Read the missing blocks from `first` on, and more if reads are consecutive."""
         most = _MOST_AHEAD_BYTES // self._block_bytes
         self._ahead = min(2 * self._ahead, max(1, most)) if first == self._next else 1
         stop, end = first + 1, max(last + 1, first + self._ahead)
@@ -181,7 +181,7 @@ def _check_bounds(position: int, length: int, size_bytes: int) -> None:
 
 
 def _read(source: ByteSource, position: int, wanted: int) -> bytes:
-    """Read bytes that lie in the file; fewer mean that it was cut."""
+    """Read bytes that are in the file; raise if there are fewer: the file was cut."""
     piece = source.read(position, wanted)
     if len(piece) < wanted:
         raise SourceChangedError(position=position, expected_bytes=wanted, read_bytes=len(piece))

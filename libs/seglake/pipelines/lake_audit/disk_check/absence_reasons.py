@@ -1,4 +1,4 @@
-"""Why the lake has not what a disk has, as far as the lake's own tables say. Pure."""
+"""Reasons why the lake lacks records of a disk, from the lake's own tables. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ IN_QUARANTINE = "in quarantine"
 
 
 class DiskRecords(NamedTuple):
-    """Records of a disk, each with checksum and leader epoch (-1 when none) of its batch.
+    """Records of a disk, each with the checksum and leader epoch (-1 for none) of its batch.
 
-    `is_quarantined` tells batches that the lake has in quarantine and did not take later.
+    `is_quarantined` marks records of batches that are in quarantine and were not ingested later.
     """
 
     offsets: Offsets
@@ -31,7 +31,7 @@ class DiskRecords(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """How many records have an explanation, by its words, and the offsets of those without."""
+    """Numbers of records by reason, and the offsets of records without a reason."""
 
     counts: Counter[str]
     unexplained: Offsets
@@ -40,12 +40,12 @@ class Explained(NamedTuple):
 def why_absent(
     records: DiskRecords, batches: pa.Table, gaps: pa.Table, known_start_offset: int
 ) -> Explained:
-    """Why records of a disk are not in `records`.
+    """Count the reasons why records of a disk are not in `records`.
 
     Args:
-        batches: of the lake, by rising base offset, all that reach between the records' offsets.
-        gaps: the same of `gaps`.
-        known_start_offset: the lake knows that the log began here; what is below was not read.
+        batches: all of the lake that overlap the records' offsets, by rising base offset.
+        gaps: all of the lake that overlap the records' offsets.
+        known_start_offset: log start that the lake knows; lower offsets were not read.
     """
     place = _batch_of(records.offsets, batches)
     is_aborted = is_one_of(batches, "state", (BatchState.ABORTED,))
@@ -64,7 +64,7 @@ def why_absent(
 
 
 def why_different(records: DiskRecords, batches: pa.Table) -> Explained:
-    """Why records of a disk have another payload than the lake's at the same offsets.
+    """Count the reasons why the lake has another payload at the offsets of a disk's records.
 
     Args:
         batches: of the lake, by rising base offset.
@@ -79,7 +79,7 @@ def _of_another_log(records: DiskRecords, batches: pa.Table) -> list[Reason]:
 
 
 def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
-    """Each record has the first reason that holds."""
+    """Count the records by the first reason that holds for each."""
     is_open = np.ones(len(records.offsets), np.bool_)
     counts: Counter[str] = Counter()
     for reason, holds in reasons:
@@ -89,7 +89,7 @@ def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
 
 
 def _batch_of(offsets: Offsets, batches: pa.Table) -> Offsets:
-    """The batch that holds each offset, by rising base offsets; -1 for none."""
+    """Return the row of the batch that holds each offset, by rising base offset; -1 for none."""
     bases, lasts = numbers(batches, "base_offset"), numbers(batches, "last_offset")
     found = np.searchsorted(bases, offsets, side="right") - 1
     if not len(bases):
@@ -105,7 +105,7 @@ def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets)
 
 
 def _at(values: Offsets, place: Offsets) -> Offsets:
-    """The values of rows, NULL_NUMBER where there is no row."""
+    """Return the values of rows; NULL_NUMBER for no row (-1)."""
     if not len(values):
         return np.full(len(place), NULL_NUMBER, np.int64)
     return np.where(place >= 0, values[place], NULL_NUMBER)

@@ -1,6 +1,6 @@
-"""Records of a disk against rows of the lake, value by value. Pure.
+"""Compares records of a disk with rows of the lake, value by value. Pure.
 
-Both sides are tables with PAYLOAD_COLUMNS; what is compared is compared as it is, not as a hash.
+Both sides are tables with PAYLOAD_COLUMNS; their values are compared, not hashes.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "
 
 
 class Match(NamedTuple):
-    """For each record of the disk, whether the lake has its offset, and with the same payload."""
+    """Flags of each disk record: the lake has its offset; the lake has its payload there too."""
 
     is_there: Flags
     is_equal: Flags
@@ -37,14 +37,14 @@ def match(disk: pa.Table, lake: pa.Table) -> Match:
 
 
 def _rows_at(rows: pa.Table, places: Offsets) -> pa.Table:
-    """The rows at some places; without a copy where they stand in a row, as they mostly do."""
+    """Return the rows at some places; without a copy if these are consecutive, as is usual."""
     if len(places) and (np.diff(places) == 1).all():
         return rows.slice(int(places[0]), len(places))
     return rows.take(places)
 
 
 def _equal(one: pa.Table, other: pa.Table) -> Flags:
-    """Which rows of two tables of the same length have equal payloads."""
+    """Return a flag for each row of two tables of equal length: True for equal payloads."""
     result = np.ones(one.num_rows, np.bool_)
     for name in _PLAIN_COLUMNS:
         result &= _equal_values(one.column(name), other.column(name))
@@ -53,8 +53,10 @@ def _equal(one: pa.Table, other: pa.Table) -> Flags:
 
 
 def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
-    """The same time of the same type, or none: the cleaner of brokers from 4.0 on writes messages
-    of magic 0, which know neither, as records created at -1."""
+    """Return a flag for each row: True for equal times of equal type, or no time on either side.
+
+    Messages of magic 0 have neither; the cleaner since Kafka 4.0 writes them as created at -1.
+    """
     result = _equal_values(one.column("timestampType"), other.column("timestampType"))
     result &= _equal_values(one.column("timestamp_ms"), other.column("timestamp_ms"))
     # Kafka's -1 is no time either.
@@ -65,7 +67,7 @@ def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
 
 # Any: the stubs make arrays generic in their type; a column of any type is meant.
 def _equal_values(one: Any, other: Any) -> Flags:
-    """Null equals null, and nothing else."""
+    """Return a flag for each row: True for equal values; null equals only null."""
     is_same = pc.equal(one, other).fill_null(False)
     both_null = pc.and_(pc.is_null(one), pc.is_null(other))
     found: Flags = np.asarray(pc.or_(is_same, both_null))

@@ -1,7 +1,7 @@
-"""How transactions ended, as far as the tables know. Effect: reads tables.
+"""Finds transactions that were ingested otherwise than they ended. Effect: reads tables.
 
-A run settles what it takes by the markers that it can read. What a repair brings may show that it
-was wrong: rows are final, so that a person has to be told.
+A run settles transactions by the markers that it can read. A repair may add markers that show a
+wrong outcome; rows are final, so this is reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ Row = Mapping[str, Any]  # Any: the columns of a row have many types
 
 
 class _Transaction(NamedTuple):
-    """One that was ingested as `state`, by the marker that ends it."""
+    """Marker of a transaction, and the state as which the transaction was ingested."""
 
     marker: Marker
     state: str
 
 
 def lake_markers(ledger: PartitionLedger, context: RunContext) -> list[Marker]:
-    """The ends of transactions that the lake knows of a partition; batches are not held."""
+    """Return the transaction markers of a partition in the lake; keeps no batches in memory."""
     rows = _rows(ledger, context, _MARKER_COLUMNS, "control_type", _ENDS)
     return [
         Marker(row["base_offset"], row["producer_id"], row["control_type"] == ControlType.COMMIT)
@@ -53,12 +53,12 @@ def settled_otherwise(
     holes: Sequence[OffsetRange],
     context: RunContext,
 ) -> list[Finding]:
-    """The transactions that earlier runs took as something else than their markers say.
+    """Return findings for transactions that were ingested otherwise than their markers say.
 
     Args:
-        repaired: offsets that have come since; only what they tell of is looked at.
-        holes: offsets that are still not there for another reason than the cleaner. What is in
-            front of one may have ended in it, and so in what the cleaner took.
+        repaired: offsets filled since; only transactions whose end they may change are checked.
+        holes: offsets still missing for another reason than the cleaner. A transaction before a
+            hole may have ended in it; the same holds for offsets that the cleaner removed.
     """
     known = lake_markers(ledger, context)
     if not known:
@@ -98,7 +98,7 @@ def _not_covered(ranges: Sequence[OffsetRange]) -> list[OffsetRange]:
 
 
 def _cleaned(ledger: PartitionLedger, context: RunContext) -> list[OffsetRange]:
-    """The gaps of a partition that the cleaner made."""
+    """Return the gaps of a partition that the cleaner made."""
     rows = context.tables.rows(GAPS, context.source_id, _GAP_COLUMNS).to_pylist()
     return [
         (row["start_offset"], row["next_offset"])
@@ -114,7 +114,7 @@ def _rows(
     column: str,
     values: Sequence[str],
 ) -> Iterator[Row]:
-    """The rows of `batches` of a partition that have one of some texts in a column."""
+    """Yield the rows of `batches` of a partition that have one of `values` in a column."""
     import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 
     tables, key = context.tables, ledger.key

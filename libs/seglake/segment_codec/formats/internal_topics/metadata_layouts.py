@@ -1,7 +1,7 @@
-"""The records of `__cluster_metadata`, by type: their names and their fields in order.
+"""Layouts of the records of `__cluster_metadata`, by type: names, and fields in order.
 
 See `message_layout` for how to read the tables; all versions of all records are flexible. Records
-that carry a secret, or take one away, have no layout here: they are named and never read.
+that carry or remove a secret have no layout here: they are named and never read.
 
 Source: apache/kafka 1eb7644, metadata/src/main/resources/common/metadata.
 """
@@ -13,7 +13,7 @@ from seglake.segment_codec.formats.internal_topics.message_layout import Layout,
 
 
 class MetadataForm(NamedTuple):
-    """One type; its `layout` is None where its fields are a secret."""
+    """Name and layout of a record type; `layout` is None if the fields are secret."""
 
     name: str
     layout: Layout | None

@@ -1,8 +1,8 @@
-"""What the index files share: nothing but entries of one size, and perhaps zeros behind them."""
+"""Checks the form of index files: entries of one size, perhaps followed by zeros."""
 
 
 def length_damage(size_bytes: int, entry_bytes: int) -> str | None:
-    """What is wrong with the length of a file; None if it has whole entries only.
+    """Return the fault in the length of a file; None if it has whole entries only.
 
     >>> length_damage(17, 8)
     '17 bytes: 1 more than whole entries of 8'
@@ -14,7 +14,7 @@ def length_damage(size_bytes: int, entry_bytes: int) -> str | None:
 
 
 def without_zero_tail(data: bytes | memoryview, entry_bytes: int) -> bytes:
-    """The whole entries up to the last one that is not all zeros."""
+    """Return the whole entries up to the last entry that is not all zeros."""
     used_bytes = len(bytes(data).rstrip(b"\0"))
     whole_entries = min(-(-used_bytes // entry_bytes), len(data) // entry_bytes)
     return bytes(data[: whole_entries * entry_bytes])
