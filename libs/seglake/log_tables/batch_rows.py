@@ -131,7 +131,7 @@ def _header_values(unit: Unit) -> tuple[Any, ...]:
 
 
 def codec_name(unit: Unit) -> str | None:
-    """Return the codec name of a batch; None for an unassigned id, as a batch not decoded may have."""
+    """Return the codec name of a batch; None for an unassigned id in a batch not decoded."""
     match unit:
         case RecordBatch():
             codec_id = unit.header.codec_id

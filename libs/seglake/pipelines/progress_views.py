@@ -77,7 +77,7 @@ class Position(NamedTuple):
 
 
 class View:
-    """Base of the views of a reporter: shows nothing; without `every_seconds`, gets no positions."""
+    """Base of a reporter's views: shows nothing; without `every_seconds`, gets no positions."""
 
     every_seconds: float | None = None
 

@@ -72,7 +72,7 @@ class MetricsFile:
             self._tell(f"the metrics could not be written to {self._path}: {error.strerror}")
 
     def _last_success(self, labels: Mapping[str, str]) -> float | None:
-        """Return the last success in the previous file, if of the same command and lake, else None."""
+        """Return the previous file's last success, None unless of the same command and lake."""
         try:
             families = [*text_string_to_metric_families(self._path.read_text("utf-8"))]
         except (OSError, ValueError):

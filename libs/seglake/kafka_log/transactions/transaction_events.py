@@ -98,7 +98,7 @@ class TransactionEvents:
         return tuple(_without_repeats(events, self._spans()))
 
     def damage(self, *, is_cleaned: bool) -> tuple[DamagedSpan, ...]:
-        """Return where markers may be lost; a cleaner's skips do not count: it keeps needed markers."""
+        """Return where markers may be lost; skips of the cleaner do not count: it keeps markers."""
         if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
             return tuple(self._damage)
         return tuple(self._spans())

@@ -63,7 +63,7 @@ class MessageRunFinder:
         return self._run_of(position, data)
 
     def lone(self, position: int, data: memoryview) -> MessageRun | None:
-        """Return a sound message with an offset out of order; None if the offset is out of bounds."""
+        """Return a sound message whose offset is out of order; None if it is out of bounds."""
         self._begin(_LOWEST)
         self._scan(data, _HIGHEST, 0)
         return self._run_of(position, data)
