@@ -133,7 +133,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSe
     """Two threads, a task may fail three times, reads Delta; its workers find what we find."""
     # Imported here: most tests start no JVM, of which a process has one with JARs set at its start.
     from seglake.environment.spark_session import delta_session
-    from seglake.pipelines.settings.settings import SparkSettings
+    from seglake.settings.settings import SparkSettings
 
     settings = SparkSettings(
         master="local[2,4]",

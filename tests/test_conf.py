@@ -6,7 +6,7 @@ from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 
 CONF = Path(__file__).parents[1] / "conf"
 _ROW = re.compile(r"^\| `([a-z_.]+)` \| (.+?) \|(.*?)\| (.+?) \|$", re.MULTILINE)

@@ -21,23 +21,16 @@ _LIBRARIES = frozenset(
     }
 )
 _CALLED = frozenset({"commands", "catalog_commands"})
-_COMMON = frozenset(
-    {
-        *("errors", "near_names", "printable"),
-        *("pipelines.progress", "pipelines.progress_views", "pipelines.settings"),
-        *("pipelines.losing_tails", "pipelines.offset_places", "pipelines.recovery"),
-        *("pipelines.findings", "pipelines.unread_places", "pipelines.worded_kinds"),
-    }
+_COMMON = frozenset({"errors", "findings", "near_names", "printable", "progress", "settings"})
+_STEPS = _LIBRARIES | _COMMON | {"segment_codec"}
+# They are made of the steps of an ingest.
+_OF_STEPS = frozenset(
+    f"pipelines.{name}"
+    for name in ("segment_ingest", "lake_replay", "lake_retake", "segment_query")
 )
-_INGEST = "pipelines.segment_ingest"
-# They are made of the steps of an ingest, so they stand above it.
-_OF_ITS_STEPS = frozenset(
-    f"pipelines.{name}" for name in ("lake_replay", "lake_retake", "segment_query")
-)
-_PIPELINES = _OF_ITS_STEPS | {
-    *(_INGEST, "pipelines.lake_audit", "pipelines.lake_report"),
+_PIPELINES = _OF_STEPS | {
+    *("pipelines.lake_audit", "pipelines.lake_report", "pipelines.lake_maintenance"),
     *("pipelines.segment_inspect", "pipelines.lake_query", "pipelines.record_print"),
-    "pipelines.lake_maintenance",
 }
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
@@ -52,37 +45,28 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
     "log_tables": frozenset({"kafka_log", "lake", "segment_codec", "storage"}),
     "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
-    "pipelines.progress": frozenset({"pipelines.progress_views", "task_engine"}),
-    "pipelines.progress_views": frozenset({"printable"}),
-    "pipelines.settings": frozenset({"errors", "kafka_log", "near_names"}),
-    "pipelines.offset_places": frozenset({"kafka_log", "pipelines.progress"}),
-    "pipelines.worded_kinds": frozenset(),
-    "pipelines.findings": frozenset({"errors", "kafka_log"}),
-    "pipelines.losing_tails": frozenset(
-        {
-            *("kafka_log", "pipelines.offset_places", "pipelines.progress"),
-            *("pipelines.worded_kinds", "segment_codec"),
-        }
-    ),
-    "pipelines.recovery": frozenset(
-        {
-            *("kafka_log", "pipelines.losing_tails", "pipelines.offset_places"),
-            *("pipelines.progress", "pipelines.worded_kinds", "printable", "segment_codec"),
-            "pipelines.findings",
-        }
-    ),
-    "pipelines.unread_places": frozenset({"kafka_log", "pipelines.recovery", "printable"}),
-    **dict.fromkeys(_PIPELINES, _LIBRARIES | _COMMON | {"segment_codec"}),
-    **dict.fromkeys(_OF_ITS_STEPS, _LIBRARIES | _COMMON | {"segment_codec", _INGEST}),
+    "progress": frozenset({"printable", "task_engine"}),
+    "settings": frozenset({"errors", "kafka_log", "near_names"}),
+    "findings": frozenset({"errors", "kafka_log", "printable", "progress", "segment_codec"}),
+    "ingest_steps": _STEPS,
+    **dict.fromkeys(_PIPELINES, _STEPS),
+    **dict.fromkeys(_OF_STEPS, _STEPS | {"ingest_steps"}),
     "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
     "spark_source": frozenset(
         {"environment", "pipelines.segment_query", "segment_decoding"} | _COMMON
     ),
     "run_records": frozenset({"lake", "version"} | _COMMON),
-    "commands": _PIPELINES | _COMMON | {"environment", "lake", "storage", "task_engine"},
+    "commands": _PIPELINES
+    | {"ingest_steps"}
+    | _COMMON
+    | {"environment", "lake", "storage", "task_engine"},
     "catalog_commands": _PIPELINES | _COMMON | {"environment", "lake", "storage"},
-    "api": _PIPELINES | _COMMON | _CALLED | {"environment", "lake", "storage"},
-    "cli": _PIPELINES | _COMMON | _CALLED | {"environment", "kafka_log", "run_records", "version"},
+    "api": _PIPELINES | {"ingest_steps"} | _COMMON | _CALLED | {"environment", "lake", "storage"},
+    "cli": _PIPELINES
+    | {"ingest_steps"}
+    | _COMMON
+    | _CALLED
+    | {"environment", "kafka_log", "run_records", "version"},
     "__main__": frozenset({"cli"}),
     "seglake": frozenset({"api", "errors", "version"}),
     "version": frozenset(),

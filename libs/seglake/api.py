@@ -32,13 +32,13 @@ from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
 
 if TYPE_CHECKING:
+    from seglake.ingest_steps.report.ingest_summary import IngestSummary
     from seglake.lake.delta_tables import DeltaTable
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_query.registration import Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-    from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 
 Place = str | Path
 Places = Place | Iterable[Place]

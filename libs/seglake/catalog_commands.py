@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from seglake.errors import WrongCallError
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ def run_register(
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
     from seglake.pipelines.lake_query.scripts import check_database
-    from seglake.pipelines.progress import RunReporter
+    from seglake.progress.run_reporter import RunReporter
 
     check_database(database)
     spark = settings.spark
@@ -63,7 +63,7 @@ def run_register_iceberg(
     """Write Iceberg metadata of a lake's tables (`register --iceberg`)."""
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_query.scripts import check_database
-    from seglake.pipelines.progress import RunReporter
+    from seglake.progress.run_reporter import RunReporter
 
     if find_spec("pyiceberg") is None:
         raise WrongCallError(

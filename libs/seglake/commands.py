@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from seglake.environment.run_settings import SettingOptions
 from seglake.errors import WrongCallError
 from seglake.lake.errors import NotALakeError as NotALakeError
-from seglake.pipelines.settings.settings import LakeFormat, Settings
+from seglake.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
-    from seglake.pipelines.findings.findings import Findings
+    from seglake.findings.findings import Findings
+    from seglake.ingest_steps.report.ingest_summary import IngestSummary
+    from seglake.ingest_steps.run_context import ScanContext
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-    from seglake.pipelines.progress_views import View
-    from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-    from seglake.pipelines.segment_ingest.run_context import ScanContext
+    from seglake.progress.progress_views import View
 
 _QUIET = -1
 
@@ -283,8 +283,8 @@ def _scanning(
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
     from seglake.environment.warm_up import compilation_hint
-    from seglake.pipelines.progress import RunReporter
-    from seglake.pipelines.segment_ingest.run_context import ScanContext
+    from seglake.ingest_steps.run_context import ScanContext
+    from seglake.progress.run_reporter import RunReporter
 
     verbosity = options.get("verbosity", _QUIET)
     hint = compilation_hint(os.environ)

@@ -8,7 +8,7 @@ import pytest
 
 from seglake.cli.arguments import parser_of, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake_arguments import Window, audit_arguments, ingest_arguments, maintain_arguments
 from seglake_lakes import Lake
 

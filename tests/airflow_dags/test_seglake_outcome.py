@@ -2,10 +2,10 @@
 
 import pytest
 
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake_outcome import ExitCode, Outcome, summary_of
 from support.summaries import made_summary
 

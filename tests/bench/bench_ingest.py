@@ -36,7 +36,7 @@ _MIB = 1024 * 1024
 _ONE_TASK = ("--set", "read.split_bytes=4294967296")
 _BARE_SPARK = """
 from seglake.environment.spark_session import spark_context
-from seglake.pipelines.settings.settings import SparkSettings
+from seglake.settings.settings import SparkSettings
 with spark_context(SparkSettings(), application="bench", verbosity=0):
     pass
 """

@@ -10,11 +10,11 @@ import pytest
 from seglake.cli import audit_command, ingest_command, inspect_command, replay_command, sql_command
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode, SeglakeError, WrongCallError
+from seglake.ingest_steps.planning.isolation import IsolationConflictError
 from seglake.lake.errors import LakeRefusedError, NotALakeError, UnsafeStoreError
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_query.errors import QueryFailedError, WrongQueryError
-from seglake.pipelines.segment_ingest.planning.isolation import IsolationConflictError
-from seglake.pipelines.settings.values import SettingsError
+from seglake.settings.values import SettingsError
 from seglake.storage.errors import (
     NotFoundError,
     RefusedError,

@@ -22,7 +22,7 @@ from seglake.environment import spark_session
 from seglake.environment.spark_submit import is_submitted
 from seglake.lake.delta_tables import LakeTables
 from seglake.pipelines.lake_query import spark_queries
-from seglake.pipelines.settings.settings import SparkSettings
+from seglake.settings.settings import SparkSettings
 from support.written_lake import write_lake
 
 _TOPICS = "SELECT topic, count(*) AS n FROM records GROUP BY topic ORDER BY topic"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind, Look
+from seglake.findings.kinds import FindingKind, Look
 
 _PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
 _SECTION = re.compile(r"^## Findings$(.*?)^## ", re.MULTILINE | re.DOTALL)

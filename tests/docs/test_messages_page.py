@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import seglake
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.proof import queries
 from seglake.segment_codec.formats.errors import DefectCode, TailKind
 from support.product_texts import sentences
@@ -26,7 +26,7 @@ _SAID_ELSEWHERE = {
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
     "run_records/metrics_file.py": "docs/operations.md",
-    "pipelines/findings/kinds.py": "the page says the same: tests/docs/test_findings_page.py",
+    "findings/kinds.py": "the page says the same: tests/docs/test_findings_page.py",
     "pipelines/lake_query/duckdb_script.py": "SQL",
     "lake/duckdb_sql.py": "SQL",
     "pipelines/lake_audit/lake_proof.py": "SQL; what it says is in proof.sql",

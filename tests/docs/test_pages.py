@@ -69,5 +69,5 @@ def test_contributing_has_a_row_for_every_room() -> None:
     named = set(re.findall(r"^\| `([\w/…]+)`", text, re.MULTILINE))
     package = _ROOT / "libs" / "seglake"
     folders = {path.parent.relative_to(package).as_posix() for path in package.rglob("*.py")}
-    shown = {folder.replace("pipelines/segment_ingest/", "…/") for folder in folders - {"."}}
+    shown = {folder.replace("ingest_steps/", "…/") for folder in folders - {"."}}
     assert shown - named == set()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from seglake.environment import engines
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 
 
 @pytest.mark.parametrize(("given", "processes"), [(99, 99), (0, os.cpu_count())])

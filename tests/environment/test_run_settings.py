@@ -8,8 +8,8 @@ import pytest
 from seglake.cli.arguments import parser_of, settings_of
 from seglake.errors import WrongCallError
 from seglake.kafka_log.read_policy import Isolation, UpperBound
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.values import SettingsError
+from seglake.settings.settings import Settings
+from seglake.settings.values import SettingsError
 
 INGEST = ["--source", "/disk", "--lake", "/lake"]
 

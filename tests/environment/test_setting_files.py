@@ -6,7 +6,7 @@ import pytest
 
 from seglake.cli.arguments import parser_of, settings_of
 from seglake.errors import WrongCallError
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 
 INGEST = ["--source", "/disk", "--lake", "/lake"]
 

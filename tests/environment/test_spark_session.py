@@ -16,7 +16,7 @@ from seglake.environment.spark_session import (
     _compile_quickly,
     _configuration,
 )
-from seglake.pipelines.settings.settings import SparkSettings
+from seglake.settings.settings import SparkSettings
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ import json, os, sys
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 from seglake.environment.spark_session import spark_context
-from seglake.pipelines.settings.settings import SparkSettings
+from seglake.settings.settings import SparkSettings
 
 settings = SparkSettings("local[1]", tuple(json.loads(sys.stdin.read()).items()))
 with spark_context(settings, application="test", verbosity=2) as context:

@@ -36,7 +36,7 @@ _DEATH = """
 import os, signal
 from seglake.environment.interrupts import ends_process
 from seglake.environment.spark_session import spark_context
-from seglake.pipelines.settings.settings import SparkSettings
+from seglake.settings.settings import SparkSettings
 
 ends_process.set(True)
 try:

@@ -11,7 +11,7 @@ from seglake.environment import engines, spark_session
 from seglake.environment.engines import open_engine
 from seglake.environment.errors import WorkersUnfitError
 from seglake.environment.task_advice import advice_on
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.task_engine.errors import EngineError
 
 T = TypeVar("T")

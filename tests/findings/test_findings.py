@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from seglake.pipelines.findings.findings import Finding, Findings
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
 
 _LEFT_OUT = Finding(FindingKind.LEFT_OUT, "orders-0: it is gone", "orders-0")
 

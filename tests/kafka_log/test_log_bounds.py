@@ -8,7 +8,7 @@ from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transaction_markers import Marker
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from support.planned import replica, survey
 
 _UNCOMMITTED = Settings.from_mappings([("t", {"read": {"isolation": "read_uncommitted"}})])

@@ -46,7 +46,7 @@ _TOMORROW = [
 """,
     ),
     (
-        "pipelines/segment_ingest/committing/wave.py",
+        "ingest_steps/committing/wave.py",
         "    table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",
         "    rows = [{**row, 'said_by': 'tomorrow'} for row in rows]\n"
         "    table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)\n",

@@ -2,10 +2,10 @@
 
 import json
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import Recovery
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.problems import problem
-from seglake.pipelines.recovery import Recovery
 from support.partition_audits import partition_audit
 
 _NOTHING = Recovery(())

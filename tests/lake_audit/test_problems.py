@@ -2,7 +2,7 @@
 
 from itertools import count
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.problems import problem
 from seglake.pipelines.lake_audit.proof import Purpose, queries
 from support.partition_audits import partition_audit

@@ -1,7 +1,7 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LeftAbove, PartitionAudit, ShownGap
 from seglake.pipelines.lake_audit.problems import problem

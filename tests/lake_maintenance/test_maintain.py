@@ -20,7 +20,7 @@ from seglake.pipelines.lake_maintenance import merge_plan
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
-from seglake.pipelines.progress_views import show_bytes
+from seglake.progress.progress_views import show_bytes
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo
 from support.audits import audited

@@ -12,7 +12,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LakeRefusedError, NotALakeError
 from seglake.lake.tables import Table
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.settings.topic_selection import NothingSelectedError
+from seglake.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import RefusedError
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from seglake.pipelines.findings.findings import Finding, Findings
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from support.lakes import ingested, replayed
 from support.made_logs import make_log_dir

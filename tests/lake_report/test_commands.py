@@ -1,7 +1,7 @@
 """Commands of the page, to be copied."""
 
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.commands import command_for
 
 

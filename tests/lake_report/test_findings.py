@@ -7,15 +7,15 @@ from types import MappingProxyType
 
 import pytest
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import LOSS_ABOVE, Loss
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.findings import findings_of
 from seglake.pipelines.lake_report.model import DamagedPlace, Level, level_of
-from seglake.pipelines.recovery import LOSS_ABOVE, Loss
 
 _NOW = datetime(2026, 11, 2, tzinfo=UTC)
 _SEEN = Observation(

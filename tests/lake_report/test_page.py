@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import ThisRun
 from seglake.pipelines.lake_report.page import to_html
 from support.internal_logs import INTERNAL, OFFSETS, commits, write_topic

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import OffsetState
 from seglake.pipelines.lake_report.page_data import to_json
 from support.reports import reported

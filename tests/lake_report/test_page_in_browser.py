@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import ThisRun
 from seglake.pipelines.lake_report.page import to_html
 from support.browser import CHROMIUM, NARROW, OpenPage, started

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.errors import NotALakeError
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import Level, OffsetState
 from support.audits import audited
 from support.conversions import DAMAGED_COPIES, DISK_COPIES, Conversions, DiskCopy

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from support.elected_logs import ElectedLog, write_elected
 from support.lakes import ingested
 from support.retaken_lakes import LOSER, TO_LOG_END, Lost

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import WrongCallError
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from support import broker_disks

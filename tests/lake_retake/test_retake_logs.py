@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.accounts import imbalances_of

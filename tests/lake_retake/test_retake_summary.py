@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from support.elected_logs import ElectedLog, Written, plain, write_elected
 from support.lakes import ingested, retaken

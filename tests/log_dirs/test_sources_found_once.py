@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seglake.log_dirs.discovery import discover
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader
 from support.encoder import EncodedBatch

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited, falsified
 from support.elected_logs import ElectedLog, Written

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
+from seglake.findings.losing_tails import TailKind, tail_lines, tails_of
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_report.commands import command_for
-from seglake.pipelines.losing_tails import TailKind, tail_lines, tails_of
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.broker_disks import log_dir

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import Loss
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.pipelines.lake_report.model import Level
-from seglake.pipelines.recovery import Loss
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.broker_disks import log_dir

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.segment_ingest.replica_conflicts import lake_batches
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.replica_conflicts import lake_batches
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited

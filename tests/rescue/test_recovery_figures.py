@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from seglake.pipelines.recovery import Loss, NoLoss, PartitionRecovery, Recovery
+from seglake.findings.recovery import Loss, NoLoss, PartitionRecovery, Recovery
 from support import broker_disks
 from support.audits import audited
 from support.broker_disks import PartitionFacts

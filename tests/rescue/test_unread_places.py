@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import Loss
 from seglake.pipelines.lake_report.model import Level
-from seglake.pipelines.recovery import Loss
 from support.audits import audited
 from support.encoder import Partition, Segment
 from support.lakes import ingested, read_table

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.progress_views import EventLog
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.progress.progress_views import EventLog
 from seglake.run_records.event_record import EventRecord, found_events
 from seglake.run_records.run_record import RunEnd, RunStart
 

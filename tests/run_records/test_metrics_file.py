@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.run_records import metrics_file
 from seglake.run_records.metrics_file import MetricsFile
 from seglake.run_records.run_record import RunEnd, RunStart

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from support.conflicting_logs import (
     conflict_rows,
     numbered_values,

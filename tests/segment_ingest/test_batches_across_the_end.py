@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from support.accounts import imbalances_of, standing_gaps
 from support.audits import audited, checked, kinds

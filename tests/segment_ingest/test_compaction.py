@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.cases import cases, every

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases, every
 from support.conversions import DAMAGED_COPIES, Conversions, ingest_damaged

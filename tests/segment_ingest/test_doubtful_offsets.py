@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from support.accounts import imbalances_of
 from support.cases import cases
 from support.encoder import (

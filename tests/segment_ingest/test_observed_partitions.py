@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import seglake
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.task_engine.engine import SparkEngine
 from support import broker_disks
 from support.audits import audited

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from seglake.ingest_steps.report import observed
 from seglake.lake.blind_append import append_file
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from seglake.pipelines.lake_maintenance import merge_plan
-from seglake.pipelines.segment_ingest.report import observed
 from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.counted_reads import counted

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError
 from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.segment_ingest.parquet_export import convert
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.errors import LakeFolderError, RefusedError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Storage

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.segment_ingest.planning import damage_above
-from seglake.pipelines.segment_ingest.repair import left_in_copies
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.planning import damage_above
+from seglake.ingest_steps.repair import left_in_copies
 from support.counted_reads import counted
 from support.encoder import (
     ControlType,

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
+from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.lake import guarded_append
 from seglake.lake.table_commit import add_files
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.lake_report.run import report
-from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
 from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.broker_disks import CORRUPT_CASES

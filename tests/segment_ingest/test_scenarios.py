@@ -13,8 +13,8 @@ from functools import cache
 
 import pytest
 
+from seglake.findings.kinds import FindingKind
 from seglake.lake.tables import TABLES
-from seglake.pipelines.findings.kinds import FindingKind
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.broker_disks import LogDir, PartitionFacts

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from seglake.ingest_steps import run_context
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.discovery import Discovery, discover
-from seglake.pipelines.segment_ingest import run_context
 from support.accounts import imbalances_of
 from support.lakes import ingested, read_table
 from support.made_logs import made_records, make_log_dir

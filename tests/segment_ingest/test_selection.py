@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.segment_ingest.planning.isolation import IsolationConflictError
-from seglake.pipelines.settings.topic_selection import NothingSelectedError
+from seglake.ingest_steps.planning.isolation import IsolationConflictError
+from seglake.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo

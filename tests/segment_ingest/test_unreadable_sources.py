@@ -10,7 +10,7 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
 from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, StoreSilentError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from seglake.findings.kinds import FindingKind
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import SparkEngine
 from support.accounts import imbalances_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support.audits import audited
 from support.cases import cases
 from support.lakes import Sections, content, ingested

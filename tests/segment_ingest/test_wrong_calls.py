@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import SeglakeError
+from seglake.findings.kinds import FindingKind
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.errors import StorageError
 from seglake.task_engine.engine import LocalEngine
 from support import lakes

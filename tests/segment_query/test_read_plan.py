@@ -6,8 +6,8 @@ import pytest
 
 from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.topic_selection import NothingSelectedError
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader

@@ -10,7 +10,7 @@ import pytest
 from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
 from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.cases import cases

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import UnsafeStoreError
 from seglake.lake.table_creation import create_missing
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 from seglake.storage.storages import Storages
 from support import remote_runs
 from support.found import concurrent_ranges

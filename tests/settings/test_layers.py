@@ -3,8 +3,8 @@
 import pytest
 
 from seglake.kafka_log.read_policy import Isolation
-from seglake.pipelines.settings.settings import ReadSettings, Settings
-from seglake.pipelines.settings.values import SettingsError
+from seglake.settings.settings import ReadSettings, Settings
+from seglake.settings.values import SettingsError
 
 
 def test_later_layer_wins_key_by_key() -> None:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 import pytest
 
 from seglake.kafka_log.read_policy import UpperBound
-from seglake.pipelines.settings.settings import (
+from seglake.settings.settings import (
     LimitsSettings,
     SelectSettings,
     Settings,
     SourceSettings,
 )
-from seglake.pipelines.settings.values import SettingsError
+from seglake.settings.values import SettingsError
 
 
 def one(key: str, value: object) -> Settings:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from seglake.pipelines.settings.settings import SelectSettings
-from seglake.pipelines.settings.topic_selection import (
+from seglake.settings.settings import SelectSettings
+from seglake.settings.topic_selection import (
     NothingSelectedError,
     check_selection,
     unmatched_globs,

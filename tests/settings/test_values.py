@@ -5,8 +5,8 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.values import SettingsError
+from seglake.settings.settings import Settings
+from seglake.settings.values import SettingsError
 
 
 def one(key: str, value: object) -> Settings:

@@ -11,11 +11,11 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.cli.cat_command import main as cat
+from seglake.ingest_steps.planning.isolation import IsolationConflictError
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.pipelines.lake_retake.retake_plan import Selection
-from seglake.pipelines.segment_ingest.planning.isolation import IsolationConflictError
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import crc32c
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked, kinds
 from support.contradictions import (

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited

@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from seglake.cli.main import main
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.encoder import (

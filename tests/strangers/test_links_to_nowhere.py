@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from seglake.findings.kinds import FindingKind
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader

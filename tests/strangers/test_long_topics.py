@@ -6,11 +6,11 @@ import duckdb
 import pytest
 
 from seglake.cli import register_command, sql_command
+from seglake.findings.kinds import FindingKind
 from seglake.lake.parquet_files import folder_value
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.pipelines.segment_ingest.parquet_export import convert
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.task_engine.engine import Engine, LocalEngine
 from support.audits import audited, checked
 from support.lakes import ingested, local_scan, maintained, read_table, retaken

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.cli.cat_command import main as cat
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of

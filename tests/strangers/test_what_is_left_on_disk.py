@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from seglake.cli import ingest_command
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.audits import audited
 from support.encoder import Partition, Segment

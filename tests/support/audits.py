@@ -16,8 +16,8 @@ from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, RECORDS,
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck, check_disks, find_disks
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.run import audit
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine, LocalEngine
 from support.lakes import Row, read_arrow

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support import broker_disks
 from support.broker_disks import CORRUPT_CASES, SCENARIOS
 from support.cases import cases, shared

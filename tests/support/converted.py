@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support import broker_disks
 from support.broker_disks import PartitionFacts
 from support.lakes import Row

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-from seglake.pipelines.progress import RunReporter
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.run_context import ScanContext
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from seglake.task_engine.engine import LocalEngine

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from seglake.pipelines.lake_replay.replay import replay
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.task_engine.engine import LocalEngine
 from support.accounts import StandingGap, standing_gaps
 from support.encoder import Codec, Header, Partition, Record, Segment, record_batch

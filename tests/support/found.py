@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from seglake.pipelines.findings.findings import Finding, Findings
-from seglake.pipelines.findings.kinds import CONFLICTS, FindingKind
-from seglake.pipelines.segment_ingest.committing.concurrent_ranges import ConcurrentRange
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import CONFLICTS, FindingKind
+from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
 from seglake.segment_decoding.replica_compare import ConflictCount
 
 NOT_INGESTED_YET = (

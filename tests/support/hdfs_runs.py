@@ -11,11 +11,11 @@ from typing import NamedTuple, Protocol
 
 from hdfs_native import Client, WriteOptions
 
-from seglake.pipelines.progress import RunReporter
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.run_context import ScanContext
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.storages import Storages
 from seglake.task_engine.engine import LocalEngine

@@ -14,13 +14,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from seglake.cli.main import main
+from seglake.ingest_steps import run_context
+from seglake.ingest_steps.committing import wave
+from seglake.ingest_steps.run_context import RunContext
 from seglake.lake import delta_commit, table_creation
 from seglake.pipelines.lake_maintenance import maintain
 from seglake.pipelines.lake_replay import replay
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest import ingest, run_context
-from seglake.pipelines.segment_ingest.committing import wave
-from seglake.pipelines.segment_ingest.run_context import RunContext
+from seglake.pipelines.segment_ingest import ingest
+from seglake.progress.run_reporter import RunReporter
 from seglake.segment_decoding.decode import decode
 from seglake.segment_decoding.tasks import DecodeTask, TaskReport
 from seglake.task_engine.engine import LocalEngine

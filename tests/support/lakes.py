@@ -12,6 +12,8 @@ from typing import Any, TypedDict, Unpack
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import OBSERVATIONS, TABLES
@@ -22,11 +24,9 @@ from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.pipelines.lake_retake.retake import retake
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.run_context import ScanContext
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine, LocalEngine
 from support.oracle import OracleRecord

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support.encoder import (
     EncodedBatch,
     Header,

@@ -17,17 +17,17 @@ from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
 
+from seglake.ingest_steps.planning.partitions import listed_partitions
+from seglake.ingest_steps.planning.plan import plan_ranges
+from seglake.ingest_steps.planning.replica_survey import survey_partitions
+from seglake.ingest_steps.run_context import ScanContext, decode_settings_of
 from seglake.kafka_log.replica import Replica
 from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import discover
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest.planning.partitions import listed_partitions
-from seglake.pipelines.segment_ingest.planning.plan import plan_ranges
-from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.run_context import ScanContext, decode_settings_of
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
 from seglake.segment_decoding.split_decoder import SplitDecoder
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader, Storage
 from seglake.task_engine.engine import LocalEngine

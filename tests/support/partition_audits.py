@@ -1,8 +1,8 @@
 """What an audit says of partitions, made up."""
 
+from seglake.findings.findings import Finding
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.findings.findings import Finding
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import (
     LeftAbove,

@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from seglake.ingest_steps.planning.partitions import (
+    ListedPartition,
+    SurveyedPartition,
+)
 from seglake.kafka_log.gap_ranges import GapsByCause
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import LogBounds, bounds_of
@@ -21,11 +25,6 @@ from seglake.kafka_log.segment_survey import (
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.planning.partitions import (
-    ListedPartition,
-    SurveyedPartition,
-)
-from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_decoding.tasks import (
     ByteCount,
@@ -33,6 +32,7 @@ from seglake.segment_decoding.tasks import (
     SplitReport,
     Totals,
 )
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 
 BATCH_BYTES = 100

@@ -8,13 +8,13 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import RECORDS, TABLES
-from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.run_context import ScanContext
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.storages import Storages
 from seglake.task_engine.engine import Engine, LocalEngine

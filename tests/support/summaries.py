@@ -3,8 +3,8 @@
 from dataclasses import fields
 from typing import Any
 
-from seglake.pipelines.findings.findings import Findings
-from seglake.pipelines.segment_ingest.report.ingest_summary import (
+from seglake.findings.findings import Findings
+from seglake.ingest_steps.report.ingest_summary import (
     IngestSummary,
     PlannedWork,
     RunCounts,

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from seglake.ingest_steps.planning.survey_plan import survey_requests
 from seglake.kafka_log.log_bounds import LogBounds, bounds_of
 from seglake.log_dirs.discovery import discover
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.planning.survey_plan import survey_requests
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 
 

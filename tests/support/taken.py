@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from support.lakes import Row, read_table
 from support.made_logs import Made
 

@@ -13,18 +13,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.pipelines.lake_audit.run import audit
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
 from seglake.pipelines.lake_replay.replay import replay
 from seglake.pipelines.lake_report.run import report
 from seglake.pipelines.lake_retake.retake import retake
-from seglake.pipelines.progress import RunReporter
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.run_context import ScanContext
 from seglake.pipelines.segment_inspect.run import inspect
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import LocalEngine

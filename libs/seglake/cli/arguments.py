@@ -16,7 +16,7 @@ from seglake.environment import run_settings
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.pipelines.lake_query.registration import CatalogDialect
 from seglake.pipelines.record_print.line_format import LineFormat
-from seglake.pipelines.settings.settings import LakeFormat, Settings
+from seglake.settings.settings import LakeFormat, Settings
 from seglake.version import __version__
 
 _CLOSED_SETS = {

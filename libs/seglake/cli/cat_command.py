@@ -12,8 +12,8 @@ from seglake.cli.arguments import parser_of, settings_of
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.record_print.line_format import LineFormat
-from seglake.pipelines.settings.settings import Settings
 from seglake.printable import on_one_line
+from seglake.settings.settings import Settings
 
 if TYPE_CHECKING:
     import pyarrow as pa

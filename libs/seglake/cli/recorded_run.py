@@ -22,9 +22,9 @@ from seglake.printable import on_one_line
 
 if TYPE_CHECKING:
     from seglake.commands import RunOptions
-    from seglake.pipelines.progress_views import EventLog, View
-    from seglake.pipelines.settings.settings import Settings
+    from seglake.progress.progress_views import EventLog, View
     from seglake.run_records.run_record import RunRecorder, RunStart
+    from seglake.settings.settings import Settings
 
 
 class Summary(Protocol):
@@ -124,13 +124,13 @@ def _start(command: Command, arguments: argparse.Namespace) -> "RunStart":
 
 
 def _event_log(command: Command, arguments: argparse.Namespace) -> "EventLog":
-    from seglake.pipelines.progress_views import EventLog
+    from seglake.progress.progress_views import EventLog
 
     return EventLog(sys.stderr, {"command": command.name, "run_id": arguments.run_id})
 
 
 def _event_view(log: "EventLog", verbosity: int) -> "View":
-    from seglake.pipelines.progress_views import EventView
+    from seglake.progress.progress_views import EventView
 
     return EventView(log, verbosity=verbosity)
 

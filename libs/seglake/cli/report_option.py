@@ -7,13 +7,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from seglake.errors import WrongCallError
-from seglake.pipelines.settings.settings import LakeFormat, Settings
+from seglake.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
     from seglake.commands import AuditResult
+    from seglake.ingest_steps.report.ingest_summary import IngestSummary
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-    from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:

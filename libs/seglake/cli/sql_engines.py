@@ -14,8 +14,8 @@ from seglake.environment.storages import open_storages
 from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.lake_queries import LakeQueries, QueryEngine
-from seglake.pipelines.settings.settings import Settings, SparkSettings
 from seglake.printable import on_one_line
+from seglake.settings.settings import Settings, SparkSettings
 
 if TYPE_CHECKING:
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
@@ -66,7 +66,7 @@ def _session(
 ) -> "Iterator[SparkQueries]":
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
-    from seglake.pipelines.progress import RunReporter
+    from seglake.progress.run_reporter import RunReporter
 
     verbosity = arguments.verbose - arguments.quiet
     with RunReporter(sys.stderr, verbosity=verbosity) as reporter:

@@ -10,7 +10,7 @@ from seglake.environment.spark_submit import is_submitted
 from seglake.environment.task_advice import advice_on
 from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
-from seglake.pipelines.settings.settings import Settings, SparkSettings
+from seglake.settings.settings import Settings, SparkSettings
 from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from seglake.task_engine.errors import EngineError
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from seglake.environment.java_home import cache_folder, provide_java
 from seglake.environment.trust_store import write_trust_store
 from seglake.errors import SeglakeError
-from seglake.pipelines.progress import step_within
+from seglake.progress.run_reporter import step_within
 
 FOLDER_VARIABLE = "SEGLAKE_JARS"
 """Names a folder of JARs that is used as it is, for machines without access to Maven."""

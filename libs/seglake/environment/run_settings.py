@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from seglake.environment.setting_files import assignment_layers, file_layers, option_layer
 from seglake.errors import WrongCallError
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 
 # An option that sets one key of the settings.
 _KEYS = {

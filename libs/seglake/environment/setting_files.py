@@ -7,7 +7,7 @@ from pathlib import Path
 
 from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
-from seglake.pipelines.settings.settings import setting_keys
+from seglake.settings.settings import setting_keys
 
 Layer = tuple[str, dict[str, object]]
 """(origin, sections), as `Settings.from_mappings` takes them."""

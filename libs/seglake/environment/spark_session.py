@@ -30,7 +30,7 @@ from seglake.environment.spark_start import (
     start_context,
 )
 from seglake.environment.spark_submit import is_submitted
-from seglake.pipelines.settings.settings import SparkSettings
+from seglake.settings.settings import SparkSettings
 
 _S3A = "s3a:"
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"

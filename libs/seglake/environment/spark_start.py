@@ -23,7 +23,7 @@ from pyspark.java_gateway import launch_gateway
 from seglake.environment.errors import SparkStartError
 from seglake.environment.interrupts import ends_process
 from seglake.environment.spark_submit import is_submitted
-from seglake.pipelines.progress import leave_terminal, step_within
+from seglake.progress.run_reporter import leave_terminal, step_within
 from seglake.storage.daemon_call import called
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"

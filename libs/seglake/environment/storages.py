@@ -9,7 +9,7 @@ import os
 from seglake.environment.aws_environment import aws_variables
 from seglake.environment.hadoop_files import SPARK_PREFIX, site_properties, spark_defaults
 from seglake.environment.spark_submit import is_submitted
-from seglake.pipelines.settings.values import Properties
+from seglake.settings.values import Properties
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.storages import Storages
 

@@ -4,7 +4,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from seglake.pipelines.progress_views import EventLog
+from seglake.progress.progress_views import EventLog
 from seglake.run_records.run_record import RunEnd, RunStart, error_text
 
 _SPANS = {"damaged": "quarantined", "left_damaged": "still_quarantined"}

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from prometheus_client.parser import text_string_to_metric_families
 
 from seglake.errors import WrongCallError
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
 from seglake.run_records.run_record import RunEnd, RunStart
 
 _LAST_SUCCESS = "seglake_last_success_timestamp_seconds"

@@ -19,8 +19,8 @@ from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
 from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
 from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
-from seglake.pipelines.settings.settings import Settings
 from seglake.segment_decoding.tasks import DecodeTask
+from seglake.settings.settings import Settings
 from seglake.spark_source.pushed_filters import wanted_by
 
 if TYPE_CHECKING:

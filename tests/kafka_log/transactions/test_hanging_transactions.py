@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.progress import show_duration
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.values import SettingsError
+from seglake.findings.kinds import FindingKind
+from seglake.progress.run_reporter import show_duration
+from seglake.settings.settings import Settings
+from seglake.settings.values import SettingsError
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir, partitions
 from support.cases import cases

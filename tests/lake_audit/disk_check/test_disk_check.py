@@ -9,8 +9,8 @@ from seglake.api import audit
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_audit.disk_check.disk_check import find_disks
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.topic_selection import NothingSelectedError
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import NothingSelectedError
 from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.audits import CHANGED_OFFSET, checked, falsified, only_copy

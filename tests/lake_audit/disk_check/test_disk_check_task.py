@@ -5,8 +5,8 @@ from pathlib import Path
 
 from seglake.pipelines.lake_audit.disk_check.disk_check import check_disks, find_disks
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine
 from support.audits import change_record, checked, falsified, only_copy

@@ -14,7 +14,7 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
 from seglake.pipelines.lake_audit.ledger import LakePartition
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import DEFAULT_CLUSTER_ID, Header, Record, record_batch
 from support.walks import laid_out

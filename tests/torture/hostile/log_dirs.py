@@ -9,7 +9,7 @@ from random import Random
 
 from seglake.errors import SeglakeError
 from seglake.log_dirs.discovery import discover
-from seglake.pipelines.settings.settings import Settings
+from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from support.encoder import (
     Aborted,

@@ -6,10 +6,10 @@ Written apart from `log_tables.ledger_layers`, by which a run goes: an audit sha
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.lake_audit.problems import problem
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from seglake.pipelines.findings.findings import Findings
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Findings
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import Recovery
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
-from seglake.pipelines.recovery import Recovery
 
 
 class SalvagedSums(NamedTuple):

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.parquet_rows import HIGHEST, LOWEST, read_rows
 from seglake.lake.snapshots import Snapshot
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
 from seglake.pipelines.lake_audit.lake_state import LakeState
 from seglake.pipelines.lake_audit.ledger import LakePartition

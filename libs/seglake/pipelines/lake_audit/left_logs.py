@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
-from seglake.pipelines.progress import show_count
+from seglake.progress.run_reporter import show_count
 from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
 NAMED_ONLY = "only the metadata log names "  # how the reason begins for partitions without a disk

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import NamedTuple
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.findings.losing_tails import LosingTail, TailKind, TailsOfPartition
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.elections import coverage_of, superseded_problems
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.lake_audit.problems import problem
-from seglake.pipelines.losing_tails import LosingTail, TailKind, TailsOfPartition
 
 _MOST_GAPS = 20
 _MOST_SPANS = 3

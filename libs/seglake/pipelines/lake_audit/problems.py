@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from itertools import islice
 
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.ledger import LakePartition
 
 MOST_EXAMPLES = 5

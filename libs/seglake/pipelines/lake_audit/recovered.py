@@ -5,6 +5,15 @@ The words are shared with ingest and report, the counting is not.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from seglake.findings.recovery import (
+    LOSS_ABOVE,
+    LOSS_OF_GAP,
+    NO_LOSS_OF_GAP,
+    Loss,
+    NoLoss,
+    PartitionRecovery,
+    Recovery,
+)
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
@@ -17,15 +26,6 @@ from seglake.pipelines.lake_audit.left_logs import (
     partition_of,
 )
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
-from seglake.pipelines.recovery import (
-    LOSS_ABOVE,
-    LOSS_OF_GAP,
-    NO_LOSS_OF_GAP,
-    Loss,
-    NoLoss,
-    PartitionRecovery,
-    Recovery,
-)
 
 _WHY_UNREAD = (StoppedBy.REFUSED, StoppedBy.UNREAD)
 

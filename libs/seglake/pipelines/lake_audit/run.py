@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_proof import ProofAnswers, prove
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
@@ -22,7 +22,7 @@ from seglake.pipelines.lake_audit.partition_audit import (
 from seglake.pipelines.lake_audit.proof import queries
 from seglake.pipelines.lake_audit.proof_engines import DuckDBProof, SparkProof
 from seglake.pipelines.lake_audit.recovered import recovery_of
-from seglake.pipelines.progress import RunReporter, Unit
+from seglake.progress.run_reporter import RunReporter, Unit
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine

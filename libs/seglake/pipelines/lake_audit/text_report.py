@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from seglake.findings.losing_tails import tail_lines
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
-from seglake.pipelines.losing_tails import tail_lines
-from seglake.pipelines.progress import show_count
-from seglake.pipelines.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.printable import as_lines
+from seglake.progress.run_reporter import show_count
 from seglake.segment_codec.formats.errors import DefectCode
+from seglake.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5

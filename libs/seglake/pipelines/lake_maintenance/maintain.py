@@ -27,9 +27,9 @@ from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.topic_selection import check_selection
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import check_selection
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed

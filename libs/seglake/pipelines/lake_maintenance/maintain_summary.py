@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
-from seglake.pipelines.findings.findings import Finding, Findings
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.progress import show_count
-from seglake.pipelines.progress_views import show_bytes
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
 from seglake.printable import as_lines
+from seglake.progress.progress_views import show_bytes
+from seglake.progress.run_reporter import show_count
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.named import tables_in
 from seglake.pipelines.lake_query.statements import shows_names
 from seglake.pipelines.lake_query.views import Dialect, query, views, views_of
-from seglake.pipelines.settings.internal_command import ingest_internal
+from seglake.settings.internal_command import ingest_internal
 
 # Any: the columns of a row have many types.
 Rows = Iterable[Mapping[str, Any]]

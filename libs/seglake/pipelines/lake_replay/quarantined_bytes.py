@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from seglake.ingest_steps.repair.repair_sources import RepairSource
+from seglake.ingest_steps.repair.repair_state import RepairState
+from seglake.ingest_steps.repair.resolutions import (
+    is_inside_batch,
+    is_sound_outside,
+    region_of,
+)
 from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS
 from seglake.kafka_log.replica import NO_CHECKPOINTS, PartitionKey, Replica, SegmentFile
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import QUARANTINE
-from seglake.pipelines.segment_ingest.repair.repair_sources import RepairSource
-from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
-from seglake.pipelines.segment_ingest.repair.resolutions import (
-    is_inside_batch,
-    is_sound_outside,
-    region_of,
-)
 
 _IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
 

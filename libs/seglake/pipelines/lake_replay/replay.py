@@ -5,6 +5,21 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.planning.unread_data import unread_log
+from seglake.ingest_steps.repair.repair import expected_repairs, repair, repair_from
+from seglake.ingest_steps.repair.repair_state import repair_state
+from seglake.ingest_steps.repair.salvage import salvage
+from seglake.ingest_steps.report.salvaged import shown_nothing_salvaged
+from seglake.ingest_steps.report.too_large import too_large
+from seglake.ingest_steps.report.unread_files import unread_files
+from seglake.ingest_steps.run_context import (
+    RunContext,
+    ScanContext,
+    list_of_lake,
+    opened_lake,
+    published,
+)
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.unread_segments import unread_offsets
@@ -15,29 +30,14 @@ from seglake.lake.lake_folder import opening
 from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_replay.quarantined_bytes import quarantined_sources
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
-from seglake.pipelines.segment_ingest.planning.unread_data import unread_log
-from seglake.pipelines.segment_ingest.repair.repair import expected_repairs, repair, repair_from
-from seglake.pipelines.segment_ingest.repair.repair_state import repair_state
-from seglake.pipelines.segment_ingest.repair.salvage import salvage
-from seglake.pipelines.segment_ingest.report.salvaged import shown_nothing_salvaged
-from seglake.pipelines.segment_ingest.report.too_large import too_large
-from seglake.pipelines.segment_ingest.report.unread_files import unread_files
-from seglake.pipelines.segment_ingest.run_context import (
-    RunContext,
-    ScanContext,
-    list_of_lake,
-    opened_lake,
-    published,
-)
-from seglake.pipelines.settings.settings import (
+from seglake.settings.settings import (
     MOST_DECOMPRESSED_BATCH_BYTES,
     SelectSettings,
     Settings,
 )
-from seglake.pipelines.settings.topic_selection import Unmatched, check_selection
+from seglake.settings.topic_selection import Unmatched, check_selection
 
 
 def replay(

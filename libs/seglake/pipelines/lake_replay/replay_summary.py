@@ -5,32 +5,32 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 
-from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
-from seglake.pipelines.findings.findings import Findings, WithFindings
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.offset_places import GapsByPartition, named_counts, named_gaps
-from seglake.pipelines.progress import show_count
-from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_findings
-from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-from seglake.pipelines.segment_ingest.repair.repair_candidates import PlannedFill
-from seglake.pipelines.segment_ingest.repair.repair_state import RepairState
-from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
-from seglake.pipelines.segment_ingest.report.gap_report import (
+from seglake.findings.findings import Findings, WithFindings
+from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import GapsByPartition, named_counts, named_gaps
+from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
+from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.repair.repair_candidates import PlannedFill
+from seglake.ingest_steps.repair.repair_state import RepairState
+from seglake.ingest_steps.repair.salvaged import Salvaged
+from seglake.ingest_steps.report.gap_report import (
     joined_places,
     json_gaps,
     offset_count,
     repaired_gaps,
     standing_gaps,
 )
-from seglake.pipelines.segment_ingest.report.refills import (
+from seglake.ingest_steps.report.refills import (
     behind_note,
     refilled_records,
     shown_left_in_copies,
     shown_refills,
 )
-from seglake.pipelines.segment_ingest.report.salvaged import shown_salvaged
-from seglake.pipelines.segment_ingest.report.shown_lines import shown_plan
+from seglake.ingest_steps.report.salvaged import shown_salvaged
+from seglake.ingest_steps.report.shown_lines import shown_plan
+from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.printable import as_lines
+from seglake.progress.run_reporter import show_count
 
 _LEFT = (FindingKind.LEFT_OUT, FindingKind.NOT_READ, FindingKind.IN_TIER)
 

@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Iterable
 
+from seglake.findings.kinds import FindingKind
+from seglake.findings.losing_tails import decode_command
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import LakeReport
-from seglake.pipelines.losing_tails import decode_command
-from seglake.pipelines.settings.internal_command import ingest_internal
-from seglake.pipelines.settings.raised_limit import replay_with_highest_limit
+from seglake.settings.internal_command import ingest_internal
+from seglake.settings.raised_limit import replay_with_highest_limit
 
 _MOST_TOPICS = 5
 

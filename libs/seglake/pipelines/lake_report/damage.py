@@ -5,9 +5,9 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from seglake.findings.losing_tails import TailsOfPartition, tails_of
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import DamagedPlace
-from seglake.pipelines.losing_tails import TailsOfPartition, tails_of
 from seglake.segment_codec.formats.errors import DefectCode
 
 # Everything but `raw`: the damaged bytes may be anything, and never leave the table.

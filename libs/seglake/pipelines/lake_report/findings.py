@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from operator import attrgetter
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.findings.losing_tails import TailKind, TailsOfPartition, shown_tail
+from seglake.findings.recovery import KIND_OF_STOP, Loss
+from seglake.findings.unread_places import loss_of
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import DAMAGED, NOT_ON_DISK, Observation, UnreadPlace
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import DamagedPlace
-from seglake.pipelines.losing_tails import TailKind, TailsOfPartition, shown_tail
-from seglake.pipelines.progress import show_count, show_duration
-from seglake.pipelines.recovery import KIND_OF_STOP, Loss
-from seglake.pipelines.unread_places import loss_of
+from seglake.progress.run_reporter import show_count, show_duration
 from seglake.segment_codec.formats.errors import DefectCode
 
 _MOST_RANGES = 3

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum, StrEnum
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind, Look
+from seglake.findings.recovery import Loss, PartitionRecovery, Recovery
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind, Look
-from seglake.pipelines.progress import show_count
-from seglake.pipelines.recovery import Loss, PartitionRecovery, Recovery
+from seglake.progress.run_reporter import show_count
 
 
 class OffsetState(StrEnum):

@@ -13,7 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from seglake.errors import ExitCode
-from seglake.pipelines.findings.kinds import FindingKind
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import Loss
 from seglake.pipelines.lake_report.commands import command_for, command_for_groups
 from seglake.pipelines.lake_report.model import (
     LakeReport,
@@ -23,7 +24,6 @@ from seglake.pipelines.lake_report.model import (
     level_of,
 )
 from seglake.pipelines.lake_report.page_data import to_json
-from seglake.pipelines.recovery import Loss
 
 _SCRIPTS = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.min.js", "page.js")
 _STYLE = "page.css"

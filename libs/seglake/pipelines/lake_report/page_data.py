@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.observation import Observation, StoppedBy
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.model import (
     DamagedPlace,
     LakeReport,

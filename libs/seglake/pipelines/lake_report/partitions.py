@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import Loss, PartitionRecovery
+from seglake.findings.unread_places import with_unread
 from seglake.kafka_log.observation import Observation, UnreadPlace
-from seglake.pipelines.findings.findings import Finding
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.findings import findings_of, tail_findings
 from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
@@ -20,8 +22,6 @@ from seglake.pipelines.lake_report.model import (
 )
 from seglake.pipelines.lake_report.recovered import partition_recovery
 from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
-from seglake.pipelines.recovery import Loss, PartitionRecovery
-from seglake.pipelines.unread_places import with_unread
 
 _MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
 _MOST_PLACES = 4_000  # of damage: some 0.6 MB

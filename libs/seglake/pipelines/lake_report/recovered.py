@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 
-from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.observation import Observation
-from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.lake_report.model import Offsets, OffsetState
-from seglake.pipelines.losing_tails import TailsOfPartition
-from seglake.pipelines.recovery import (
+from seglake.findings.losing_tails import TailsOfPartition
+from seglake.findings.recovery import (
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
     Loss,
@@ -15,6 +11,10 @@ from seglake.pipelines.recovery import (
     PartitionRecovery,
     losses_of_log,
 )
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.observation import Observation
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.pipelines.lake_report.model import Offsets, OffsetState
 
 
 def partition_recovery(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from seglake.findings.unread_places import recovery_with
 from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
@@ -24,7 +25,6 @@ from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.open_rows import open_records
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
 from seglake.pipelines.lake_report.runs import RunTally
-from seglake.pipelines.unread_places import recovery_with
 from seglake.storage.storage import Storage
 
 _LEDGER_COLUMNS = tuple(

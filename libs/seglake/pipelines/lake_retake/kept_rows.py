@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from seglake.ingest_steps.planning.partitions import SurveyedPartition
+from seglake.ingest_steps.replica_conflicts.elections import current_batches, spans_of
+from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.unread_segments import why_unread
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.segment_ingest.planning.partitions import SurveyedPartition
-from seglake.pipelines.segment_ingest.replica_conflicts.elections import current_batches, spans_of
-from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
 class KeptRows(NamedTuple):

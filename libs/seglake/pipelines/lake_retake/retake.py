@@ -4,13 +4,27 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.committing.wave import (
+    WaveResult,
+    planned_waves,
+    run_waves,
+)
+from seglake.ingest_steps.repair.repair import repair
+from seglake.ingest_steps.run_context import (
+    RunContext,
+    ScanContext,
+    list_of_lake,
+    opened_lake,
+    published,
+)
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
 from seglake.log_dirs.discovery import check_apart
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
@@ -21,21 +35,7 @@ from seglake.pipelines.lake_retake.retake_plan import (
     wanted_ranges_of,
 )
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import (
-    WaveResult,
-    planned_waves,
-    run_waves,
-)
-from seglake.pipelines.segment_ingest.repair.repair import repair
-from seglake.pipelines.segment_ingest.run_context import (
-    RunContext,
-    ScanContext,
-    list_of_lake,
-    opened_lake,
-    published,
-)
-from seglake.pipelines.settings.topic_selection import check_selection
+from seglake.settings.topic_selection import check_selection
 
 _MOST_ROUNDS = 5
 

@@ -4,25 +4,25 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from seglake.ingest_steps.committing.election_rows import (
+    ReleasedRange,
+    SupersededRange,
+    ledger_files,
+)
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.committing.wave import WaveResult, commit_files
+from seglake.ingest_steps.replica_conflicts.elections import (
+    current_batches,
+    spans_of,
+    superseded,
+)
+from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_ranges import OffsetRange, common, without
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.kept_rows import widened
 from seglake.pipelines.lake_retake.retake_plan import PartitionRetake, free_ranges
-from seglake.pipelines.segment_ingest.committing.election_rows import (
-    ReleasedRange,
-    SupersededRange,
-    ledger_files,
-)
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.committing.wave import WaveResult, commit_files
-from seglake.pipelines.segment_ingest.replica_conflicts.elections import (
-    current_batches,
-    spans_of,
-    superseded,
-)
-from seglake.pipelines.segment_ingest.run_context import RunContext
 
 
 @dataclass(slots=True)

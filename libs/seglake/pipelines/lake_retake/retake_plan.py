@@ -6,6 +6,16 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from seglake.errors import WrongCallError
+from seglake.ingest_steps.planning.partitions import (
+    JudgedPartition,
+    ListedPartition,
+    SurveyedPartition,
+    listed_partitions,
+)
+from seglake.ingest_steps.planning.plan import RangePlan, plan_ranges
+from seglake.ingest_steps.planning.replica_survey import survey_partitions
+from seglake.ingest_steps.replica_conflicts.log_check import judge
+from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import OPEN_END, leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -15,16 +25,6 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.kept_rows import kept_rows
-from seglake.pipelines.segment_ingest.planning.partitions import (
-    JudgedPartition,
-    ListedPartition,
-    SurveyedPartition,
-    listed_partitions,
-)
-from seglake.pipelines.segment_ingest.planning.plan import RangePlan, plan_ranges
-from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.replica_conflicts.log_check import judge
-from seglake.pipelines.segment_ingest.run_context import RunContext
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _MOST_NAMED = 5

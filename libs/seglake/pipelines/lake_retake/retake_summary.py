@@ -5,31 +5,31 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import Replica
-from seglake.pipelines.findings.findings import Findings, WithFindings, listed
-from seglake.pipelines.findings.kinds import FindingKind
-from seglake.pipelines.lake_retake.retake_plan import RetakePlan
-from seglake.pipelines.offset_places import GapsByPartition
-from seglake.pipelines.progress import show_count
-from seglake.pipelines.segment_ingest.committing.election_rows import ReleasedRange
-from seglake.pipelines.segment_ingest.committing.range_result import RangeResult
-from seglake.pipelines.segment_ingest.repair.repair import RepairResult
-from seglake.pipelines.segment_ingest.report.doubts import doubts_of
-from seglake.pipelines.segment_ingest.report.gap_report import (
+from seglake.findings.findings import Findings, WithFindings, listed
+from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import GapsByPartition
+from seglake.ingest_steps.committing.election_rows import ReleasedRange
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.report.doubts import doubts_of
+from seglake.ingest_steps.report.gap_report import (
     expected_gaps,
     gap_lines,
     joined_places,
     json_gaps,
     recorded_gaps,
 )
-from seglake.pipelines.segment_ingest.report.limits import limits_crossed
-from seglake.pipelines.segment_ingest.report.refills import refilled_records, shown_refills
-from seglake.pipelines.segment_ingest.report.run_report import damaged_spans, defect_counts
-from seglake.pipelines.segment_ingest.report.shown_lines import shown_damage
-from seglake.pipelines.segment_ingest.report.too_large import log_dirs_of, too_large
-from seglake.pipelines.settings.settings import LimitsSettings, Settings
+from seglake.ingest_steps.report.limits import limits_crossed
+from seglake.ingest_steps.report.refills import refilled_records, shown_refills
+from seglake.ingest_steps.report.run_report import damaged_spans, defect_counts
+from seglake.ingest_steps.report.shown_lines import shown_damage
+from seglake.ingest_steps.report.too_large import log_dirs_of, too_large
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import Replica
+from seglake.pipelines.lake_retake.retake_plan import RetakePlan
 from seglake.printable import as_lines
+from seglake.progress.run_reporter import show_count
+from seglake.settings.settings import LimitsSettings, Settings
 
 Ranges = list[tuple[str, OffsetRange]]  # with the partition
 

@@ -39,11 +39,11 @@ from seglake.log_tables.current_gaps import (
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.near_names import did_you_mean
-from seglake.pipelines.progress import show_count
 from seglake.pipelines.record_print.line_style import COLUMNS
 from seglake.pipelines.record_print.record_choice import RecordChoice
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.topic_selection import check_selection
+from seglake.progress.run_reporter import show_count
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import check_selection
 from seglake.storage.storage import Storage
 
 _SCHEMA = pa.schema([RECORDS.schema.field(name) for name in COLUMNS])

@@ -7,6 +7,39 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from seglake.ingest_steps.committing.concurrent_ranges import concurrent_ranges
+from seglake.ingest_steps.planning.damage_above import damage_above_bounds
+from seglake.ingest_steps.planning.second_listing import (
+    absent_logs,
+    changed_replicas,
+    confirmed,
+    retryable_replicas,
+)
+from seglake.ingest_steps.repair.repair import RepairResult, expected_repairs, repair
+from seglake.ingest_steps.repair.salvage import salvage
+from seglake.ingest_steps.repair.salvaged import Salvaged
+from seglake.ingest_steps.replica_conflicts.conflicts import quarantined_tails
+from seglake.ingest_steps.replica_conflicts.source_check import (
+    check_source,
+    joined_source,
+)
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.report.left_out import LeftOut, left_out_of
+from seglake.ingest_steps.report.observed import observed
+from seglake.ingest_steps.report.run_facts import RunFacts
+from seglake.ingest_steps.report.run_report import summarize
+from seglake.ingest_steps.report.standing_places import (
+    StandingPlaces,
+    standing_places,
+)
+from seglake.ingest_steps.rounds import Round, ingest_round, short_logs, unmoved
+from seglake.ingest_steps.run_context import (
+    RunContext,
+    ScanContext,
+    list_selected,
+    list_sources,
+    published,
+)
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import Replica
@@ -20,39 +53,6 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.committing.concurrent_ranges import concurrent_ranges
-from seglake.pipelines.segment_ingest.planning.damage_above import damage_above_bounds
-from seglake.pipelines.segment_ingest.planning.second_listing import (
-    absent_logs,
-    changed_replicas,
-    confirmed,
-    retryable_replicas,
-)
-from seglake.pipelines.segment_ingest.repair.repair import RepairResult, expected_repairs, repair
-from seglake.pipelines.segment_ingest.repair.salvage import salvage
-from seglake.pipelines.segment_ingest.repair.salvaged import Salvaged
-from seglake.pipelines.segment_ingest.replica_conflicts.conflicts import quarantined_tails
-from seglake.pipelines.segment_ingest.replica_conflicts.source_check import (
-    check_source,
-    joined_source,
-)
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.report.left_out import LeftOut, left_out_of
-from seglake.pipelines.segment_ingest.report.observed import observed
-from seglake.pipelines.segment_ingest.report.run_facts import RunFacts
-from seglake.pipelines.segment_ingest.report.run_report import summarize
-from seglake.pipelines.segment_ingest.report.standing_places import (
-    StandingPlaces,
-    standing_places,
-)
-from seglake.pipelines.segment_ingest.rounds import Round, ingest_round, short_logs, unmoved
-from seglake.pipelines.segment_ingest.run_context import (
-    RunContext,
-    ScanContext,
-    list_selected,
-    list_sources,
-    published,
-)
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5

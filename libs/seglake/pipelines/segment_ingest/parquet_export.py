@@ -5,16 +5,16 @@ A conversion killed before `_SUCCESS` leaves a folder that the next conversion r
 
 from collections.abc import Callable, Sequence
 
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import SUCCESS
 from seglake.lake.parquet_files import folder_value
 from seglake.lake.plain_parquet import check_is_empty, to_plain_parquet
 from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import RECORDS
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.segment_ingest.ingest import ingest
-from seglake.pipelines.segment_ingest.report.ingest_summary import IngestSummary
-from seglake.pipelines.segment_ingest.run_context import ScanContext
 
 
 def convert(

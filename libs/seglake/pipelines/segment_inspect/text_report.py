@@ -2,7 +2,6 @@
 
 from typing import TextIO
 
-from seglake.pipelines.progress import show_count
 from seglake.pipelines.segment_inspect import findings
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
 from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
@@ -16,6 +15,7 @@ from seglake.pipelines.segment_inspect.text_forms import (
     time_text,
 )
 from seglake.printable import on_one_line
+from seglake.progress.run_reporter import show_count
 
 _COLUMNS = "{:>12}  {:<21} {:>8}  {:<6} {:>9}  {:<24}  {:<14}  {:<8}  {}"
 _HEADINGS = _COLUMNS.format(

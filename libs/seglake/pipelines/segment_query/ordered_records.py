@@ -13,14 +13,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.errors import WrongCallError
+from seglake.ingest_steps.planning.partitions import ListedPartition, listed_partitions
+from seglake.ingest_steps.report.unread import unread_ranges
+from seglake.ingest_steps.run_context import list_selected
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.segment_ingest.planning.partitions import ListedPartition, listed_partitions
-from seglake.pipelines.segment_ingest.report.unread import unread_ranges
-from seglake.pipelines.segment_ingest.run_context import list_selected
 from seglake.pipelines.segment_query.read_plan import (
     QueryPlan,
     Wanted,
@@ -30,7 +30,6 @@ from seglake.pipelines.segment_query.read_plan import (
     unreadable,
 )
 from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
-from seglake.pipelines.settings.settings import Settings
 from seglake.segment_codec.formats.side_files.log_dir import (
     OFFSET_MAX,
     FileKind,
@@ -39,6 +38,7 @@ from seglake.segment_codec.formats.side_files.log_dir import (
     parse_folder_name,
 )
 from seglake.segment_decoding.tasks import DecodeSettings
+from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 
 _NO_CLUSTER = "unnamed"

@@ -10,36 +10,36 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
+from seglake.ingest_steps.planning.partitions import (
+    ListedPartition,
+    SurveyedPartition,
+    listed_partitions,
+)
+from seglake.ingest_steps.planning.plan import (
+    RangePlan,
+    plan_end,
+    plan_ranges,
+    plan_waves,
+)
+from seglake.ingest_steps.planning.replica_survey import survey_partitions
+from seglake.ingest_steps.planning.unread_data import UnreadLog, unread_data
+from seglake.ingest_steps.run_context import (
+    ScanContext,
+    decode_settings_of,
+    list_selected,
+)
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.segment_ingest.planning.partitions import (
-    ListedPartition,
-    SurveyedPartition,
-    listed_partitions,
-)
-from seglake.pipelines.segment_ingest.planning.plan import (
-    RangePlan,
-    plan_end,
-    plan_ranges,
-    plan_waves,
-)
-from seglake.pipelines.segment_ingest.planning.replica_survey import survey_partitions
-from seglake.pipelines.segment_ingest.planning.unread_data import UnreadLog, unread_data
-from seglake.pipelines.segment_ingest.run_context import (
-    ScanContext,
-    decode_settings_of,
-    list_selected,
-)
 from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.segment_query.record_stream import Damage
-from seglake.pipelines.settings.settings import Settings
+from seglake.progress.run_reporter import RunReporter
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, parse_folder_name
 from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask
+from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import LocalEngine
 

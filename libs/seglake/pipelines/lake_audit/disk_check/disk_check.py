@@ -27,10 +27,10 @@ from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import LedgerFacts
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
-from seglake.pipelines.progress import RunReporter
-from seglake.pipelines.settings.settings import Settings
-from seglake.pipelines.settings.topic_selection import check_selection, unmatched_globs
+from seglake.progress.run_reporter import RunReporter
 from seglake.segment_codec.formats.side_files.log_dir import SideFile, parse_folder_name
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import check_selection, unmatched_globs
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.pipelines.findings.findings import Finding, Findings
-from seglake.pipelines.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
-from seglake.pipelines.progress import show_count
 from seglake.printable import as_lines
+from seglake.progress.run_reporter import show_count
 
 _MOST_COPIES = 40
 _MOST_RANGES = 3

@@ -34,7 +34,6 @@ from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import Offsets
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
-from seglake.pipelines.settings.settings import ReadSettings
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.formats.record_batch import RecordBatch
@@ -47,6 +46,7 @@ from seglake.segment_codec.walk.offset_places import first_offset_of
 from seglake.segment_codec.walk.segment import SegmentWalk
 from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
 from seglake.segment_codec.walk.window import Window
+from seglake.settings.settings import ReadSettings
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 from seglake.task_engine.task_progress import CountedReads

@@ -1,0 +1,133 @@
+"""Findings of a command as values: facts that a person may need to see, with places. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from seglake.errors import ExitCode
+from seglake.findings.kinds import FindingKind
+from seglake.kafka_log.offset_ranges import OffsetRange
+
+_MOST_LINES = 20
+_RANKS = {kind: rank for rank, kind in enumerate(FindingKind)}
+
+
+# Any: values of JSON.
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding of a command.
+
+    Attributes:
+        text: one sentence, with the place.
+        place: partition, topic, folder or file; empty for the whole run.
+        ranges: half-open ranges of offsets of the partition; an empty range is a place in the log.
+        facts: values of the text for programs, flat.
+    """
+
+    kind: FindingKind
+    text: str
+    place: str = ""
+    ranges: tuple[OffsetRange, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rank(self) -> int:
+        """Return the position of the kind in the catalogue; the most urgent is 0."""
+        return _RANKS[self.kind]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the finding for JSON."""
+        return {
+            "kind": str(self.kind),
+            "needs_a_look": self.kind.needs_a_look,
+            "place": self.place,
+            "ranges": [list(offsets) for offsets in self.ranges],
+            "text": self.text,
+            **self.facts,
+        }
+
+
+class Findings:
+    """Findings of a command, the most urgent first; duplicates are kept once."""
+
+    def __init__(self, found: Iterable[Finding] = ()) -> None:
+        self._by_kind: dict[FindingKind, dict[str, Finding]] = {kind: {} for kind in FindingKind}
+        self.add(found)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return chain.from_iterable(found.values() for found in self._by_kind.values())
+
+    def add(self, found: Iterable[Finding]) -> None:
+        """Add findings."""
+        for each in found:
+            self._by_kind[each.kind].setdefault(each.text, each)
+
+    def add_texts(self, kind: FindingKind, texts: Iterable[str]) -> None:
+        """Add findings without a place."""
+        self.add(Finding(kind, text) for text in texts)
+
+    def add_reasons(self, kind: FindingKind, reasons: Mapping[str, str]) -> None:
+        """Add findings with their texts by place."""
+        self.add(Finding(kind, text, place) for place, text in reasons.items())
+
+    def of(self, *kinds: FindingKind) -> list[Finding]:
+        """Return the findings of some kinds."""
+        return [found for kind in kinds for found in self._by_kind[kind].values()]
+
+    def texts(self, kind: FindingKind) -> list[str]:
+        """Return the texts of a kind."""
+        return [*self._by_kind[kind]]
+
+    def reasons(self, kind: FindingKind) -> dict[str, str]:
+        """Return the texts of a kind by place."""
+        return {found.place: found.text for found in self.of(kind)}
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 3 if a person should look at a finding, else 0."""
+        is_look = any(kind.needs_a_look for kind, found in self._by_kind.items() if found)
+        return ExitCode.LOOK if is_look else ExitCode.DONE
+
+    def lines(self, kinds: Iterable[FindingKind] = FindingKind) -> list[str]:
+        """Return the lines of a summary; only the first lines of a kind with many."""
+        return [line for kind in kinds if kind.label for line in listed(kind.label, self.of(kind))]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return all findings for JSON, and their number by kind."""
+        counts = {str(kind): len(found) for kind, found in self._by_kind.items() if found}
+        found = [each.to_mapping() for each in self]
+        return {"findings": found, "findings_by_kind": counts}
+
+
+class WithFindings:
+    """Base of summaries, with the values that follow from their findings."""
+
+    __slots__ = ()
+    findings: Findings
+
+    @property
+    def exit_code(self) -> int:
+        return self.findings.exit_code
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Return the reasons by partition, topic or folder that was left out."""
+        return self.findings.reasons(FindingKind.LEFT_OUT)
+
+    @property
+    def notes(self) -> list[str]:
+        return self.findings.texts(FindingKind.NOTE)
+
+
+def listed(
+    label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
+) -> list[str]:
+    """Return the first `most` lines, each with a label, and how many more there are."""
+    shown = [f"{label}: {line}" for line in lines[:most]]
+    if len(lines) > most:
+        shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")
+    return shown

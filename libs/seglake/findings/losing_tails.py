@@ -1,0 +1,146 @@
+"""Losing tails: batches in quarantine of replicas that lost to the ingested log. Pure."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seglake.findings.offset_places import named_gaps
+from seglake.findings.worded_kinds import WordedKind
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.progress.run_reporter import show_count
+from seglake.segment_codec.formats.errors import DefectCode
+
+TAIL_COLUMNS = (
+    *("defect_code", "defect_detail", "base_offset", "last_offset"),
+    *("record_count", "expected_crc", "length_bytes"),
+)
+"""Columns of `quarantine` that `tails_of` reads."""
+
+_WON = "won an election"  # a retake ingests it: recovery counts what it replaces
+
+
+class TailKind(WordedKind):
+    """Reasons why sound batches of a replica are not in the log, in words."""
+
+    LOST = ("lost_election", "that lost an election")
+    DIFFERS = ("replicas_differ", "of replicas that differ")
+
+    @classmethod
+    def of(cls, detail: str) -> "TailKind | None":
+        """Return the kind of a batch from its `defect_detail`; None if its replica won."""
+        if _WON in detail:
+            return None
+        return cls.LOST if " lost an election" in detail else cls.DIFFERS
+
+
+@dataclass(frozen=True, slots=True)
+class LosingTail:
+    """Batches of one kind and partition, each counted once though several replicas have it.
+
+    Attributes:
+        records: sum of the batch headers' counts; None if a header has no count.
+        ranges: offsets of the batches, merged and in order; the log has other batches there, or
+            none.
+    """
+
+    batches: int
+    records: int | None
+    ranges: tuple[OffsetRange, ...]
+
+    @classmethod
+    def of(cls, batches: Sequence[tuple[int, int, int | None]]) -> "LosingTail":
+        """Add up batches, each with first offset, last offset and record count."""
+        counts = [count for _, _, count in batches]
+        known = [count for count in counts if count is not None]
+        ranges = merged((first, last + 1) for first, last, _ in batches)
+        records = sum(known) if len(known) == len(counts) else None
+        return cls(len(batches), records, tuple(ranges))
+
+    @property
+    def offsets(self) -> int:
+        return sum(stop - start for start, stop in self.ranges)
+
+    @property
+    def gaps(self) -> GapRanges:
+        """Return the ranges as a value that lists of places accept."""
+        return GapRanges(len(self.ranges), self.offsets, self.ranges)
+
+
+TailsOfPartition = Mapping[TailKind, LosingTail]
+TailsByKind = Mapping[TailKind, Mapping[str, LosingTail]]
+
+
+def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
+    """Add up a partition's losing tails from its rows of `quarantine` (TAIL_COLUMNS)."""
+    found: dict[TailKind, dict[tuple[int, int, int], tuple[int, int, int | None]]] = {}
+    for row in rows:
+        if row["defect_code"] != DefectCode.REPLICA_CONFLICT:
+            continue
+        kind, last = TailKind.of(row["defect_detail"] or ""), row["last_offset"]
+        first = row["base_offset"]
+        if kind is not None and first is not None and last is not None:
+            batch = (last, row["expected_crc"], row["length_bytes"])
+            found.setdefault(kind, {})[batch] = (first, last, row["record_count"])
+    return {kind: LosingTail.of([*found[kind].values()]) for kind in TailKind if kind in found}
+
+
+def shown_tails(tails: TailsByKind) -> list[str]:
+    """Return the headline's parts that count losing tails, one for each kind."""
+    said = []
+    for kind, found in tails.items():
+        count = _counted(found)
+        verb = "is" if count.startswith("1 ") else "are"
+        said.append(f"{count} {kind.words} {verb} in quarantine, not in records")
+    return said
+
+
+def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
+    """List the places of losing tails, and the command that decodes them."""
+    lines = [
+        f"in quarantine, not in records: {_counted(found, with_offsets=True)} {kind.words} in "
+        f"{named_gaps({name: tail.gaps for name, tail in found.items()})}"
+        for kind, found in tails.items()
+    ]
+    command = f"`{decode_command(lake)}` decodes those that salvaged_records lacks"
+    return [*lines[:-1], f"{lines[-1]}; {command}"] if lines else []
+
+
+def shown_tail(tail: LosingTail) -> str:
+    """Show one partition's losing tail, with all ranges."""
+    places = ", ".join(f"[{start}, {stop})" for start, stop in tail.ranges)
+    return f"{_counted({'': tail}, with_offsets=True)} in quarantine, not in records: {places}"
+
+
+def decode_command(lake: str) -> str:
+    """Return the command that decodes losing tails of a lake, few enough for local processes."""
+    words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
+    return shlex.join([*words, "--set", "read.losing_tails=rows"])
+
+
+def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
+    """Return losing tails for JSON."""
+    return {
+        str(kind): {
+            name: {
+                "batches": tail.batches,
+                "records": tail.records,
+                "offsets": tail.offsets,
+                "ranges": [[*offsets] for offsets in tail.ranges],
+            }
+            for name, tail in sorted(found.items())
+        }
+        for kind, found in tails.items()
+    }
+
+
+def _counted(found: Mapping[str, LosingTail], *, with_offsets: bool = False) -> str:
+    """Show the number of records if all headers count them, else of offsets."""
+    offsets = show_count(sum(tail.offsets for tail in found.values()), "offset")
+    counts = [tail.records for tail in found.values()]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return offsets
+    records = show_count(sum(known), "record")
+    return f"{records} at {offsets}" if with_offsets else records

@@ -1,0 +1,379 @@
+"""Sums of recovered and lost offsets of a lake's logs, with the causes and their words. Pure.
+
+The only catalogue of causes: ingest, audit and report count independently and share its words.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from seglake.findings.kinds import FindingKind
+from seglake.findings.losing_tails import (
+    LosingTail,
+    TailKind,
+    TailsByKind,
+    shown_tails,
+    tails_mapping,
+)
+from seglake.findings.offset_places import GapsByPartition, named_gaps
+from seglake.findings.worded_kinds import WordedKind
+from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
+from seglake.kafka_log.internal_topics import is_internal_topic
+from seglake.kafka_log.observation import Observation, StoppedBy
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
+from seglake.progress.run_reporter import show_count
+
+_MOST_NAMED = 3
+
+
+class Loss(WordedKind):
+    """Reasons why offsets of a log are not in the tables, in words; the worst first."""
+
+    MISSING = ("missing", "missing without a known cause")
+    QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
+    SUPERSEDED = ("superseded", "of rows that lost an election (seglake retake)")
+    REFUSED = ("refused", "refused")
+    LEFT_OUT = ("left_out", "left out")
+    NOT_ON_DISK = ("not_on_disk", "not on disk")
+    NAMED_ONLY = ("named_only", "of partitions that only the metadata log names")
+    UNDECIDED = ("undecided", "of transactions that have not ended")
+    REMOTE = ("remote", "in the remote tier only")
+    DELETED_OR_LOST = (
+        "deleted_or_lost",
+        "below the first segment (deleted by retention, or lost: nothing on the disks tells)",
+    )
+    NO_HIGH_WATERMARK = ("no_high_watermark", "without a high watermark")
+    NEVER_INGESTED = ("never_ingested", "outside of the chosen times")
+    OPEN_TRANSACTION = ("open_transaction", "behind an open transaction")
+    HIGH_WATERMARK = ("high_watermark", "above the high watermark")
+
+    @property
+    def kind(self) -> FindingKind:
+        """Return the kind of finding that such offsets are."""
+        return FindingKind["WAITING" if self is Loss.HIGH_WATERMARK else self.name]
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether the offsets lie on the disk and no run ingested them."""
+        return self in (
+            *(Loss.REFUSED, Loss.LEFT_OUT, Loss.NO_HIGH_WATERMARK, Loss.NEVER_INGESTED),
+            *(Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK),
+        )
+
+    @property
+    def waits(self) -> bool:
+        """Return whether the next run ingests the offsets if the cluster is alive."""
+        return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
+
+    @property
+    def verdict(self) -> str:
+        """Return what became of the offsets, in words."""
+        if self is Loss.DELETED_OR_LOST:
+            return "perhaps lost"
+        return "not recovered yet" if self.waits else "NOT recovered"
+
+
+class NoLoss(WordedKind):
+    """Reasons why offsets rightly have no record, in words."""
+
+    COMPACTED = ("compacted", "compacted")
+    DELETED = (
+        "deleted",
+        "below the log start, deleted as far as the broker's files tell",
+    )
+    MARKER = ("marker", "of damaged transaction markers, which hold no record")
+    WITHOUT_RECORD = (
+        "without_record",
+        "in batches without a record of theirs (transaction markers, aborted, compacted)",
+    )
+
+
+LOSS_OF_GAP: Mapping[GapCause, Loss] = {
+    GapCause.MISSING: Loss.MISSING,
+    GapCause.QUARANTINED: Loss.QUARANTINED,
+    GapCause.UNDECIDED: Loss.UNDECIDED,
+    GapCause.REMOTE: Loss.REMOTE,
+    GapCause.DELETED_OR_LOST: Loss.DELETED_OR_LOST,
+}
+NO_LOSS_OF_GAP: Mapping[GapCause, NoLoss] = {
+    GapCause.COMPACTED: NoLoss.COMPACTED,
+    GapCause.DELETED: NoLoss.DELETED,
+    GapCause.MARKER: NoLoss.MARKER,
+}
+LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
+    StoppedBy.LOG_END: Loss.NEVER_INGESTED,
+    StoppedBy.TAIL: Loss.NEVER_INGESTED,
+    StoppedBy.HIGH_WATERMARK: Loss.HIGH_WATERMARK,
+    StoppedBy.NO_HIGH_WATERMARK: Loss.NO_HIGH_WATERMARK,
+    StoppedBy.OPEN_TRANSACTION: Loss.OPEN_TRANSACTION,
+    StoppedBy.NO_SEGMENT: Loss.NOT_ON_DISK,
+    StoppedBy.REFUSED: Loss.REFUSED,
+    StoppedBy.UNREAD: Loss.LEFT_OUT,
+}
+"""Reasons why offsets above the ingested ones are not in the tables; a log that lost has no
+such offsets."""
+
+
+KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
+    StoppedBy.HIGH_WATERMARK: FindingKind.WAITING,
+    StoppedBy.NO_HIGH_WATERMARK: FindingKind.NO_HIGH_WATERMARK,
+    StoppedBy.OPEN_TRANSACTION: FindingKind.OPEN_TRANSACTION,
+    StoppedBy.TAIL: FindingKind.TAIL,
+    StoppedBy.LOST_ELECTION: FindingKind.LOST_ELECTION,
+    StoppedBy.REFUSED: FindingKind.REFUSED,
+    StoppedBy.UNREAD: FindingKind.LEFT_OUT,
+}
+"""Findings on a log, by why a run stops in it."""
+
+
+_VERDICTS = tuple(dict.fromkeys(cause.verdict for cause in Loss))
+UNKNOWN = GapRanges(1, 0, ())
+"""Lost offsets whose number is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRecovery:
+    """Recovery of a partition: records and offsets without one add up to the offsets of its log.
+
+    Attributes:
+        open_records: records of transactions that have not ended, which `records` has too.
+        lost: lost ranges by cause; zero offsets stand for an unknown number.
+        no_loss: number of offsets by cause.
+        has_earlier: earlier runs ingested records of it, which `records` does not count.
+        tails: batches in quarantine of replicas that lost.
+    """
+
+    name: str
+    records: int
+    open_records: int = 0
+    has_earlier: bool = False
+    lost: Mapping[Loss, GapRanges] = field(default_factory=dict)
+    no_loss: Mapping[NoLoss, int] = field(default_factory=dict)
+    tails: Mapping[TailKind, LosingTail] = field(default_factory=dict)
+
+    @property
+    def why_nothing(self) -> str:
+        """Say why the partition has no record."""
+        if self.lost:
+            return min(self.lost, key=[*Loss].index).words
+        if self.has_earlier:
+            return "nothing new"
+        return "compacted, deleted or markers only" if self.no_loss else "empty"
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Recovery of all partitions of a lake, or of the sources of a run.
+
+    Attributes:
+        unread: places in the sources that were not read; their records are unknown.
+    """
+
+    partitions: Sequence[PartitionRecovery]
+    unread: Sequence[str] = ()
+
+    @property
+    def giving(self) -> int:
+        """Count the partitions with records."""
+        return sum(each.records > 0 for each in self.partitions)
+
+    @property
+    def records(self) -> int:
+        return sum(each.records for each in self.partitions)
+
+    @property
+    def open_records(self) -> int:
+        """Count the records of transactions that have not ended."""
+        return sum(each.open_records for each in self.partitions)
+
+    @property
+    def internal_records(self) -> int:
+        """Count the records of Kafka's own topics."""
+        return sum(
+            each.records
+            for each in self.partitions
+            if is_internal_topic(each.name.rpartition("-")[0])
+        )
+
+    @property
+    def lost(self) -> dict[Loss, GapsByPartition]:
+        """Return the lost ranges by cause, the worst first, and partition."""
+        return {
+            cause: gaps_joined({each.name: each.lost[cause]} for each in having)
+            for cause in Loss
+            if (having := [each for each in self.partitions if cause in each.lost])
+        }
+
+    @property
+    def left_on_disk(self) -> dict[Loss, GapsByPartition]:
+        """Return the lost ranges that are still on a disk."""
+        return {cause: found for cause, found in self.lost.items() if cause.is_there}
+
+    @property
+    def lost_offsets(self) -> int:
+        """Count the offsets that were not recovered; an unknown number counts as 0."""
+        return sum(
+            gaps.offsets
+            for each in self.partitions
+            for cause, gaps in each.lost.items()
+            if cause is not Loss.DELETED_OR_LOST
+        )
+
+    @property
+    def no_loss(self) -> dict[NoLoss, int]:
+        counts = {
+            cause: sum(each.no_loss.get(cause, 0) for each in self.partitions) for cause in NoLoss
+        }
+        return {cause: count for cause, count in counts.items() if count}
+
+    @property
+    def tails(self) -> TailsByKind:
+        """Return the losing tails in quarantine, by kind and partition."""
+        return {
+            kind: {each.name: each.tails[kind] for each in having}
+            for kind in TailKind
+            if (having := [each for each in self.partitions if kind in each.tails])
+        }
+
+    @property
+    def nothing_from(self) -> dict[str, list[str]]:
+        """Return the partitions without a record by reason, the worst first."""
+        found: dict[str, list[str]] = {}
+        for each in self.partitions:
+            if not each.records:
+                found.setdefault(each.why_nothing, []).append(each.name)
+        order = [*(cause.words for cause in Loss), *found]
+        return {why: sorted(found[why]) for why in sorted(found, key=order.index)}
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether nothing is known to be lost, waiting or unread."""
+        return not (self.lost or self.unread)
+
+    @property
+    def headline(self) -> str:
+        """Say in one line how much was recovered, and how much was not and why."""
+        having, of = self.giving, len(self.partitions)
+        places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
+        recovered = f"{show_count(self.records, 'record')} recovered from {places}"
+        if self.internal_records:
+            recovered += f", {self.internal_records} of them in Kafka's own topics"
+        if self.open_records:
+            recovered += f", {self.open_records} of them in transactions that have not ended"
+        said: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS}
+        for cause, found in self.lost.items():
+            said[cause.verdict].append(_of_cause(cause, found))
+        parts = [
+            *(f"{verdict}: {', '.join(causes)}" for verdict, causes in said.items() if causes),
+            *([f"{show_count(len(self.unread), 'place')} not read"] if self.unread else []),
+        ]
+        tails = shown_tails(self.tails)
+        nothing = "nothing else is known to be lost" if tails else "no offset is known to be lost"
+        return "; ".join([recovered, *parts, *tails, *([] if parts else [nothing])])
+
+    def lines(self, *, is_left_said: bool = False) -> list[str]:
+        """Return lines on losses by cause, on other offsets, and on partitions without a record.
+
+        Args:
+            is_left_said: True omits ranges still on a disk, which were already shown.
+        """
+        lost = {
+            cause: found
+            for cause, found in self.lost.items()
+            if not (is_left_said and cause.is_there)
+        }
+        lines = [*loss_lines(lost), *no_loss_lines(self.no_loss)]
+        nothing = self.nothing_from
+        if self.records and nothing:
+            count = sum(map(len, nothing.values()))
+            names = "; ".join(f"{why}: {_named(names)}" for why, names in nothing.items())
+            of = show_count(len(self.partitions), "partition")
+            lines.append(f"no record from {count} of {of}: {names}")
+        return lines
+
+    # Any: any JSON value.
+    def to_mapping(self) -> dict[str, Any]:
+        return {
+            "records": self.records,
+            "internal_records": self.internal_records,
+            "open_records": self.open_records,
+            "partitions": len(self.partitions),
+            "not_recovered_offsets": self.lost_offsets,
+            "not_recovered": {
+                str(cause): {name: gaps.offsets for name, gaps in sorted(found.items())}
+                for cause, found in self.lost.items()
+                if cause is not Loss.DELETED_OR_LOST
+            },
+            "perhaps_lost": {
+                name: gaps.offsets
+                for name, gaps in sorted(self.lost.get(Loss.DELETED_OR_LOST, {}).items())
+            },
+            "in_quarantine_only": tails_mapping(self.tails),
+            "no_loss": {str(cause): count for cause, count in self.no_loss.items()},
+            "no_record_from": self.nothing_from,
+            "not_read": sorted(self.unread),
+        }
+
+
+def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
+    """Return one line on the lost offsets of each cause."""
+    return [
+        f"{cause.verdict}: {said}" for cause, said in zip(lost, shown_losses(lost), strict=True)
+    ]
+
+
+def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
+    """Show the number and the places of the lost offsets of each cause."""
+    return [f"{_of_cause(cause, found)} in {_where(found)}" for cause, found in lost.items()]
+
+
+def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
+    """Return a line on offsets that rightly have no record; nothing without any."""
+    said = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
+    return [f"no loss: {'; '.join(said)}"] if counts else []
+
+
+def _where(found: GapsByPartition) -> str:
+    is_known = any(gaps.offsets for gaps in found.values())
+    return named_gaps(found) if is_known else _named(sorted(found))
+
+
+def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
+    """Return the offsets of a log that a run saw or proved and the lake lacks, by cause.
+
+    Args:
+        covered: the log's ranges in the lake, merged.
+    """
+    proved = [(left.from_offset, left.log_end_offset) for left in seen.not_on_disk]
+    found = {Loss.NOT_ON_DISK: without(proved, *covered)}
+    start = seen.log_start_offset or 0
+    end = seen.log_end_offset if seen.log_end_offset is not None else seen.high_watermark
+    frontier = max(start, covered[-1][1] if covered else 0)
+    found[Loss.NEVER_INGESTED] = subtracted((start, min(frontier, end or 0)), covered)
+    above = LOSS_ABOVE.get(seen.stopped_by)
+    if above is not None and end is not None:
+        rest = subtracted((frontier, end), merged([*covered, *proved]))
+        found[above] = [*found.get(above, ()), *rest]
+    result = {loss: gaps_in(ranges) for loss, ranges in found.items() if ranges}
+    if seen.says_why_unread and above is not None:
+        result.setdefault(above, UNKNOWN)
+    return result
+
+
+def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:
+    """Return merged, ordered ranges with their sums."""
+    return GapRanges(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
+
+
+def _of_cause(cause: Loss, found: GapsByPartition) -> str:
+    """Show a cause's number of offsets, if known."""
+    offsets = sum(gaps.offsets for gaps in found.values())
+    count = show_count(offsets, "offset") if offsets else "an unknown number of offsets"
+    return f"{count} {cause.words}"
+
+
+def _named(names: Iterable[str]) -> str:
+    listed = [*names]
+    more = len(listed) - _MOST_NAMED
+    return ", ".join(listed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,121 @@
+"""Bytes and offsets in must equal bytes and offsets out, or nothing of it is committed. Pure."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from seglake.ingest_steps.planning.plan import Wave
+from seglake.lake.tables import RECORDS
+from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport, TaskReport
+
+
+def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
+    """Return the tasks that must be left out, by index, each with the reason.
+
+    A split that could not be read wrote nothing, but the other pieces of its range did: their
+    tasks are left out, with all else in their files.
+    """
+    # By the identity of a split: several ranges of a partition may be in one wave.
+    range_of = {id(split): at for at, plan in enumerate(wave.ranges) for split in plan.splits}
+    pieces = _tasks_by_range(wave, range_of)
+    failed = dict(_overlaps(wave, reports, range_of))
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        reason = _imbalance(task, report)
+        if reason is not None:
+            failed[index] = reason
+    for index, report in enumerate(reports):
+        for split_index, reason in report.failures:
+            split = wave.tasks[index].splits[split_index]
+            for other in pieces[range_of[id(split)]] - {index}:
+                failed.setdefault(other, f"{split.key}: {reason}")
+    return _spread(failed, pieces)
+
+
+def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
+    """Return the failed tasks, and all that share a range with one of these, and so on."""
+    ranges: dict[int, list[int]] = {}
+    for number, tasks in pieces.items():
+        for index in tasks:
+            ranges.setdefault(index, []).append(number)
+    spread = dict(failed)
+    waiting = deque(sorted(failed))
+    while waiting:
+        index = waiting.popleft()
+        for number in ranges.pop(index, ()):
+            for other in sorted(pieces.pop(number, ())):  # once; the task may be in it alone
+                if other not in spread:
+                    spread[other] = spread[index]
+                    waiting.append(other)
+    return spread
+
+
+def _overlaps(
+    wave: Wave, reports: Sequence[TaskReport], range_of: Mapping[int, int]
+) -> Iterator[tuple[int, str]]:
+    """Yield the tasks with a piece of a range that begins below the end of another piece of it."""
+    spans: dict[int, list[tuple[int, int, int]]] = {}
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        for split, done in zip(task.splits, report.reports, strict=True):
+            if done is not None and done.first_offset is not None and done.next_offset is not None:
+                span = (done.first_offset, done.next_offset, index)
+                spans.setdefault(range_of[id(split)], []).append(span)
+    for number, found in spans.items():
+        for (_, stop, _), (start, _, index) in pairwise(sorted(found)):
+            if start < stop:
+                key = wave.ranges[number].key
+                yield index, f"{key}: offsets from {start} on were ingested twice"
+
+
+def _tasks_by_range(wave: Wave, range_of: Mapping[int, int]) -> dict[int, set[int]]:
+    """Return the indexes of the tasks with splits of each range, by the range's index."""
+    pieces: dict[int, set[int]] = {}
+    for index, task in enumerate(wave.tasks):
+        for split in task.splits:
+            pieces.setdefault(range_of[id(split)], set()).add(index)
+    return pieces
+
+
+def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
+    """Return why a task's numbers do not add up; None if they do."""
+    rows = 0
+    for split, done in zip(task.splits, report.reports, strict=True):
+        if done is None:
+            continue
+        rows += done.totals.records
+        if done.bytes.total != split.size_bytes:
+            return (
+                f"{split.key}: {split.size_bytes} bytes were planned and "
+                f"{done.bytes.total} are accounted for"
+            )
+        reason = _lost_offsets(split, done) or _marker_difference(split, done)
+        if reason is not None:
+            return reason
+    in_files = sum(file.row_count for file in report.files if file.table == RECORDS.name)
+    if rows != in_files:
+        return f"{rows} records were counted and {in_files} are in the files"
+    return None
+
+
+def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
+    """Compare the offsets from the first batch to the end of the last with those in batches and
+    gaps.
+
+    Around that, to the ends of the range, the driver writes the gaps; so this is the equation.
+    """
+    covered = (done.next_offset or 0) - (done.first_offset or 0)
+    if done.totals.offsets == covered:
+        return None
+    counted = done.totals.offsets
+    return f"{split.key}: {covered} offsets were met, {counted} are in batches or gaps"
+
+
+def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
+    """Compare the markers that the survey saw with those that the task found."""
+    if not split.is_plain or done.first_offset is None or done.next_offset is None:
+        return None  # where offsets are out of order, survey and task may judge a batch differently
+    span = range(done.first_offset, done.next_offset)
+    expected = {marker for marker in split.markers if marker.is_read and marker.offset in span}
+    met = {marker for marker in done.markers if marker.offset in span}
+    if expected == met:
+        return None
+    return f"{split.key}: the ends of transactions changed while the log was read"

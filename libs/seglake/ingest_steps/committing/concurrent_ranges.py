@@ -1,0 +1,65 @@
+"""Ranges that another run committed before this one. Effect: reads the ledger."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import named_counts
+from seglake.ingest_steps.run_context import RunContext
+from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
+from seglake.progress.run_reporter import show_count
+
+
+@dataclass(frozen=True, slots=True)
+class ConcurrentRange:
+    """Offsets of a partition, and the run that has ingested them, or filled a gap there."""
+
+    partition: str
+    start_offset: int
+    next_offset: int
+    kind: RangeKind
+    run_id: str
+
+
+def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[ConcurrentRange]:
+    """Return the ledger's ranges of later generations than this run knew, in order.
+
+    Args:
+        known: the generation of each lost topic behind this run's own last commit.
+    """
+    if not known:
+        return []
+    rows = [
+        row
+        for row in context.tables.ledger(context.source_id).to_pylist()
+        if row["topic"] in known and row["generation"] > known[row["topic"]]
+    ]
+    found: list[ConcurrentRange] = []
+    for row in sorted(rows, key=lambda row: (row["topic"], row["partition"], row["start_offset"])):
+        name, start = f"{row['topic']}-{row['partition']}", row["start_offset"]
+        kind, run_id = RangeKind(row["kind"]), row["run_id"]
+        if found and found[-1].next_offset == start:
+            before = found[-1]
+            if (before.partition, before.kind, before.run_id) == (name, kind, run_id):
+                start = found.pop().start_offset
+        found.append(ConcurrentRange(name, start, row["next_offset"], kind, run_id))
+    return found
+
+
+def concurrent_findings(ranges: Sequence[ConcurrentRange]) -> Iterator[Finding]:
+    """Yield a finding on the ranges that other runs ingested first, and one on those filled."""
+    for kind, layers in (
+        (FindingKind.CONCURRENT_INGEST, INGESTED),
+        (FindingKind.CONCURRENT_FILL, FILLS),
+    ):
+        found = [range_ for range_ in ranges if range_.kind in layers]
+        counts: Counter[str] = Counter()
+        for range_ in found:
+            counts[range_.partition] += range_.next_offset - range_.start_offset
+        if found:
+            runs = ", ".join(dict.fromkeys(range_.run_id for range_ in found))
+            offsets = show_count(counts.total(), "offset")
+            text = f"{offsets} in {named_counts(counts)} (run id {runs})"
+            yield Finding(kind, text, facts={"by_run": [asdict(range_) for range_ in found]})

@@ -1,0 +1,89 @@
+"""Rows of the ledger by which an election's outcome is committed. Effect: writes files."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.lake.parquet_files import DataFile
+from seglake.log_tables.ledger_layers import RangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class SupersededRange:
+    """Offsets of which the lake has rows that lost an election.
+
+    Attributes:
+        leader_epoch: the newest of the log that won; None where it is the same log, taken anew.
+        last_batch: the last one known of that log.
+        records, batches: how many rows of these tables lost it.
+    """
+
+    key: PartitionKey
+    offsets: OffsetRange
+    leader_epoch: int | None
+    last_batch: LastBatch | None
+    records: int
+    batches: int
+
+    def __str__(self) -> str:
+        start, stop = self.offsets
+        return f"{self.key} [{start}, {stop})"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedRange:
+    """Superseded offsets that the log which won does not reach."""
+
+    key: PartitionKey
+    offsets: OffsetRange
+
+
+def ledger_files(
+    ranges: Iterable[SupersededRange | ReleasedRange],
+    generations: Mapping[str, int],
+    attempt_id: str,
+    context: RunContext,
+) -> dict[str, list[DataFile]]:
+    """Write such ranges as rows of the ledger; return the files by topic.
+
+    Args:
+        generations: of each topic, before the commit.
+    """
+    now = datetime.now(UTC)
+    by_topic: dict[str, list[dict[str, Any]]] = {}
+    for of in ranges:
+        generation = generations[of.key.topic] + 1
+        row = {**_row(of), **ledger_columns(of.key, generation, attempt_id, now, context)}
+        by_topic.setdefault(of.key.topic, []).append(row)
+    return {topic: write_ledger(context, topic, rows) for topic, rows in by_topic.items()}
+
+
+# Any: the columns of a row have many types.
+def _row(of: SupersededRange | ReleasedRange) -> dict[str, Any]:
+    start, stop = of.offsets
+    counts = ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes")
+    row = {
+        **dict.fromkeys(counts, 0),
+        "kind": str(RangeKind.RELEASED),
+        "start_offset": start,
+        "next_offset": stop,
+        "offset_sum": Decimal(0),
+    }
+    if isinstance(of, ReleasedRange):
+        return row
+    batch = of.last_batch
+    return row | {
+        "kind": str(RangeKind.SUPERSEDED),
+        "records": of.records,
+        "batches": of.batches,
+        "leader_epoch": of.leader_epoch,
+        "last_batch_base_offset": None if batch is None else batch.base_offset,
+        "last_batch_crc": None if batch is None else batch.crc,
+    }

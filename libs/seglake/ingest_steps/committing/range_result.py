@@ -1,0 +1,249 @@
+"""The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap
+from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
+from seglake.kafka_log.leader_epochs import LeaderEpochs
+from seglake.kafka_log.offset_gaps import GapCause, cause_of
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, subtracted_near
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.segment_decoding.damaged_markers import are_markers, unread_markers
+from seglake.segment_decoding.tasks import SplitReport, Totals
+
+_UNDELETED = {
+    GapCause.MISSING: (
+        "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
+    ),
+    GapCause.DELETED_OR_LOST: (
+        "below the first segment: deleted by Kafka, or lost: no file says which"
+    ),
+}
+_JUST_GONE = "its segment was deleted while the run read the log"
+
+
+class Gap(NamedTuple):
+    """Offsets of a range that no task accounted for."""
+
+    start_offset: int
+    next_offset: int
+    cause: GapCause
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RangeResult:
+    """A range with what came of it; `next_offset` is where it really ends."""
+
+    plan: RangePlan
+    reports: tuple[SplitReport, ...]
+    gaps: tuple[Gap, ...]
+    next_offset: int
+    totals: Totals
+
+    @property
+    def key(self) -> PartitionKey:
+        return self.plan.key
+
+    @property
+    def offsets(self) -> OffsetRange:
+        """Return the ingested part of the plan's offsets."""
+        return self.plan.start_offset, self.next_offset
+
+    @property
+    def gaps_by_cause(self) -> GapsByCause:
+        """Return the range's own gaps and those that its tasks found, by cause."""
+        own = GapTally()
+        for gap in self.gaps:
+            own.add(gap.cause, gap.start_offset, gap.next_offset)
+        return gaps_joined([own.by_cause(), *(report.gaps for report in self.reports)])
+
+
+def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
+    """Return the ranges of each partition, in the given order."""
+    found: dict[PartitionKey, list[RangeResult]] = {}
+    for result in results:
+        found.setdefault(result.key, []).append(result)
+    return found
+
+
+def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
+    """Combine the reports of a range's splits, given in order."""
+    if plan.kind is RangeKind.REFILL:
+        return _refilled(plan, reports)
+    return _combined(plan, reports)
+
+
+def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
+    """Combine the reports, with the gaps between them and at the ends of the range."""
+    cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
+    end = min([plan.next_offset, *cuts])
+    cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
+    gaps: list[Gap] = []
+
+    def close(stop: int, is_compacted_hole: bool) -> None:
+        for start, following in pairwise(_edges(plan, cursor, stop) if cursor < stop else []):
+            cause = _remaining_cause(plan.remaining_gap, start, following) or cause_of(
+                is_behind_defect=is_behind_defect,
+                is_compacted=is_compacted_hole or following <= plan.cleaner_offset,
+                next_offset=following,
+                log_start_offset=plan.log_start_offset,
+            )
+            is_remote = plan.remote_offset <= start and following <= plan.log_start_offset
+            cause = GapCause.REMOTE if is_remote else cause
+            if plan.undeleted is not None and plan.undeleted.has(start, following):
+                cause = plan.undeleted.cause
+            if cause is GapCause.QUARANTINED and _are_markers(plan, start, following):
+                cause = GapCause.MARKER
+            gap = Gap(start, following, cause, _detail(plan, start, following, cause))
+            if gaps and _is_one(gaps[-1], gap):
+                gaps[-1] = gaps[-1]._replace(next_offset=following)
+            else:
+                gaps.append(gap)
+
+    for report in reports:
+        is_behind_defect |= report.has_leading_defect
+        if report.first_offset is None or report.next_offset is None:
+            continue
+        close(report.first_offset, is_compacted or report.is_compacted_at_start)
+        cursor = report.next_offset
+        is_behind_defect = report.has_trailing_defect
+        is_compacted = report.is_compacted_at_end
+    close(end, is_compacted)
+    return RangeResult(
+        plan=plan,
+        reports=tuple(reports),
+        gaps=tuple(gaps),
+        next_offset=max(end, cursor),
+        totals=_totals(reports),
+    )
+
+
+def _are_markers(plan: RangePlan, start: int, stop: int) -> bool:
+    """Return whether small files prove that damage hides nothing but transaction markers here."""
+    proved = unread_markers(marker for split in plan.splits for marker in split.markers)
+    return are_markers(start, stop, proved)
+
+
+def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
+    """Return details of a hole besides its cause."""
+    if plan.undeleted is not None and plan.undeleted.has(start, stop):
+        return _UNDELETED[cause]
+    is_first = plan.remaining_gap is None and cause is GapCause.DELETED
+    return _JUST_GONE if is_first and start >= plan.first_log_start_offset else None
+
+
+def _totals(reports: Sequence[SplitReport]) -> Totals:
+    return Totals(*(sum(values) for values in zip(*(r.totals for r in reports), strict=True)))
+
+
+def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
+    """Combine the reports of a refill, which states the rest of the lake's gaps again."""
+    spans = merged(span for report in reports for span in report.refilled)
+    hidden = _hidden(plan, reports)
+    left = (
+        rest
+        for gap in plan.standing_gaps
+        for start, stop in subtracted_near((gap.start_offset, gap.next_offset), spans)
+        for rest in _left(Gap(start, stop, gap.cause, gap.detail), hidden)
+    )
+    return RangeResult(
+        plan=plan,
+        reports=tuple(reports),
+        gaps=tuple(left),
+        next_offset=plan.next_offset,
+        totals=_totals(reports),
+    )
+
+
+def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange]:
+    """Return the offsets that damage of a copy hides, merged."""
+    read = merged((split.range_start, split.range_next) for split in plan.splits)
+    around = [
+        part
+        for gap in _combined(plan, reports).gaps
+        if gap.cause is GapCause.QUARANTINED
+        for part in common(read, (gap.start_offset, gap.next_offset))
+    ]
+    return merged([*around, *(gap for report in reports for gap in report.hidden)])
+
+
+def _left(gap: Gap, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
+    """Yield the rest of a gap in the lake, split at offsets that damage of the copy may hide.
+
+    At an undecided transaction the lake saw a sound batch: damage elsewhere explains nothing.
+    """
+    if gap.cause is GapCause.UNDECIDED:
+        yield gap
+        return
+    whole = gap.start_offset, gap.next_offset
+    rest = subtracted_near(whole, hidden)
+    parts = [Gap(*offsets, gap.cause, gap.detail) for offsets in rest]
+    parts += [Gap(*offsets, GapCause.QUARANTINED) for offsets in subtracted(whole, rest)]
+    yield from sorted(parts, key=lambda part: part.start_offset)
+
+
+def _is_one(before: Gap, gap: Gap) -> bool:
+    """Return whether a gap goes on where the one before it ends."""
+    is_next = before.next_offset == gap.start_offset
+    return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)
+
+
+def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
+    """Return the offsets at which the cause of a hole may change, from its start to its end."""
+    edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
+    edges.update(() if plan.undeleted is None else plan.undeleted.offsets)
+    if plan.remaining_gap is not None:
+        edges.update(plan.remaining_gap.explained_range or ())
+    return [start, *sorted(edge for edge in edges if start < edge < stop), stop]
+
+
+def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> GapCause | None:
+    """Return the cause that a hole of a repair keeps; None where the replica tells it."""
+    if remaining is None:
+        return None
+    explained = remaining.explained_range
+    is_explained = explained is not None and explained[0] <= start and stop <= explained[1]
+    return None if is_explained else remaining.cause
+
+
+def _leader_epoch(batch: LastBatch, of_log: LeaderEpochs) -> int | None:
+    """Return a batch's epoch; None if the log's differs, as no checksum covers it."""
+    known = of_log.epoch_at(batch.base_offset)
+    return batch.leader_epoch if known in (batch.leader_epoch, None) else None
+
+
+def ledger_row(result: RangeResult) -> dict[str, Any]:
+    """Return the columns of a range in `checkpoints`; see `ledger_columns` for the rest."""
+    plan, totals = result.plan, result.totals
+    bounds = plan.bounds
+    lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
+    last = lasts[-1] if lasts else None
+    times = [report.times_ms for report in result.reports if report.times_ms is not None]
+    return {
+        "kind": str(plan.kind),
+        "start_offset": plan.start_offset,
+        "next_offset": result.next_offset,
+        "records": totals.records,
+        "batches": totals.batches,
+        "quarantined_batches": totals.quarantined_batches,
+        "bytes": sum(r.bytes.in_tables + r.inner_bytes for r in result.reports),
+        "min_timestamp_ms": min((oldest for oldest, _ in times), default=None),
+        "max_timestamp_ms": max((newest for _, newest in times), default=None),
+        "log_start_offset": None if bounds is None else bounds.log_start_offset,
+        "high_watermark": None if bounds is None else bounds.high_watermark,
+        "last_stable_offset": None if bounds is None else bounds.last_stable_offset,
+        "log_end_offset": None if bounds is None else bounds.log_end_offset,
+        "leader_epoch": None if last is None else _leader_epoch(last, plan.leader_epochs),
+        "last_batch_base_offset": None if last is None else last.base_offset,
+        "last_batch_crc": None if last is None else last.crc,
+        "offset_sum": Decimal(totals.offset_sum),
+        "key_bytes": totals.key_bytes,
+        "value_bytes": totals.value_bytes,
+    }

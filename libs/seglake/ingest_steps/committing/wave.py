@@ -1,0 +1,241 @@
+"""Runs waves: decode in tasks, balance, write the driver's files, commit. Effect."""
+
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from seglake.ingest_steps.committing.balance import failures_of
+from seglake.ingest_steps.committing.range_result import (
+    RangeResult,
+    combine_reports,
+    ledger_row,
+)
+from seglake.ingest_steps.planning.plan import RangePlan, Wave, plan_waves
+from seglake.ingest_steps.run_context import RunContext, decode_settings
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.commit_protocol import Attempt, Outcome
+from seglake.lake.delta_commit import commit_wave
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.tables import CHECKPOINTS, GAPS, Table
+from seglake.lake.waves import TopicWave
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.quarantine_rows import RowStamp, gap_row
+from seglake.segment_decoding.decode import decode
+from seglake.segment_decoding.tasks import SplitReport, TaskReport
+
+_WRITTEN_AT_A_TIME = 16
+
+
+@dataclass(frozen=True, slots=True)
+class WaveResult:
+    """Result of waves: committed ranges, topics lost to another run, partitions left out."""
+
+    committed: tuple[RangeResult, ...] = ()
+    lost: frozenset[str] = frozenset()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    written_bytes: int = 0
+
+
+class WaveFiles(Protocol):
+    """Files that are committed along with the ranges of each wave."""
+
+    def files(self, results: Sequence[RangeResult], /) -> Mapping[str, Sequence[DataFile]]:
+        """Return the files, by topic, when it is known what was decoded."""
+
+    def settle(self, done: WaveResult, /) -> None:
+        """Note what of a wave was committed."""
+
+
+def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
+    """Return the waves of these ranges, as the run's settings cut them."""
+    write, read = context.settings.write, context.settings.read
+    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
+
+
+def run_waves(
+    waves: Sequence[Wave], generations: dict[str, int], context: RunContext, extra: WaveFiles
+) -> WaveResult:
+    """Run and commit wave by wave; return the sum.
+
+    Args:
+        generations: of each topic as it was before the ledger was read; a topic committed here is
+            counted up.
+    """
+    if waves:
+        context.require_writable()
+    done: list[WaveResult] = []
+    with context.reporter.measuring(sum(wave.size_bytes for wave in waves)):
+        for wave in waves:
+            done.append(_run(wave, generations, context, extra))
+            extra.settle(done[-1])
+    return WaveResult(
+        committed=tuple(result for each in done for result in each.committed),
+        lost=frozenset(topic for each in done for topic in each.lost),
+        left_out={name: reason for each in done for name, reason in each.left_out.items()},
+        written_bytes=sum(each.written_bytes for each in done),
+    )
+
+
+def _run(
+    wave: Wave, generations: dict[str, int], context: RunContext, extra: WaveFiles
+) -> WaveResult:
+    attempt_id = str(uuid.uuid4())
+    following = {topic: generation + 1 for topic, generation in generations.items()}
+    tasks = [task.of_attempt(attempt_id, following) for task in wave.tasks]
+    sizes = [task.size_bytes for task in tasks]
+    reports = context.reporter.run_tasks(
+        context.engine, decode, tasks, sizes=sizes, text="decoding"
+    )
+    failed = failures_of(wave, reports)
+    results, left_out = _results(wave, reports, failed)
+    files = [
+        file for index, report in enumerate(reports) if index not in failed for file in report.files
+    ]
+    if not results:
+        return WaveResult(left_out=left_out)
+    context.reporter.step("committing")
+    files += [file for of_topic in extra.files(results).values() for file in of_topic]
+    topics = _topic_waves(results, files, generations, attempt_id, context)
+    outcome = _commit(topics, attempt_id, generations, context)
+    won = frozenset(outcome.committed)
+    committed = [r for r in results if r.key.topic in won]
+    written = sum(file.size_bytes for topic in topics if topic.topic in won for file in topic.files)
+    return WaveResult(tuple(committed), frozenset(outcome.lost), left_out, written)
+
+
+def commit_files(
+    files: Mapping[str, Sequence[DataFile]],
+    attempt_id: str,
+    generations: dict[str, int],
+    context: RunContext,
+) -> tuple[str, ...]:
+    """Commit files that no task wrote, by topic; the topics that another run took meanwhile.
+
+    Args:
+        generations: of each topic; one committed here is counted up.
+    """
+    waves = [
+        TopicWave(topic, generations[topic] + 1, tuple(of_topic))
+        for topic, of_topic in sorted(files.items())
+        if of_topic
+    ]
+    if not waves:
+        return ()
+    context.require_writable()
+    return _commit(waves, attempt_id, generations, context).lost
+
+
+def _commit(
+    waves: Sequence[TopicWave], attempt_id: str, generations: dict[str, int], context: RunContext
+) -> Outcome:
+    """Commit to all tables, and count up the generations of what was committed."""
+    attempt = Attempt(
+        source_id=context.source_id,
+        attempt_id=attempt_id,
+        run_id=context.run_id,
+        now_ms=time.time_ns() // 1_000_000,
+    )
+    outcome = commit_wave(context.tables, attempt, waves, after=context.after)
+    for topic in outcome.committed:
+        generations[topic] += 1
+    return outcome
+
+
+def _results(
+    wave: Wave, reports: list[TaskReport], failed: dict[int, str]
+) -> tuple[list[RangeResult], dict[str, str]]:
+    """Return the ranges whose every piece is there, and why the others are left out."""
+    by_split: dict[int, SplitReport | str] = {}
+    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
+        reasons = dict(report.failures)
+        for number, (split, done) in enumerate(zip(task.splits, report.reports, strict=True)):
+            found = failed.get(index, done)
+            by_split[id(split)] = f"{split.key}: {reasons[number]}" if found is None else found
+    results: list[RangeResult] = []
+    left_out: dict[str, str] = {}
+    for plan in wave.ranges:
+        pieces = [by_split[id(split)] for split in plan.splits]
+        reason = next((piece for piece in pieces if isinstance(piece, str)), None)
+        if reason is not None:
+            left_out[str(plan.key)] = reason
+            continue
+        result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
+        is_empty = result.next_offset == plan.start_offset  # its bound lies in its first batch
+        if plan.kind is RangeKind.REFILL:
+            # The lake has all that the copy has.
+            is_empty = not (result.totals.batches or result.totals.quarantined_batches)
+        if not is_empty or (plan.is_end and result.totals.quarantined_batches):
+            results.append(result)
+    return results, left_out
+
+
+def _topic_waves(
+    results: list[RangeResult],
+    files: list[DataFile],
+    generations: dict[str, int],
+    attempt_id: str,
+    context: RunContext,
+) -> list[TopicWave]:
+    stamp = RowStamp(context.source_id, context.run_id, attempt_id)
+    now = datetime.now(UTC)
+    by_topic: dict[str, list[RangeResult]] = {}
+    for result in results:
+        by_topic.setdefault(result.key.topic, []).append(result)
+    files_by_topic: dict[str, list[DataFile]] = {}
+    for file in files:
+        files_by_topic.setdefault(file.topic, []).append(file)
+
+    def wave_of(topic: str) -> TopicWave:
+        generation = generations[topic] + 1
+        ranges = by_topic[topic]
+        of_topic = files_by_topic.get(topic, [])
+        gaps = [gap_row(done.key, *gap, stamp) for done in ranges for gap in done.gaps]
+        if gaps:
+            of_topic += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
+        ledger = [
+            {**ledger_row(done), **ledger_columns(done.key, generation, attempt_id, now, context)}
+            for done in ranges
+        ]
+        of_topic += write_ledger(context, topic, ledger)
+        return TopicWave(topic, generation, tuple(of_topic))
+
+    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # far away each takes a while
+        return list(pool.map(wave_of, sorted(by_topic)))
+
+
+# Any: the columns of a row have many types.
+def ledger_columns(
+    key: PartitionKey, generation: int, attempt_id: str, now: datetime, context: RunContext
+) -> dict[str, Any]:
+    """Return the columns of a ledger's row on the run that commits it."""
+    return {
+        "source_id": context.source_id,
+        **key._asdict(),
+        "isolation": str(context.settings.read.isolation),
+        "upper_bound": str(context.settings.read.upper_bound),
+        "run_id": context.run_id,
+        "attempt_id": attempt_id,
+        "committed_at": now,
+        "generation": generation,
+    }
+
+
+def write_ledger(context: RunContext, topic: str, rows: Sequence[dict[str, Any]]) -> list[DataFile]:
+    table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)
+    return write_rows(context, CHECKPOINTS, topic, table)
+
+
+def write_rows(
+    context: RunContext, table: Table, topic: str, rows: pa.RecordBatch
+) -> list[DataFile]:
+    tables = context.tables
+    with ParquetFile(tables.storage, tables.lake_path, table, topic) as file:
+        file.write(rows)
+        done = file.close()
+    return [] if done is None else [done]

@@ -1,0 +1,30 @@
+"""A topic keeps the isolation of its first run. Pure."""
+
+from collections.abc import Iterable
+
+from seglake.errors import WrongCallError
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.settings.settings import Settings
+
+
+class IsolationConflictError(WrongCallError):
+    """A topic of the lake was taken with another isolation; nothing was touched."""
+
+    def __init__(self, *, topic: str, known: str, asked: str) -> None:
+        self.topic = topic
+        self.known = known
+        self.asked = asked
+        super().__init__(
+            f"topic {topic} is in this lake with isolation {known}, and this run asks for {asked}: "
+            "rows of both kinds cannot share a table. Use the isolation of before, leave the topic "
+            "out with --topics, or take it into another lake"
+        )
+
+
+def check_isolation(topics: Iterable[str], ledger: SourceLedger, settings: Settings) -> None:
+    """Require the isolation of a topic's first run: rows of both kinds cannot share a table."""
+    asked = str(settings.read.isolation)
+    for topic in topics:
+        known = ledger.isolations.get(topic)
+        if known is not None and known != asked:
+            raise IsolationConflictError(topic=topic, known=known, asked=asked)

@@ -1,0 +1,61 @@
+"""Damage at the ends of logs that no range of offsets holds: what is to be recorded. Effect: reads.
+
+No offset tells that it was ingested before. So the rows of `quarantine` tell: a row that lies there
+and holds the last damaged byte is of the same damage.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from seglake.ingest_steps.planning.partitions import SurveyedPartition
+from seglake.ingest_steps.planning.plan import RangePlan, plan_end
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.segment_survey import EndDamage
+from seglake.lake.tables import QUARANTINE
+from seglake.segment_codec.formats.errors import DefectCode
+
+
+class _Place(NamedTuple):
+    """A segment of one broker, by the columns of `quarantine`."""
+
+    topic: str
+    partition: int
+    broker_id: int | None
+    segment: str
+
+
+def plan_ends(partitions: Iterable[SurveyedPartition], context: RunContext) -> list[RangePlan]:
+    """Plan the damage at the end of each log that no earlier run has recorded."""
+    planned: list[tuple[_Place, EndDamage, RangePlan]] = []
+    for partition in partitions:
+        plan, damage = plan_end(partition, context.settings), partition.end_damage
+        if plan is not None and damage is not None:
+            replica = partition.replica
+            segment = partition.surveyed_segments[-1].name
+            topic, number, _ = replica.key
+            planned.append((_Place(topic, number, replica.broker_id, segment), damage, plan))
+    if not planned:
+        return []
+    recorded = _recorded({place for place, _, _ in planned}, context)
+    return [
+        plan
+        for place, damage, plan in planned
+        if not any(
+            damage.position <= start < stop == damage.stop
+            for start, stop in recorded.get(place, ())
+        )
+    ]
+
+
+def _recorded(places: set[_Place], context: RunContext) -> dict[_Place, list[tuple[int, int]]]:
+    """Return the damaged bytes that the lake has of some segments."""
+    found: dict[_Place, list[tuple[int, int]]] = {}
+    if not context.tables.exists():
+        return found
+    columns = (*_Place._fields, "position", "length_bytes", "defect_code")
+    for row in context.tables.rows(QUARANTINE, context.source_id, columns).to_pylist():
+        place = _Place(*(row[name] for name in _Place._fields))
+        if place in places and row["defect_code"] != DefectCode.REPLICA_CONFLICT:
+            start = row["position"]
+            found.setdefault(place, []).append((start, start + row["length_bytes"]))
+    return found

@@ -1,0 +1,174 @@
+"""The pieces of segments that are read, and which of them lie in one task. Pure.
+
+A piece is plain where the survey met nothing odd in it. Damage costs its own piece the speed of a
+plain one, and no other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, groupby
+from typing import TypeVar
+
+from seglake.ingest_steps.planning.partitions import SurveyedPartition
+from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
+from seglake.segment_decoding.tasks import SegmentSplit
+from seglake.task_engine.packing import spread
+
+T = TypeVar("T")
+_MOST_SEGMENTS = 512  # in a task, however small they are
+
+
+def piece_bytes(task_bytes: int) -> int:
+    """Return the least distance, in bytes, between places in a log where a task may begin.
+
+    The next batch is taken, so pieces are a little larger: two halves would not fit into a task.
+    """
+    return max(task_bytes // 4, 1)
+
+
+def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
+    """Return the least number of tasks that share so many bytes."""
+    return 2 if size_bytes > task_bytes // 2 else 1
+
+
+def shared(items: Sequence[T], size_of: Callable[[T], int], task_bytes: int) -> list[list[T]]:
+    """Return items in order, in tasks of about the same size."""
+    total = sum(map(size_of, items))
+    return spread(items, size_of, task_bytes, fewest=fewest_tasks(total, task_bytes))
+
+
+def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
+    """Return the pieces that hold some of the offsets [start, stop), in order."""
+    segments = partition.surveyed_segments
+    pieces: list[SegmentSplit] = []
+    reached = 0
+    for index, (file, survey) in enumerate(zip(segments, partition.surveys, strict=True)):
+        is_last = index + 1 == len(segments)
+        limit = _limit(partition, index)
+        is_below = not is_last and limit <= max(start, partition.bounds.log_start_offset)
+        if is_below or file.base_offset >= stop or survey.size_bytes == 0:
+            continue
+        whole = _whole(partition, index, limit)
+        is_judged_alike = _is_judged_alike(survey, limit)
+        pieces += _pieces(whole, survey, reached, start, stop) if is_judged_alike else [whole]
+        reached = min(survey.next_offset, limit)
+    return pieces
+
+
+def end_piece(partition: SurveyedPartition) -> SegmentSplit:
+    """Return the last segment, from the last proved batch start on if there is one."""
+    index, survey = len(partition.surveys) - 1, partition.surveys[-1]
+    limit = _limit(partition, index)
+    whole = _whole(partition, index, limit)
+    if not _is_judged_alike(survey, limit):
+        return whole
+    *_, last = [whole, *_pieces(whole, survey, 0, OFFSET_MAX - 1, OFFSET_MAX)]
+    return replace(last, is_plain=False)
+
+
+def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
+    """Return whether a task finds what the survey did: it judges batches beyond the limit
+    otherwise."""
+    highest = max(survey.highest_offset, survey.next_offset)
+    return highest <= limit
+
+
+def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit:
+    """Return one segment as one piece that is not known to be in order."""
+    file, survey = partition.surveyed_segments[index], partition.surveys[index]
+    cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+    return SegmentSplit(
+        file=replace(file, size_bytes=survey.size_bytes),
+        start=0,
+        stop=survey.size_bytes,
+        limit_offset=limit,
+        expected_offset=file.base_offset,
+        start_crc=-1,
+        is_last=index + 1 == len(partition.surveys),
+        is_cleaned=file.base_offset < cleaner_offset,
+        is_compacted=survey.has_compacted_batch or survey.next_offset <= cleaner_offset,
+        is_plain=False,
+    )
+
+
+def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
+    """Return the pieces of each task, in tasks of about the same size; plain ones are apart.
+
+    What is read of a segment without a break is one piece in the end.
+
+    A task can begin inside of a segment. It begins with one only where both sides are plain: else
+    damage, and offsets that are missing, are told by what lies around them.
+    """
+    joined: list[list[SegmentSplit]] = []
+    for piece in pieces:
+        if joined and not (piece.start or (piece.is_plain and joined[-1][-1].is_plain)):
+            joined[-1].append(piece)
+        else:
+            joined.append([piece])
+    groups: list[list[SegmentSplit]] = []
+    for _, alike in groupby(joined, lambda several: all(piece.is_plain for piece in several)):
+        packs = shared(list(alike), lambda several: cost_bytes(several, task_bytes), task_bytes)
+        groups += [_rejoined(chain(*pack)) for pack in packs]
+    return groups
+
+
+def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
+    """Return consecutive plain pieces of a segment as one."""
+    found: list[SegmentSplit] = []
+    for piece in pieces:
+        before = found[-1] if found else piece
+        is_next = (before.file, before.stop) == (piece.file, piece.start)
+        if is_next and before.is_plain and piece.is_plain:
+            found[-1] = replace(before, stop=piece.stop, next_offset=piece.next_offset)
+        else:
+            found.append(piece)
+    return found
+
+
+def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
+    """Return the cost of decoding, in bytes of large segments.
+
+    To open a segment takes some milliseconds, however small it is: many of them are not one task.
+    """
+    least = task_bytes // _MOST_SEGMENTS
+    return sum(max(piece.size_bytes, least) for piece in pieces)
+
+
+def _limit(partition: SurveyedPartition, index: int) -> int:
+    """Return the offset from which on none can be in the segment: where the next one really begins.
+
+    In the last one they are above the end of the log: a batch there has lower ones behind it, and
+    nothing proves its own.
+    """
+    segments = partition.surveyed_segments
+    if index + 1 == len(segments):
+        return partition.bounds.log_end_offset
+    following = partition.surveys[index + 1]
+    # Where offsets are missing, what lies above the next name may as well have a false offset.
+    is_proved = following.is_plain and not partition.surveys[index].hole_count
+    first = following.first_offset if is_proved else None
+    return max(segments[index + 1].base_offset, first or 0)
+
+
+def _pieces(
+    whole: SegmentSplit, survey: SegmentSurvey, reached: int, start: int, stop: int
+) -> Iterator[SegmentSplit]:
+    """Yield the pieces of one segment."""
+    for index, split in enumerate(survey.splits):
+        following = survey.splits[index + 1] if index + 1 < len(survey.splits) else None
+        if split.first_offset >= stop:
+            break
+        if following is not None and following.first_offset <= start:
+            continue
+        end = survey.next_offset if following is None else following.expected_offset
+        yield replace(
+            whole,
+            start=split.position,
+            stop=whole.stop if following is None else following.position,
+            next_offset=end if split.is_plain else 0,
+            expected_offset=max(split.expected_offset, whole.expected_offset, reached),
+            start_crc=split.crc,
+            is_plain=split.is_plain,
+            first_offset=split.first_offset,
+        )

@@ -1,0 +1,246 @@
+"""Wanted minus covered, cut into balanced tasks and waves. Pure.
+
+The plan depends on listings, headers and settings, never on the engine or the number of cores: the
+same call gives the same files everywhere.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from seglake.ingest_steps.planning.partitions import SurveyedPartition
+from seglake.ingest_steps.planning.pieces import (
+    cost_bytes,
+    end_piece,
+    grouped,
+    pieces_of,
+    shared,
+)
+from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS, LeaderEpochs
+from seglake.kafka_log.log_bounds import LogBounds
+from seglake.kafka_log.log_starts import UndeletedStart
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.read_policy import UpperBound
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import Marker
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.segment_codec.formats.units import HIGHEST_OFFSET
+from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask, PartitionSplit, SegmentSplit
+from seglake.settings.settings import Settings
+from seglake.task_engine.packing import packed
+
+
+class RemainingGap(NamedTuple):
+    """Cause of offsets that a repair's replica lacks as well.
+
+    Attributes:
+        cause: the gap's, as it was before.
+        explained_range: offsets in the replica's log: there the replica tells the cause.
+    """
+
+    cause: GapCause
+    explained_range: OffsetRange | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangePlan:
+    """A contiguous range of offsets of one partition: one row of the ledger when it is done.
+
+    Attributes:
+        log_start_offset, remote_offset, cleaner_offset: bounds of the log that is read.
+        undeleted: offsets below the first segment of that log that nothing proves to be deleted.
+        first_log_start_offset: start of that log when this run first listed it.
+        bounds: the log's bounds as this run saw them; None for a repair, which has no new ones.
+        leader_epochs: the log's epochs; those of single batches may be false. None for a repair.
+        remaining_gap: cause of the holes that a repair leaves.
+        standing_gaps: the lake's gaps in the offsets of a refill, which states their rest again.
+    """
+
+    key: PartitionKey
+    start_offset: int
+    next_offset: int
+    splits: tuple[PartitionSplit, ...]
+    log_start_offset: int
+    remote_offset: int
+    first_log_start_offset: int
+    cleaner_offset: int
+    undeleted: UndeletedStart | None = None
+    bounds: LogBounds | None = None
+    leader_epochs: LeaderEpochs = UNKNOWN_EPOCHS
+    remaining_gap: RemainingGap | None = None
+    standing_gaps: tuple[CurrentGap, ...] = ()
+    kind: RangeKind = RangeKind.INGEST
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(split.size_bytes for split in self.splits)
+
+    @property
+    def is_end(self) -> bool:
+        """Return whether it holds no offset, but stands for damage at the end of the log."""
+        return self.start_offset == self.next_offset
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """Ranges that are committed together, and the tasks that decode them, the largest first."""
+
+    ranges: tuple[RangePlan, ...]
+    tasks: tuple[DecodeTask, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(task.size_bytes for task in self.tasks)
+
+
+def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[OffsetRange]:
+    """Return the readable ranges of a partition that the settings select and the ledger lacks."""
+    upper = partition.bounds.next_offset
+    start, stop = 0, upper
+    if settings.select.from_timestamp_ms is not None:
+        start = _first_known((survey.window.from_offset for survey in partition.surveys), upper)
+    if settings.select.to_timestamp_ms is not None:
+        known = _first_known((survey.window.to_offset for survey in partition.surveys), upper)
+        stop = min(known, upper)
+    taken = merged([*partition.covered, *partition.waiting_ranges])
+    return subtracted((start, stop), taken) if start < stop else []
+
+
+def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
+    """Return the partition's ranges with their splits; a long one is cut so that a wave can end."""
+    plans: list[RangePlan] = []
+    starts_of_covered = {covered for covered, _ in partition.covered}
+    taken = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
+    for start, stop in wanted_ranges(partition, settings):
+        pieces = pieces_of(partition, start, stop)
+        waves = [pieces]
+        if pieces and all(piece.is_plain for piece in pieces):
+            waves = packed(pieces, lambda piece: piece.size_bytes, settings.write.wave_bytes)
+        edges = [start, *(wave[0].expected_offset for wave in waves[1:]), stop]
+        for wave, first, following in zip(waves, edges[:-1], edges[1:], strict=True):
+            # Neighbours that fit into one task become one split.
+            groups = grouped(wave, settings.read.split_bytes)
+            starts = [first, *(group[0].expected_offset for group in groups[1:])]
+            markers = markers_by_piece(partition.bounds.markers, starts)
+            is_end = following == partition.bounds.next_offset >= taken
+            begins = [max(group[0].expected_offset, group[0].first_offset) for group in groups[1:]]
+            limits = [*begins, HIGHEST_OFFSET if is_end else following]
+            splits = tuple(
+                _partition_split(
+                    partition, tuple(group), (first, following), group_markers, settings, limit
+                )
+                for group, limit, group_markers in zip(groups, limits, markers, strict=False)
+            )
+            if following in starts_of_covered:  # a batch may reach across it
+                splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
+            plans.append(_range_plan(partition, first, following, splits))
+    return plans
+
+
+def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | None:
+    """Plan the damage at the end of a log, unless a range of offsets holds it.
+
+    Nothing shows which offsets it had, so its range is empty.
+    """
+    if not _has_end(partition, settings):
+        return None
+    end = partition.sound_end
+    split = _partition_split(partition, (end_piece(partition),), (end, end), (), settings)
+    split = replace(split, takes_end=True, leaves_end=False)
+    return _range_plan(partition, end, end, (split,))
+
+
+def _has_end(partition: SurveyedPartition, settings: Settings) -> bool:
+    """Return whether a log ends in damage that no range of offsets holds."""
+    if partition.end_damage is None:
+        return False
+    ranges = [*partition.covered, *wanted_ranges(partition, settings)]
+    return not any(start <= partition.sound_end < stop for start, stop in ranges)
+
+
+def _range_plan(
+    partition: SurveyedPartition, start: int, stop: int, splits: tuple[PartitionSplit, ...]
+) -> RangePlan:
+    replica, bounds = partition.replica, partition.bounds
+    listed_first = replica.planned_start_offset
+    return RangePlan(
+        key=replica.key,
+        start_offset=start,
+        next_offset=stop,
+        splits=splits,
+        log_start_offset=bounds.log_start_offset,
+        remote_offset=bounds.remote_offset,
+        first_log_start_offset=bounds.log_start_offset if listed_first is None else listed_first,
+        cleaner_offset=replica.checkpoints.cleaner_offset or 0,
+        undeleted=bounds.undeleted,
+        bounds=bounds,
+        leader_epochs=partition.choice.leader_epochs,
+    )
+
+
+def plan_waves(
+    ranges: Sequence[RangePlan], wave_bytes: int, task_bytes: int, settings: DecodeSettings
+) -> list[Wave]:
+    """Return ranges in order, as many a wave as its bytes allow, packed into tasks."""
+    waves = packed(ranges, lambda plan: plan.size_bytes, wave_bytes)
+    return [Wave(tuple(wave), _tasks(wave, task_bytes, settings)) for wave in waves]
+
+
+def _tasks(
+    ranges: Iterable[RangePlan], task_bytes: int, settings: DecodeSettings
+) -> tuple[DecodeTask, ...]:
+    splits = [split for plan in ranges for split in plan.splits]
+    groups = shared(splits, lambda split: cost_bytes(split.segment_splits, task_bytes), task_bytes)
+    tasks = [DecodeTask(tuple(group), settings) for group in groups]
+    return tuple(sorted(tasks, key=lambda task: -task.size_bytes))
+
+
+def _first_known(offsets: Iterable[int | None], otherwise: int) -> int:
+    return next((offset for offset in offsets if offset is not None), otherwise)
+
+
+def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[tuple[Marker, ...]]:
+    """Return the markers that decide the transactions in each piece of a log.
+
+    That is the markers inside it, and behind it the next one of each producer.
+
+    Args:
+        starts: rising offsets at which the pieces begin; each ends where the next begins.
+    """
+    rest = sorted(markers)
+    behind: dict[int, Marker] = {}
+    pieces: list[tuple[Marker, ...]] = []
+    for start in reversed(starts):
+        first = bisect_left(rest, start, key=lambda marker: marker.offset)
+        inside, rest = rest[first:], rest[:first]
+        pieces.append((*inside, *behind.values()))
+        behind |= {marker.producer_id: marker for marker in reversed(inside)}
+    return pieces[::-1]
+
+
+def _partition_split(
+    partition: SurveyedPartition,
+    segment_splits: tuple[SegmentSplit, ...],
+    offsets: OffsetRange,
+    markers: tuple[Marker, ...],
+    settings: Settings,
+    limit_offset: int | None = None,
+) -> PartitionSplit:
+    bounds = partition.bounds
+    return PartitionSplit(
+        key=partition.replica.key,
+        broker_id=partition.replica.broker_id,
+        segment_splits=segment_splits,
+        range_start=offsets[0],
+        range_next=offsets[1],
+        log_start_offset=bounds.log_start_offset,
+        durable_offset=partition.replica.durable_offset,
+        is_plain=all(piece.is_plain for piece in segment_splits),
+        markers=markers,
+        leaves_end=_has_end(partition, settings),
+        is_final=settings.read.upper_bound is UpperBound.LOG_END,
+        limit_offset=limit_offset,
+    )

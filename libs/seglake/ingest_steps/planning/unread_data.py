@@ -1,0 +1,102 @@
+"""What of the logs a round cannot read although it is, or should be, on the disks. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.ingest_steps.planning.partitions import (
+    ListedPartition,
+    SurveyedPartition,
+)
+from seglake.kafka_log.observation import copy_seen
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
+from seglake.kafka_log.replica import PartitionKey, Replica, UnreadSegment
+from seglake.kafka_log.replica_selection import leading
+from seglake.kafka_log.short_logs import ShortLog, end_claim, short_log
+from seglake.kafka_log.unread_segments import spans, unread_offsets
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLog:
+    """Segments of a log that cannot be read as they are.
+
+    Attributes:
+        ranges: their offsets, as far as the lake does not have them; the last may have no end.
+    """
+
+    key: PartitionKey
+    folder: str
+    ranges: tuple[OffsetRange, ...]
+    segments: tuple[UnreadSegment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadData:
+    """Data of a partition that a round cannot read.
+
+    Attributes:
+        short: the log, if more of it is proved than the disk has.
+    """
+
+    short: ShortLog | None = None
+    unread: tuple[UnreadLog, ...] = ()
+
+
+NOTHING_UNREAD = UnreadData()
+
+
+class _Look(NamedTuple):
+    """A replica, the end of its log as far as known, and its merged unread ranges."""
+
+    replica: Replica
+    log_end_offset: int
+    unread: tuple[OffsetRange, ...]
+
+
+def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> UnreadData:
+    """Look at a log as it was surveyed, or else as an earlier run saw it."""
+    look, covered = _look_at(log, surveyed), log.ledger.covered
+    others = [copy for copy in log.replicas if not look or copy.folder != look.replica.folder]
+    unread, short = [unread_log(copy, (), ()) for copy in others], None
+    if look is not None:
+        unread.insert(0, unread_log(look.replica, look.unread, covered))
+        known = merged([*covered, *look.unread])
+        short = short_log(look.replica, look.log_end_offset, known)
+    return UnreadData(short, tuple(filter(None, unread)))
+
+
+def _look_at(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Look | None:
+    """Return the copy to look at; without news, only one whose files say more than was seen."""
+    blank, seen = _without_segments(log.replicas), log.earlier
+    if blank is not None:
+        return _Look(blank, 0, unread_offsets(blank))
+    if surveyed is not None:
+        return _Look(surveyed.replica, surveyed.bounds.log_end_offset, surveyed.waiting_ranges)
+    if seen is not None and seen.log_end_offset is not None:
+        copy = copy_seen(seen, log.replicas)
+        if copy.unread or end_claim(copy).offset > seen.log_end_offset:
+            return _Look(copy, seen.log_end_offset, unread_offsets(copy))
+    return None
+
+
+def _without_segments(log: Sequence[Replica]) -> Replica | None:
+    """Return the copy without a segment whose files prove most; None if one has a segment."""
+    copies = [copy for copy in leading(log) if not copy.is_future]
+    if not copies or any(copy.segments for copy in copies):
+        return None
+    return max(copies, key=lambda copy: (end_claim(copy).offset, len(copy.unread)))
+
+
+def unread_log(
+    replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
+) -> UnreadLog | None:
+    """Return the segments with ranges that the lake lacks, or that lead to no file;
+    None for none."""
+    left = tuple(without(ranges, *covered))
+    segments = tuple(
+        segment
+        for segment, (start, stop) in spans(replica).items()
+        if segment.problem
+        or any(start < left_stop and left_start < stop for left_start, left_stop in left)
+    )
+    return UnreadLog(replica.key, replica.folder, left, segments) if segments else None

@@ -1,0 +1,130 @@
+"""Finds copies that hold records at the lake's compacted offsets, unasked. Effect: reads.
+
+Over live replicas a run reads nothing more: the lake's gaps and the sources' listing show where a
+cleaner lags. Copies that end below the lake, or are alone, are older ones that a person gave: their
+records are counted if that is quick.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from seglake.ingest_steps.repair.refill import expected_refill
+from seglake.ingest_steps.repair.repair_state import RepairState
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.read_policy import UpperBound
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.log_tables.current_gaps import GapPiece, gap_pieces
+from seglake.log_tables.partition_ledger import PartitionLedger
+
+_MOST_COUNTED_BYTES = 64 << 20  # of all copies; more would keep a run waiting
+_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # which are read of the lake for it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftInCopies:
+    """Records that copies have and the lake lacks since a compaction.
+
+    Attributes:
+        records: counted records, by partition.
+        offsets: compacted offsets of the lake that a copy's cleaner has not reached, by partition:
+            the copy has at most so many records there.
+    """
+
+    records: Mapping[str, int] = field(default_factory=dict)
+    offsets: Mapping[str, int] = field(default_factory=dict)
+
+
+NOTHING_LEFT = LeftInCopies()
+
+
+def left_in_copies(
+    replicas: Iterable[Replica],
+    state: RepairState,
+    context: RunContext,
+    own: Container[str],
+    unmoved: Iterable[PartitionKey] = (),
+) -> LeftInCopies:
+    """Find the records that copies have at compacted offsets of the lake.
+
+    Args:
+        own: folders of copies that this run ingested from.
+        unmoved: partitions whose copies are listed as an earlier run saw them.
+    """
+    ledger = state.ledger
+    seen = {ledger.joined_key(key) for key in unmoved}
+    by_key: dict[PartitionKey, list[Replica]] = {}
+    for replica in replicas:
+        log = ledger.of_copy(replica)
+        if replica.segments and not replica.is_future and log.current:
+            by_key.setdefault(log.key, []).append(replica)
+    by_key = {key: of for key, of in by_key.items() if len(of) > 1 or key not in seen}
+    has_compacted = any(cause == GapCause.COMPACTED for cause in _causes(state))
+    pieces = gap_pieces(state.gap_rows, ledger) if by_key and has_compacted else {}
+    offsets = {key: _dirty_offsets(of, pieces.get(key, ())) for key, of in by_key.items()}
+    older = [
+        copy
+        for key, copies in by_key.items()
+        if key not in seen
+        and (_are_older(copies, ledger.of(key), context) or (len(copies) == 1 and offsets[key]))
+        for copy in copies
+        if copy.folder not in own
+    ]
+    logs = {(log := ledger.of_copy(copy)).key: log for copy in older}
+    if not _are_few(older, logs.values()):
+        older, logs = [], {}
+    return LeftInCopies(
+        records=expected_refill(older, context).expected if older else {},
+        offsets={str(key): count for key, count in offsets.items() if count and key not in logs},
+    )
+
+
+# Any: the stubs know no type of a column.
+def _causes(state: RepairState) -> Iterator[Any]:
+    for some in state.gap_rows.to_batches():
+        yield from some.column(some.schema.get_field_index("cause")).to_pylist()
+
+
+def _are_older(copies: Sequence[Replica], ledger: PartitionLedger, context: RunContext) -> bool:
+    """Return whether all copies end below the lake, so that none is a live replica."""
+    if context.settings.read.upper_bound is UpperBound.LOG_END:
+        return False  # the end of a log is not known from its listing
+    marks = [copy.checkpoints.high_watermark for copy in copies]
+    known = [mark for mark in marks if mark is not None]
+    return len(known) == len(marks) and max(known) < ledger.current[-1][1]
+
+
+def _are_few(copies: Iterable[Replica], ledgers: Iterable[PartitionLedger]) -> bool:
+    """Return whether the copies, and the lake's rows of their partitions, are quickly read."""
+    size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
+    lake_offsets = sum(stop - start for ledger in ledgers for start, stop in ledger.current)
+    return size_bytes <= _MOST_COUNTED_BYTES and lake_offsets <= _MOST_LAKE_OFFSETS
+
+
+def _dirty_offsets(copies: Sequence[Replica], pieces: Sequence[GapPiece]) -> int:
+    """Count the offsets of the lake's compacted gaps that a copy's cleaner has not reached.
+
+    If none of several copies has a checkpoint of its cleaner, none is known to lag.
+    """
+    cleaned = [copy.checkpoints.cleaner_offset for copy in copies]
+    if len(copies) > 1 and not any(cleaned):
+        return 0
+    return max(
+        _compacted_between(
+            pieces,
+            max(copy.log_start_offset, cleaner_offset or 0),
+            copy.checkpoints.high_watermark or copy.segments[-1].base_offset,
+        )
+        for copy, cleaner_offset in zip(copies, cleaned, strict=True)
+    )
+
+
+def _compacted_between(pieces: Iterable[GapPiece], start: int, stop: int) -> int:
+    return sum(
+        int(np.maximum(np.minimum(piece.stops, stop) - np.maximum(piece.starts, start), 0).sum())
+        for piece in pieces
+        if piece.cause is GapCause.COMPACTED
+    )

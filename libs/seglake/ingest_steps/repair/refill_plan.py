@@ -1,0 +1,154 @@
+"""Plans the segments of a copy to decode for rows the lake lacks since a compaction. Pure.
+
+A refill ingests the rows that an ingest of the copy alone would, except those that the lake has.
+So all copies of a log, in any order, lead to the same rows.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from seglake.ingest_steps.planning.partitions import SurveyedPartition
+from seglake.ingest_steps.planning.plan import RangePlan, plan_ranges
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged, subtracted
+from seglake.kafka_log.range_arrays import (
+    RangeArray,
+    are_shared,
+    intersected,
+    merged_ranges,
+    range_array,
+)
+from seglake.kafka_log.replica import Replica
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
+from seglake.settings.settings import Settings
+
+REFILLABLE = (
+    GapCause.COMPACTED,
+    GapCause.UNDECIDED,
+    GapCause.DELETED,
+    GapCause.DELETED_OR_LOST,
+    GapCause.MISSING,
+    *BEHIND_DAMAGE,
+)
+"""Causes of gaps in one copy at which another copy may have records."""
+
+_ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
+
+
+@dataclass(frozen=True, slots=True)
+class LakeHoles:
+    """Holes of one partition in the lake.
+
+    Attributes:
+        gaps: all unresolved gaps, by offset.
+        lacking: offsets without a row inside the lake's batches, rising.
+        covered: ranges that the ledger covers, merged.
+        own: ranges this run already read from the copy, merged.
+        recorded: the partition's damage in quarantine, each span by its IDENTITY.
+    """
+
+    gaps: Sequence[CurrentGap]
+    lacking: RangeArray
+    covered: Sequence[OffsetRange]
+    own: Sequence[OffsetRange] = ()
+    recorded: frozenset[tuple[Any, ...]] = frozenset()  # Any: columns of several types
+
+    @property
+    def refillable(self) -> RangeArray:
+        """Return the gaps that another copy may fill."""
+        return range_array(_range(gap) for gap in self.gaps if gap.cause in REFILLABLE)
+
+    @property
+    def wanted(self) -> RangeArray:
+        """Return the offsets at which the copy may have records, rising."""
+        both = np.concatenate((self.refillable, self.lacking))
+        rising = both[np.argsort(both[:, 0], kind="stable")]
+        if not self.own:
+            return rising
+        return intersected(rising, range_array(subtracted((0, OPEN_END), self.own)))
+
+
+def refill_plans(
+    partition: SurveyedPartition, holes: LakeHoles, stop_offset: int, settings: Settings
+) -> list[RangePlan]:
+    """Return the ranges of a copy, surveyed alone, that may hold rows the lake lacks.
+
+    Args:
+        stop_offset: end of the copy's usable log; above it the log may be another one.
+    """
+    regions = _regions(partition.replica, holes, min(stop_offset, partition.bounds.next_offset))
+    if not regions:
+        return []
+    read = common_ranges(regions, [(0, stop_offset)])
+    others = subtracted((0, OPEN_END), read)
+    uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
+    plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
+    wanted = WantedOffsets(holes.wanted, holes.refillable, holes.recorded)
+    starts = [start for start, _ in regions]
+    of_region: dict[int, list[RangePlan]] = {}  # several around a segment that cannot be read
+    for plan in plans:
+        if plan.splits:
+            index = bisect_right(starts, plan.start_offset) - 1
+            of_region.setdefault(index, []).append(plan)
+    return [_refill(found, regions[index], holes, wanted) for index, found in of_region.items()]
+
+
+def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
+    """Return the offsets of segments that may fill holes, with whole gaps at their ends.
+
+    The ledger covers them, and they hold no gap of another cause.
+    """
+    files = replica.segments
+    stops = [*(file.base_offset for file in files[1:]), stop_offset]
+    read = range_array(
+        (file.base_offset, min(stop, stop_offset))
+        for file, stop in zip(files, stops, strict=True)
+        if file.base_offset < min(stop, stop_offset)
+    )
+    segments = merged_ranges(read[are_shared(read, holes.wanted)])
+    gaps = holes.refillable
+    reached = merged_ranges(np.concatenate((segments, gaps[are_shared(gaps, segments)])))
+    others = merged(_range(gap) for gap in holes.gaps if gap.cause not in REFILLABLE)
+    inside = intersected(reached, range_array(holes.covered)).tolist()
+    return [rest for start, stop in inside for rest in subtracted((start, stop), others)]
+
+
+def _refill(
+    plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, wanted: WantedOffsets
+) -> RangePlan:
+    """Return the only plan of a region: its gaps must not be stated twice."""
+    splits = [split for plan in plans for split in plan.splits]
+    return replace(
+        plans[0],
+        start_offset=region[0],
+        next_offset=region[1],
+        splits=tuple(_wanting(splits, wanted)),
+        bounds=None,
+        kind=RangeKind.REFILL,
+        standing_gaps=tuple(_within(holes.gaps, region)),
+    )
+
+
+def _wanting(splits: Sequence[PartitionSplit], wanted: WantedOffsets) -> Iterator[PartitionSplit]:
+    """Yield the splits, each with the wanted offsets of its segments."""
+    for split in splits:
+        low = min(piece.file.base_offset for piece in split.segment_splits)
+        high = max(piece.limit_offset for piece in split.segment_splits)
+        yield replace(split, cuts_end=True, wanted=wanted.between(low, high))
+
+
+def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[CurrentGap]:
+    first = bisect_left(gaps, region[0], key=lambda gap: gap.start_offset)
+    last = bisect_left(gaps, region[1], key=lambda gap: gap.start_offset)
+    return gaps[first:last]
+
+
+def _range(gap: CurrentGap) -> OffsetRange:
+    return gap.start_offset, gap.next_offset

@@ -1,0 +1,235 @@
+"""Searches copies for what the lake lacks, and plans the repairs. Effect: reads."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from seglake.ingest_steps.planning.plan import RangePlan
+from seglake.ingest_steps.repair.gap_neighbours import goes_on, is_contradicted
+from seglake.ingest_steps.repair.own_ends import with_own_ends
+from seglake.ingest_steps.repair.repair_plan import (
+    CandidateReplica,
+    known_log,
+    repair_plans,
+)
+from seglake.ingest_steps.repair.repair_sources import RepairSource
+from seglake.ingest_steps.repair.repair_state import RepairState
+from seglake.ingest_steps.repair.resolutions import (
+    is_inside_batch,
+    is_misplaced,
+    is_sound_outside,
+    region_of,
+)
+from seglake.ingest_steps.repair.transaction_contradictions import lake_markers
+from seglake.ingest_steps.repair.transaction_files import read_end_files
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.current_gaps import gap_pieces
+from seglake.progress.run_reporter import show_count
+from seglake.segment_decoding.gap_search import search
+from seglake.segment_decoding.gap_search_values import (
+    FoundSpan,
+    Refused,
+    Searched,
+    SearchRequest,
+)
+
+_MOST_INLINE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFill:
+    """A gap that would be filled, and how many of its offsets other replicas' batches span."""
+
+    partition: str
+    start_offset: int
+    next_offset: int
+    filled_offsets: int
+
+    def __str__(self) -> str:
+        filled = show_count(self.filled_offsets, "offset")
+        return f"{self.partition} [{self.start_offset}, {self.next_offset}): {filled}"
+
+
+class FoundRepairs(NamedTuple):
+    """Offers of copies for the gaps.
+
+    Attributes:
+        ranges: what is to be committed.
+        fills: those of them that hold sound batches.
+        notes: what a person should know of what is not filled.
+        unread: partitions of which a copy could not be searched, with the reason.
+    """
+
+    ranges: tuple[RangePlan, ...]
+    fills: tuple[PlannedFill, ...]
+    notes: tuple[str, ...]
+    unread: Mapping[str, str]
+
+
+def found_repairs(
+    copies: Sequence[RepairSource], state: RepairState, context: RunContext, *, is_replay: bool
+) -> FoundRepairs:
+    """Search the copies.
+
+    Args:
+        is_replay: also look at batches that failed inside before, and take those that decode now.
+    """
+    requests = [_request(copy, state, context, is_replay=is_replay) for copy in copies]
+    found = _searched(requests, context)
+    taken = IngestedBatches(context.tables, context.source_id, state.ledger)
+    notes: list[str] = []
+    candidates: dict[PartitionKey, list[CandidateReplica]] = {}
+    unread: dict[str, str] = {}
+    for copy, searched in zip(copies, found, strict=True):
+        key = copy.gaps[0].key
+        if searched.unread:
+            unread[str(key)] = searched.unread
+        if searched.spans:
+            candidate = _candidate(copy, searched.spans, state, taken, context, notes)
+            candidates.setdefault(key, []).append(candidate)
+    ranges, fills = _planned(candidates, state, context, notes)
+    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), unread)
+
+
+def _candidate(
+    copy: RepairSource,
+    spans: Sequence[FoundSpan],
+    state: RepairState,
+    taken: IngestedBatches,
+    context: RunContext,
+    notes: list[str],
+) -> CandidateReplica:
+    """Return a copy's offer for gaps beside which it has the same batches as the lake."""
+    window_bytes = context.settings.read.window_bytes
+    other = {
+        index
+        for index in {span.gap_index for span in spans}
+        if is_contradicted(copy, copy.gaps[index], taken, context.storage, window_bytes)
+    }
+    if other:
+        notes.append(
+            f"{copy.gaps[0].key}: {show_count(len(other), 'gap')} not filled from "
+            f"{copy.replica.folder}, which has other batches beside it than the lake"
+        )
+    log, gaps = state.ledger.of(copy.gaps[0].key), state.gaps[copy.gaps[0].key]
+    inside = [
+        region_of(row) for row in state.damage.get(copy.gaps[0].key, []) if is_inside_batch(row)
+    ]
+
+    def is_offered(span: FoundSpan) -> bool:
+        wanted = copy.wanted[span.gap_index]
+        is_inside = any(start < wanted[1] and wanted[0] < stop for start, stop in inside)
+        return span.gap_index not in other and all(
+            goes_on(crossing, gaps, taken, log, is_inside=is_inside) for crossing in span.crossings
+        )
+
+    return CandidateReplica(copy, tuple(filter(is_offered, spans)))
+
+
+def _request(
+    copy: RepairSource, state: RepairState, context: RunContext, *, is_replay: bool
+) -> SearchRequest:
+    damage = [
+        row
+        for row in state.damage.get(copy.gaps[0].key, [])
+        if row["broker_id"] == copy.replica.broker_id
+    ]
+    return SearchRequest(
+        storage=context.storage,
+        files=copy.files,
+        gaps=copy.wanted,
+        weak=tuple(gap.lacks_evidence for gap in copy.gaps),
+        stop_offset=copy.stop_offset,
+        leader_epochs=copy.leader_epochs,
+        misplaced=_refused(row for row in damage if is_misplaced(row)),
+        faulty=_refused(row for row in damage if is_sound_outside(row)),
+        is_replay=is_replay,
+        most_decoded_bytes=context.settings.limits.max_decompressed_batch_bytes,
+        window_bytes=context.settings.read.window_bytes,
+    )
+
+
+# Any: the columns of a row have many types.
+def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
+    return frozenset(
+        Refused(row["segment"], row["position"], row["last_offset"])
+        for row in rows
+        if row["last_offset"] is not None
+    )
+
+
+def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[Searched]:
+    sizes = [request.read_bytes for request in requests]
+    return context.reporter.run_tasks(
+        context.engine,
+        search,
+        requests,
+        sizes=sizes,
+        text="looking for missing offsets in other replicas",
+        is_small=sum(sizes) <= _MOST_INLINE_BYTES,
+    )
+
+
+def _planned(
+    candidates: Mapping[PartitionKey, Sequence[CandidateReplica]],
+    state: RepairState,
+    context: RunContext,
+    notes: list[str],
+) -> tuple[list[RangePlan], list[PlannedFill]]:
+    ranges: list[RangePlan] = []
+    fills: list[PlannedFill] = []
+    cleaned = _cleaned(candidates, state)
+    for key, of_key in candidates.items():
+        has_events = _has_transactions(of_key)
+        ledger = state.ledger.of(key)
+        markers = lake_markers(ledger, context) if has_events else []
+        log = known_log(of_key, state.gaps[key], markers, ledger.current, cleaned.get(key, ()))
+        lost = MissingMarkers()
+        if log.waiting:
+            copies = [candidate.copy for candidate in of_key if candidate.spans]
+            lost = missing_markers(log, read_end_files(copies, log, context.storage))
+            notes += lost.notes
+            lost = with_own_ends(lost, log, of_key, context.scan)
+        takes_open = context.settings.takes_undecided
+        plans = repair_plans(of_key, state.gaps[key], log, lost, takes_undecided=takes_open)
+        ranges += plans.ranges
+        fills += [
+            PlannedFill(str(key), plan.start_offset, plan.next_offset, count)
+            for plan, count in zip(plans.ranges, plans.filled_offsets, strict=True)
+            if count
+        ]
+        if plans.unsettled_offsets:
+            notes.append(
+                f"{key}: {show_count(plans.unsettled_offsets, 'offset')} of transactions stay "
+                "gaps, since what is missing may be how they ended"
+            )
+    return ranges, fills
+
+
+def _has_transactions(candidates: Sequence[CandidateReplica]) -> bool:
+    return any(span.events for candidate in candidates for span in candidate.spans)
+
+
+def _cleaned(
+    candidates: Mapping[PartitionKey, Sequence[CandidateReplica]], state: RepairState
+) -> dict[PartitionKey, list[OffsetRange]]:
+    """Return the offsets that the cleaner removed, of partitions whose copies offer transactions.
+
+    It may have removed their end markers from the log that the lake has; a copy may be older.
+    """
+    keys = {key for key, of_key in candidates.items() if _has_transactions(of_key)}
+    pieces = gap_pieces(state.gap_rows, state.ledger) if keys else {}
+    return {
+        key: [
+            offsets
+            for piece in pieces.get(key, ())
+            if piece.cause is GapCause.COMPACTED
+            for offsets in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
+        ]
+        for key in keys
+    }

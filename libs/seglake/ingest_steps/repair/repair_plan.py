@@ -1,0 +1,230 @@
+"""Chooses the copy that fills each part of a gap. Pure.
+
+A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap
+from seglake.ingest_steps.repair.repair_sources import RepairSource
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.segment_survey import DataSpan
+from seglake.kafka_log.transaction_markers import Marker, Markers
+from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.ledger_layers import RangeKind
+from seglake.segment_codec.walk.segment_bounds import limit_after
+from seglake.segment_decoding.gap_search_values import FoundSpan
+from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
+
+
+class CandidateReplica(NamedTuple):
+    """Offer of one copy; the spans' indexes refer to the copy's segments."""
+
+    copy: RepairSource
+    spans: tuple[FoundSpan, ...]
+
+
+class _Choice(NamedTuple):
+    copy: RepairSource
+    span: FoundSpan
+
+    @property
+    def gap(self) -> CurrentGap:
+        return self.copy.gaps[self.span.gap_index]
+
+
+class Plans(NamedTuple):
+    """The repairs of one partition.
+
+    Attributes:
+        filled_offsets: of each range, what sound batches span in it.
+        unsettled_offsets: what was found and cannot be told the end of.
+    """
+
+    ranges: tuple[RangePlan, ...]
+    filled_offsets: tuple[int, ...]
+    unsettled_offsets: int
+
+
+def known_log(
+    candidates: Sequence[CandidateReplica],
+    gaps: Sequence[CurrentGap],
+    markers: Iterable[Marker],
+    covered: Sequence[OffsetRange],
+    cleaned: Sequence[OffsetRange] = (),
+) -> KnownLog:
+    """Combine the offsets and markers of one partition in the lake and in its candidates.
+
+    Args:
+        gaps: all gaps of the partition.
+        markers: all markers of the partition in the lake.
+        cleaned: offsets that the cleaner removed before the lake was read; they may have held one.
+    """
+    events = [
+        event for candidate in candidates for span in candidate.spans for event in span.events
+    ]
+    known = sorted({*markers, *(event for event in events if isinstance(event, Marker))})
+    between = subtracted((covered[0][0], covered[-1][1]), covered)
+    holes = merged([*_holes_left(candidates, gaps), *between, *cleaned])
+    log = KnownLog(
+        key=gaps[0].key,
+        markers=tuple(known),
+        ends=Markers(known),
+        holes=tuple(holes),
+        covered_offset=covered[-1][1],
+        waiting=(),
+        cleaned=tuple(merged(cleaned)),
+    )
+    data = {event for event in events if isinstance(event, DataSpan)}
+    return log._replace(waiting=tuple(sorted(span for span in data if log.holes_behind(span))))
+
+
+def repair_plans(
+    candidates: Sequence[CandidateReplica],
+    gaps: Iterable[CurrentGap],
+    log: KnownLog,
+    lost: MissingMarkers,
+    *,
+    takes_undecided: bool,
+) -> Plans:
+    """Return the ranges that repair the gaps of one partition, ordered by offset.
+
+    A batch of a transaction is ingested only if no offset is missing between it and the next
+    marker, or if the outcome is proved: else the true end marker may be missing.
+
+    Args:
+        takes_undecided: also ingest a batch whose transaction no known marker ends.
+    """
+    markers = tuple(sorted({*log.markers, *lost.markers}))
+    by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
+    unsettled = 0
+    for candidate in candidates:
+        by_candidate: dict[CurrentGap, list[_Choice]] = {}
+        for choice in (_Choice(candidate.copy, span) for span in candidate.spans):
+            if _is_settled(choice.span, log, lost, takes_undecided=takes_undecided):
+                by_candidate.setdefault(choice.gap, []).append(choice)
+            elif choice.gap.cause is not GapCause.UNDECIDED:
+                unsettled += choice.span.sound_offsets
+        for gap, choices in by_candidate.items():
+            by_gap.setdefault(gap, []).append(choices)
+    gaps_filled = sorted(by_gap, key=lambda gap: gap.start_offset)
+    chosen = [_chosen(gap, by_gap[gap]) for gap in gaps_filled]
+    return Plans(
+        tuple(
+            _plan(gap, choices, markers) for gap, choices in zip(gaps_filled, chosen, strict=True)
+        ),
+        tuple(sum(found.span.sound_offsets for found in choice) for choice in chosen),
+        unsettled,
+    )
+
+
+def _holes_left(
+    candidates: Sequence[CandidateReplica], gaps: Iterable[CurrentGap]
+) -> list[OffsetRange]:
+    """Return the parts of the gaps that no copy has."""
+    found = merged(
+        (span.first_offset, span.next_offset)
+        for candidate in candidates
+        for span in candidate.spans
+        if span.is_whole
+    )
+    return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
+
+
+def _is_settled(
+    span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, takes_undecided: bool
+) -> bool:
+    """Return whether the outcome of each transaction in a span is known or not needed."""
+    data = [event for event in span.events if isinstance(event, DataSpan)]
+    ends = [log.ends.next_marker(event.producer_id, event.offset) for event in data]
+    return all(
+        event in lost.settled or (takes_undecided if end is None else not log.holes_behind(event))
+        for event, end in zip(data, ends, strict=True)
+    )
+
+
+def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
+    """Return the spans of the copy with most records, completed by other copies' spans.
+
+    If the cause of a gap lacks evidence, a single replica must decide what the holes are; the next
+    repair ingests the rest.
+    """
+    ranked = sorted(
+        by_copy, key=lambda choices: -sum(choice.span.record_count for choice in choices)
+    )
+    if gap.lacks_evidence:
+        return ranked[0]
+    taken: list[_Choice] = []
+    for choice in (choice for choices in ranked for choice in choices):
+        if all(_is_apart(choice.span, other.span) for other in taken):
+            taken.append(choice)
+    return sorted(taken, key=lambda choice: choice.span.first_offset)
+
+
+def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
+    return one.next_offset <= other.first_offset or other.next_offset <= one.first_offset
+
+
+def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ...]) -> RangePlan:
+    replica = choices[0].copy.replica
+    log_start = replica.log_start_offset
+    explained = _explained_range(choices[0]) if gap.lacks_evidence else None
+    return RangePlan(
+        key=gap.key,
+        start_offset=gap.start_offset,
+        next_offset=gap.next_offset,
+        splits=tuple(_split(gap, choice, markers) for choice in choices),
+        log_start_offset=log_start,
+        remote_offset=log_start,
+        first_log_start_offset=log_start,
+        cleaner_offset=replica.checkpoints.cleaner_offset or 0,
+        remaining_gap=RemainingGap(gap.cause, explained),
+        kind=RangeKind.REPAIR,
+    )
+
+
+def _explained_range(choice: _Choice) -> OffsetRange:
+    """Return the part of a gap whose cause the copy knows."""
+    start, stop = choice.copy.wanted[choice.span.gap_index]
+    return start, stop if choice.span.told_offset is None else min(stop, choice.span.told_offset)
+
+
+def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> PartitionSplit:
+    copy, span = choice
+    file = copy.files[span.file_index]
+    is_last = span.file_index + 1 == len(copy.files)
+    limit = (
+        limit_after(file.base_offset, max(gap.next_offset, copy.replica.durable_offset))
+        if is_last
+        else copy.files[span.file_index + 1].base_offset
+    )
+    cleaner_offset = copy.replica.checkpoints.cleaner_offset or 0
+    begun = gap.start_offset if span.base_offset is None else span.base_offset
+    piece = SegmentSplit(
+        file=file,
+        start=span.start,
+        stop=span.stop,
+        limit_offset=limit,
+        expected_offset=min(gap.start_offset, begun),
+        start_crc=-1,
+        is_last=is_last,
+        is_cleaned=file.base_offset < cleaner_offset,
+        is_compacted=limit <= cleaner_offset,
+        is_plain=False,
+    )
+    return PartitionSplit(
+        key=gap.key,
+        broker_id=copy.replica.broker_id,
+        segment_splits=(piece,),
+        range_start=gap.start_offset,
+        range_next=gap.next_offset,
+        log_start_offset=copy.replica.log_start_offset,
+        durable_offset=gap.next_offset,
+        is_plain=False,
+        markers=markers,
+        gap_cause=None if gap.lacks_evidence else gap.cause,
+        cuts_end=True,
+    )

@@ -1,0 +1,130 @@
+"""Finds copies that may fill the lake's gaps, with their usable offsets. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
+from seglake.kafka_log.offset_ranges import OffsetRange, common
+from seglake.kafka_log.read_policy import UpperBound
+from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class RepairSource:
+    """A copy with the gaps it may fill.
+
+    Attributes:
+        wanted: the parts of the gaps that lie in its log.
+        stop_offset: from here on its log does not count, or is another's.
+        is_of_lake: its bytes are those in quarantine, not a log on a disk.
+    """
+
+    replica: Replica
+    files: tuple[SegmentFile, ...]
+    gaps: tuple[CurrentGap, ...]
+    wanted: tuple[OffsetRange, ...]
+    stop_offset: int
+    leader_epochs: LeaderEpochs
+    is_of_lake: bool = False
+
+
+class RepairSources(NamedTuple):
+    """The copies by partition, and what a person should know of those that are none."""
+
+    candidates: tuple[RepairSource, ...]
+    notes: tuple[str, ...]
+
+
+def repair_sources_of(
+    replicas: Iterable[Replica],
+    gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
+    ledger: SourceLedger,
+    settings: Settings,
+) -> RepairSources:
+    """Find the copies that may have something of the gaps."""
+    by_key: dict[PartitionKey, list[Replica]] = {}
+    for replica in replicas:
+        key = ledger.of_copy(replica).key
+        if key in gaps and replica.segments and not replica.is_future:
+            by_key.setdefault(key, []).append(replica)
+    notes: list[str] = []
+    found = [
+        copy
+        for key, own in by_key.items()
+        for copy in _copies(own, gaps[key], ledger.of(key), settings, notes)
+    ]
+    return RepairSources(tuple(found), tuple(notes))
+
+
+def _copies(
+    replicas: Sequence[Replica],
+    gaps: Sequence[CurrentGap],
+    ledger: PartitionLedger,
+    settings: Settings,
+    notes: list[str],
+) -> list[RepairSource]:
+    best = max(
+        (leader_epochs_of(replica.epochs) for replica in replicas),
+        key=lambda epochs: epochs.last_epoch,
+    )
+    # In the longest of the logs, whose ends nobody looked for yet.
+    surely_there = max(replica.segments[-1].base_offset for replica in replicas)
+    same_until = min(
+        ledger.same_log_until(best, surely_there),
+        ledger.won_from(best.last_epoch),
+    )
+    if any(same_until < gap.next_offset for gap in gaps):
+        notes.append(
+            f"{ledger.key}: gaps from offset {same_until} on are not filled from these replicas, "
+            "whose leader epochs are not those of what was ingested"
+        )
+    high_watermark = _high_watermark(replicas, best, settings)
+    copies = []
+    for replica in replicas:
+        stop = min(same_until, high_watermark, _common_next_offset(replica, best))
+        within = replica.log_start_offset, stop
+        found = [(gap, common([(gap.start_offset, gap.next_offset)], within)) for gap in gaps]
+        parts = tuple(part for _, of_gap in found for part in of_gap)
+        if parts:
+            copies.append(
+                RepairSource(
+                    replica=replica,
+                    files=_files(replica, parts),
+                    gaps=tuple(gap for gap, of_gap in found if of_gap),
+                    wanted=parts,
+                    stop_offset=stop,
+                    leader_epochs=best,
+                )
+            )
+    return copies
+
+
+def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: Settings) -> int:
+    """Up to where the copies are known to be replicated, each by its broker's own late word."""
+    if settings.read.upper_bound is UpperBound.LOG_END:
+        return OPEN_END
+    marks = [
+        replica.checkpoints.high_watermark
+        for replica in replicas
+        if leader_epochs_of(replica.epochs).last_epoch == best.last_epoch
+        and replica.checkpoints.high_watermark is not None
+    ]
+    return max(marks, default=OPEN_END)
+
+
+def _common_next_offset(replica: Replica, best: LeaderEpochs) -> int:
+    """Up to where a copy has the same log; where it names no epochs, its batches do."""
+    if not replica.epochs:
+        return OPEN_END
+    return best.common_next_offset(leader_epochs_of(replica.epochs))
+
+
+def _files(replica: Replica, parts: Sequence[OffsetRange]) -> tuple[SegmentFile, ...]:
+    """The segments up to the one behind the last part, which tells where that ends."""
+    count = sum(file.base_offset < parts[-1][1] for file in replica.segments)
+    return replica.segments[: count + 1]

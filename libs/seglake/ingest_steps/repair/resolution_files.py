@@ -1,0 +1,96 @@
+"""Writes the rows that resolve damage, wave by wave. Effect: writes."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.committing.wave import WaveResult, write_rows
+from seglake.ingest_steps.repair.repair_state import Rows
+from seglake.ingest_steps.repair.resolutions import (
+    identity_of,
+    resolution_rows,
+    resolutions_table,
+)
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.tables import QUARANTINE
+from seglake.log_tables.current_gaps import CurrentGap
+
+_Identity = tuple[Any, ...]  # Any: the columns of a row have many types
+
+
+class Resolutions:
+    """The damage of a lake that the waves of a repair or a refill resolve.
+
+    Damage may have holes in several waves: the one that fills the last of them resolves it. So
+    `settle` has to be told of each commit.
+    """
+
+    def __init__(
+        self,
+        damage: Mapping[PartitionKey, Rows],
+        gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
+        generations: Mapping[str, int],
+        context: RunContext,
+    ) -> None:
+        """Keep the lake's state before the first wave.
+
+        Args:
+            damage: unresolved rows of `quarantine` by partition, without bytes.
+            generations: the run's, which each commit counts up.
+        """
+        self._damage = damage
+        self._gaps = gaps
+        self._generations = generations
+        self._context = context
+        self._committed: list[RangeResult] = []
+        self._resolved: set[_Identity] = set()
+        self._written: dict[str, set[_Identity]] = {}  # by topic, and not committed yet
+        self._of_this_run = {
+            identity_of(row): str(key)
+            for key, rows in damage.items()
+            for row in rows
+            if row["run_id"] == context.run_id
+        }
+
+    @property
+    def mended(self) -> dict[str, int]:
+        """Count the resolved damage that this run itself recorded, by partition."""
+        return Counter(
+            name for identity, name in self._of_this_run.items() if identity in self._resolved
+        )
+
+    def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
+        """The files of rows that resolve damage if these are committed, by topic."""
+        self._written.clear()
+        files: dict[str, list[DataFile]] = {}
+        for key in sorted({result.key for result in results}, key=str):
+            rows = self._rows(key, results)
+            if rows:
+                table = resolutions_table(rows)
+                written = write_rows(self._context, QUARANTINE, key.topic, table)
+                files.setdefault(key.topic, []).extend(written)
+                self._written.setdefault(key.topic, set()).update(map(identity_of, rows))
+        return files
+
+    def settle(self, done: WaveResult) -> None:
+        """Note which of the ranges that `files` was asked for were committed."""
+        self._committed += done.committed
+        for topic in {result.key.topic for result in done.committed}:
+            self._resolved |= self._written.pop(topic, set())
+
+    def _rows(self, key: PartitionKey, results: Sequence[RangeResult]) -> list[dict[str, Any]]:
+        damage = self._damage.get(key, [])
+        stamp = {
+            "run_id": self._context.run_id,
+            "quarantined_at": self._context.started_at_us,
+            "generation": self._generations[key.topic] + 1,
+        }
+        return resolution_rows(
+            [result for result in (*self._committed, *results) if result.key == key],
+            [row for row in damage if identity_of(row) not in self._resolved],
+            self._gaps.get(key, ()),
+            stamp,
+        )

@@ -1,0 +1,268 @@
+"""Salvages records of quarantined batches that are in no other table. Effect.
+
+These are batches that decode though their checksum is wrong, and batches of replicas that lost an
+election, each if the settings enable it.
+
+Runs at the end of an ingest or a replay, over all unresolved damage of the topics, whichever run
+recorded it. A batch gets its rows once: the table's batches are looked up in the version that the
+commit is based on.
+"""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from seglake.findings.losing_tails import TailKind
+from seglake.ingest_steps.repair.resolutions import region_of, unresolved
+from seglake.ingest_steps.repair.salvaged import Salvaged
+from seglake.ingest_steps.run_context import RunContext, published
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.delta_tables import Handle
+from seglake.lake.guarded_append import append_lacking
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_rows import distinct_rows, plain_texts, read_rows
+from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.salvaged_rows import DamagedBatch
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_decoding.salvage_task import (
+    PLACE_COLUMNS,
+    BatchPlace,
+    SalvageReport,
+    SalvageTask,
+)
+from seglake.segment_decoding.salvage_task import salvage as salvage_task
+
+APP = "seglake/salvage"
+_WRONG_CHECKSUMS = frozenset({DefectCode.CRC_MISMATCH, DefectCode.INNER_CRC_MISMATCH})
+_QUARANTINE_COLUMNS = (
+    *(*PLACE_COLUMNS, "topic_id", "generation", "resolution", "defect_code", "defect_detail"),
+    *("previous_offset", "next_offset", "base_offset", "last_offset"),
+    *("expected_crc", "length_bytes", "raw_is_complete"),
+)
+
+# Any: columns have many types.
+Row = Mapping[str, Any]
+Identity = tuple[Any, ...]
+
+
+class _Wanted(NamedTuple):
+    """A batch to be salvaged, and how both tables identify it."""
+
+    batch: DamagedBatch
+    size_bytes: int
+    identity: Identity
+
+
+class _Found(NamedTuple):
+    """Batches to be salvaged, by the data file of `quarantine` that has their bytes."""
+
+    by_file: Mapping[str, Mapping[BatchPlace, _Wanted]]
+    cut_batches: int
+
+
+def salvage(context: RunContext) -> Salvaged:
+    """Decode unresolved damaged batches that decode whole, and commit their rows exactly once.
+
+    A dry run decodes nothing, and counts the batches it would decode.
+
+    Raises:
+        SeglakeError: the lake failed; earlier commits stay, run again.
+    """
+    if not context.settings.salvages or not context.tables.exists():
+        return Salvaged()
+    context.reporter.step("looking for batches to salvage")
+    _, ledger = published(context, [])
+    found = _found(context, ledger)
+    if context.is_dry_run:
+        return _planned(found, ledger, context)
+    reports: list[SalvageReport] = []
+
+    def files(handle: Handle) -> list[DataFile]:
+        tasks = _tasks(found, _salvaged_batches(context, ledger, handle), context)
+        if tasks:
+            context.require_writable()
+        reports[:] = context.reporter.run_tasks(
+            context.engine,
+            salvage_task,
+            tasks,
+            sizes=[task.size_bytes for task in tasks],
+            text="salvaging quarantined batches",
+        )
+        return [file for report in reports for file in report.files]
+
+    if found.by_file:
+        append_lacking(
+            context.tables,
+            SALVAGED_RECORDS,
+            files,
+            app=APP,
+            run_id=context.run_id,
+            now_ms=context.started_at_us // 1000,
+            after=context.after,
+        )
+    salvaged = Salvaged(cut_batches=found.cut_batches)
+    for report in reports:
+        salvaged = salvaged.and_of(
+            Salvaged(records=report.records, batches=report.batches, refused=report.refused)
+        )
+    return salvaged
+
+
+def _planned(found: _Found, ledger: SourceLedger, context: RunContext) -> Salvaged:
+    """Count the batches to decode, for a dry run: enabled ones that the table lacks."""
+    there: Container[Identity] = ()
+    if context.tables.has(SALVAGED_RECORDS):
+        newest = context.tables.newest(SALVAGED_RECORDS)
+        there = _salvaged_batches(context, ledger, newest)
+    tasks = _tasks(found, there, context)
+    names = Counter(str(batch.key) for task in tasks for batch in task.batches.values())
+    return Salvaged(cut_batches=found.cut_batches, planned_batches=names)
+
+
+def _found(context: RunContext, ledger: SourceLedger) -> _Found:
+    """Find the unresolved batches in quarantine to salvage, of the selected topics."""
+    by_file: dict[str, dict[BatchPlace, _Wanted]] = {}
+    whole: set[BatchPlace] = set()
+    cut: set[BatchPlace] = set()
+    for key, of_key in _quarantined(context, ledger).items():
+        wanted = [
+            *(_standing(of_key, ledger.of(key)) if context.settings.read.salvage else ()),
+            *(_lost(of_key) if context.settings.takes_losing_tails else ()),
+        ]
+        for found in sorted(wanted, key=itemgetter("generation")):
+            place = tuple(found[name] for name in PLACE_COLUMNS)
+            if place in whole or place in cut:
+                continue  # two runs recorded the damage at the end of a log
+            if not found["raw_is_complete"]:
+                cut.add(place)
+                continue
+            whole.add(place)
+            wanted_batch = _Wanted(
+                _damaged_batch(key, found), found["length_bytes"], _identity(key, found)
+            )
+            by_file.setdefault(str(found["path"]), {})[place] = wanted_batch
+    return _Found(by_file, len(cut))
+
+
+def _quarantined(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey, list[Row]]:
+    """Return the rows of quarantine of the selected topics, each with the path of its file."""
+    settings, takes_topic = context.settings, context.settings.select.takes_topic
+    codes = {
+        *(_WRONG_CHECKSUMS if settings.read.salvage else ()),
+        *((DefectCode.REPLICA_CONFLICT,) if settings.takes_losing_tails else ()),
+    }
+    rows: dict[PartitionKey, list[Row]] = {}
+    for path in context.tables.file_paths(QUARANTINE):
+        for table in read_rows(context.storage, path, _QUARANTINE_COLUMNS):
+            for row in _of_codes(table, codes).to_pylist():
+                if row["source_id"] == context.source_id and takes_topic(row["topic"]):
+                    key = ledger.key_of(row)
+                    rows.setdefault(key, []).append({**row, "path": path})
+    return rows
+
+
+def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
+    """Return the rows with one of the codes, and all rows that resolve damage."""
+    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+
+    plain = plain_texts(rows)
+    wanted = pc.is_in(plain.column("defect_code"), pa.array(sorted(codes), pa.string()))
+    return plain.filter(pc.or_(wanted, pc.is_valid(plain.column("resolution"))))
+
+
+def _standing(rows: Iterable[Row], ledger: PartitionLedger) -> Iterator[Row]:
+    """Yield the damage that neither a repair nor an election has resolved."""
+    for row in unresolved(rows):
+        start = region_of(row)[0]
+        is_current = start < ledger.counts_until(start, row["generation"])
+        if row["defect_code"] in _WRONG_CHECKSUMS and is_current:
+            yield row
+
+
+def _lost(rows: Iterable[Row]) -> Iterator[Row]:
+    """Yield the batches of replicas that lost; a retake ingests those that won.
+
+    Several replicas may have a batch, and a row with more of its bytes may come later. Each batch
+    is yielded once, as its first row with all bytes, in whatever order the rows come.
+    """
+    first: dict[Identity, Row] = {}
+    for row in rows:
+        is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
+        if is_conflict and TailKind.of(row["defect_detail"]) is not None:
+            batch = row["last_offset"], row["expected_crc"], row["length_bytes"]
+            first[batch] = min(first.get(batch, row), row, key=_listing_order)
+    yield from first.values()
+
+
+def _listing_order(row: Row) -> Identity:
+    """Return a sort key of the rows of one batch, whole ones first."""
+    broker_id = -1 if row["broker_id"] is None else row["broker_id"]
+    is_cut = not row["raw_is_complete"]
+    return is_cut, row["generation"], broker_id, row["segment"], row["position"]
+
+
+def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:
+    is_inside = row["defect_code"] == DefectCode.INNER_CRC_MISMATCH
+    return DamagedBatch(
+        key=key,
+        broker_id=row["broker_id"],
+        segment=row["segment"],
+        position=row["position"],
+        raw_sha256=row["raw_sha256"],
+        defect_code=row["defect_code"],
+        generation=row["generation"],
+        low_offset=row["previous_offset"],
+        high_offset=row["next_offset"],
+        inner_offset=row["base_offset"] if is_inside else None,
+    )
+
+
+def _identity(key: PartitionKey, row: Row) -> Identity:
+    """Return what identifies a batch in `quarantine` and in `salvaged_records`.
+
+    A damaged batch is identified by its place and its commit. A losing replica's batch is
+    identified by its bytes, since several replicas may have it.
+    """
+    if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
+        return row["source_id"], key, row["raw_sha256"]
+    return (*(row[name] for name in PLACE_COLUMNS), row["generation"])
+
+
+def _salvaged_batches(context: RunContext, ledger: SourceLedger, handle: Handle) -> set[Identity]:
+    """Return the identities of the batches that a version of the table has."""
+    columns = [*PLACE_COLUMNS, "topic_id", "defect_code", "generation"]
+    return {
+        _identity(ledger.key_of(batch), batch)
+        for path in context.tables.file_paths(SALVAGED_RECORDS, handle=handle)
+        for rows in read_rows(context.storage, path, columns)
+        for batch in distinct_rows(rows, columns)
+    }
+
+
+def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> list[SalvageTask]:
+    tasks = []
+    for path, batches in found.by_file.items():
+        lacking = {
+            place: wanted for place, wanted in batches.items() if wanted.identity not in there
+        }
+        if not lacking:
+            continue
+        task = SalvageTask(
+            storage=context.storage,
+            lake_path=context.tables.lake_path,
+            path=path,
+            batches={place: wanted.batch for place, wanted in lacking.items()},
+            size_bytes=sum(wanted.size_bytes for wanted in lacking.values()),
+            source_id=context.source_id,
+            run_id=context.run_id,
+            salvaged_at_us=context.started_at_us,
+            max_bytes=context.settings.limits.max_decompressed_batch_bytes,
+            compression_level=context.settings.write.compression_level,
+        )
+        tasks.append(task)
+    return tasks

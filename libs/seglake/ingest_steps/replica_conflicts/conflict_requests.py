@@ -1,0 +1,138 @@
+"""Requests for comparisons that find copies contradicting the tables. Effect: reads tables."""
+
+from collections.abc import Iterator
+
+from seglake.ingest_steps.planning.partitions import (
+    JudgedPartition,
+    SurveyedPartition,
+)
+from seglake.ingest_steps.replica_conflicts.lake_batches import (
+    every_lake_batch,
+    lake_batches,
+)
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.leader_epochs import OPEN_END
+from seglake.kafka_log.offset_ranges import OffsetRange, common
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica_selection import sound_end
+from seglake.log_dirs.batch_walk import BatchHead
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
+from seglake.segment_decoding.listed_copies import ListedCopy
+from seglake.segment_decoding.replica_compare import CompareRequest
+from seglake.storage.storage import Storage
+
+
+def replica_requests(
+    partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
+) -> Iterator[CompareRequest]:
+    """Yield the chosen copy against each of its other replicas, over offsets that a run wants."""
+    before: tuple[ListedCopy, ...] = ()
+    for other in partition.other_replicas:
+        stop = min(offsets[1], other.log_end_offset)
+        if offsets[0] < stop:
+            yield CompareRequest(
+                storage=storage,
+                ours=partition.replica,
+                theirs=other.replica,
+                offsets=(offsets[0], stop),
+                divergence_offset=other.divergence_offset,
+                is_same_broker=partition.replica.may_be_duplicate_of(other.replica),
+                before=before,
+            )
+            before += (ListedCopy(other.replica, other.divergence_offset),)
+
+
+def tail_requests(
+    partition: SurveyedPartition, context: RunContext, *, has_lost: bool
+) -> Iterator[CompareRequest]:
+    """Yield requests for losing copies above all offsets that the tables have or will get.
+
+    Args:
+        has_lost: the chosen copy lost an election to the log in the tables.
+    """
+    if partition.unread_reason is not None:
+        return
+    ledger, choice = partition.ledger, partition.choice
+    copies = [(other.replica, other.divergence_offset) for other in choice.other_replicas]
+    ends = [other.log_end_offset for other in choice.other_replicas]
+    start = max((stop for _, stop in ledger.current), default=0)
+    if has_lost:
+        end = sound_end(choice.surveys)
+        lost_from = ledger.same_log_until(choice.leader_epochs.without_end, end)
+        copies, ends = [(choice.chosen, lost_from), *copies], [end, *ends]
+    else:
+        start = max(start, partition.bounds.log_end_offset)
+    before: tuple[ListedCopy, ...] = ()
+    for (copy, divergence), end in zip(copies, ends, strict=True):
+        if max(start, divergence) < end:
+            yield CompareRequest(
+                storage=context.storage,
+                ours=(),
+                theirs=copy,
+                offsets=(start, end),
+                divergence_offset=divergence,
+                before=before,
+            )
+            before += (ListedCopy(copy, divergence),)
+
+
+def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator[CompareRequest]:
+    """Yield requests of the lake against each copy, from the first different leader epoch on."""
+    ledger, choice, end = partition.ledger, partition.choice, partition.sound_end
+    # Even if the log ends below the ingested offsets, its last epoch tells who won.
+    agreed = ledger.same_log_until(choice.leader_epochs.without_end, end)
+    copies = [(choice.chosen, agreed, end, OPEN_END)]
+    copies += [
+        (other.replica, other.divergence_offset, other.log_end_offset, other.divergence_offset)
+        for other in choice.other_replicas
+    ]
+    before: tuple[ListedCopy, ...] = ()
+    for copy, first, copy_end, divergence in copies:
+        for offsets in common(ledger.current, (first, copy_end)):
+            yield CompareRequest(
+                storage=context.storage,
+                ours=lake_batches(ledger, offsets, context),
+                theirs=copy,
+                offsets=offsets,
+                divergence_offset=divergence,
+                before=before,
+            )
+        before += (ListedCopy(copy, divergence, first),)
+
+
+def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
+    """Yield requests of a broker's second logs, whole, against the first ones.
+
+    An earlier run may have ingested the first one.
+    """
+    listed = partition.listed
+    sides: list[tuple[Replica | tuple[BatchHead, ...], Replica]] = [
+        (found.kept, found.other) for found in listed.duplicates if not found.is_same_log
+    ]
+    if partition.is_second_log:
+        ours = lake_batches(listed.ledger, (0, OFFSET_MAX), context)
+        sides.append((ours, partition.replica))
+    for first, second in sides:
+        yield CompareRequest(
+            storage=context.storage,
+            ours=first,
+            theirs=second,
+            offsets=(0, OFFSET_MAX),
+            divergence_offset=0,
+            is_same_broker=True,
+        )
+
+
+def undecided_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
+    """Yield the request of the lake against a log that differs where no leader epoch decides."""
+    ledger = partition.listed.ledger
+    ours = every_lake_batch(ledger, context) if partition.is_undecided else None
+    if ours is not None:
+        yield CompareRequest(
+            storage=context.storage,
+            ours=ours,
+            theirs=partition.replica,
+            offsets=(0, OFFSET_MAX),
+            divergence_offset=max((stop for _, stop in ledger.current), default=0),
+            is_undecided=True,
+        )

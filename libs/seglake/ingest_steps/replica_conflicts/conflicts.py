@@ -1,0 +1,275 @@
+"""Replicas that contradict the log in the tables, and their rows of `quarantine`. Effect.
+
+The chosen replica is compared with the others over the offsets that a run ingests. What earlier
+runs ingested is compared by way of the lake's batches, and only from where leader epochs diverge.
+"""
+
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, TypeVar
+
+from seglake.findings.losing_tails import TAIL_COLUMNS, TailsOfPartition, tails_of
+from seglake.ingest_steps.committing.election_rows import SupersededRange, ledger_files
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.committing.wave import WaveResult, commit_files
+from seglake.ingest_steps.planning.partitions import (
+    JudgedPartition,
+)
+from seglake.ingest_steps.planning.plan import wanted_ranges
+from seglake.ingest_steps.replica_conflicts.conflict_requests import (
+    duplicate_requests,
+    lake_requests,
+    replica_requests,
+    tail_requests,
+    undecided_requests,
+)
+from seglake.ingest_steps.run_context import RunContext, decode_settings
+from seglake.kafka_log.offset_ranges import common
+from seglake.kafka_log.read_policy import UpperBound
+from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.tables import QUARANTINE
+from seglake.log_dirs.batch_walk import BatchHead
+from seglake.log_tables.quarantine_rows import most_raw_bytes
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_decoding.replica_compare import (
+    CompareRequest,
+    ConflictCount,
+    ConflictKind,
+    FoundConflicts,
+    Listed,
+    RecordReport,
+    RecordRequest,
+    Winner,
+    counted,
+    find_conflicts,
+    record_conflicts,
+    unlisted,
+)
+from seglake.task_engine.packing import packed
+
+T = TypeVar("T", CompareRequest, RecordRequest)
+R = TypeVar("R")
+
+_MOST_INLINE_BYTES = 64 << 20
+_TASK_BYTES = 256 << 20
+_TASK_REQUESTS = 256
+_LISTED_COLUMNS = (
+    *("topic", "partition", "defect_code", "last_offset"),
+    *("expected_crc", "length_bytes", "raw_is_complete"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A copy whose batches differ from the tables', in a range of offsets.
+
+    Attributes:
+        winner: ranges in which its batches won an election against ingested ones.
+        batches: batches of the copy, with their kinds.
+    """
+
+    compare: CompareRequest
+    found: ConflictCount
+    winner: Winner | None
+    batches: tuple[tuple[ConflictKind, BatchHead], ...]
+
+
+def clashes_with_replicas(
+    partitions: Iterable[JudgedPartition], context: RunContext
+) -> list[Clash]:
+    """Compare the copies of each partition in the ranges that this run ingests."""
+    asked = [
+        request
+        for partition in filter(None, (each.wanted for each in partitions))
+        if partition.other_replicas
+        for offsets in wanted_ranges(partition, context.settings)
+        for request in replica_requests(partition, offsets, context.storage)
+    ]
+    return _clashes(asked, context)
+
+
+def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext) -> list[Clash]:
+    """Compare copies with the batches of earlier runs, if their leader epochs differ.
+
+    Also a broker's second logs with the first ones; of logs that will not grow, also refused ones
+    for which no leader epoch decides, and batches above the end that only losing copies have.
+    """
+    judged = list(partitions)
+    same = [(each, found) for each in judged if (found := each.same) is not None]
+    asked = [request for _, found in same for request in lake_requests(found, context)]
+    asked += [request for each in judged for request in duplicate_requests(each, context)]
+    if _reads_dead_logs(context):
+        asked += [request for each in judged for request in undecided_requests(each, context)]
+        for each, found in same:
+            asked += tail_requests(found, context, has_lost=each.has_lost)
+    return _clashes(asked, context)
+
+
+class ConflictRows:
+    """Writes the rows of clashes when the ranges of a commit are known.
+
+    Call `settle` after each commit.
+
+    Args:
+        generations: generation of each topic, increased by each commit.
+
+    Attributes:
+        recorded: counts of the committed batches, by partition.
+    """
+
+    def __init__(
+        self, clashes: Sequence[Clash], generations: Mapping[str, int], context: RunContext
+    ) -> None:
+        self.clashes = clashes
+        self._generations = generations
+        self._context = context
+        self._written: list[tuple[PartitionKey, ConflictCount]] = []  # and not committed yet
+        self.recorded: dict[PartitionKey, ConflictCount] = {}
+
+    def expected(self) -> dict[PartitionKey, ConflictCount]:
+        """Count the batches that contradict the tables, whether quarantine has them or not."""
+        return counted((clash.compare.key, clash.found) for clash in self.clashes)
+
+    def unlisted(self) -> dict[PartitionKey, ConflictCount]:
+        """Count the batches that are not in quarantine yet, for runs that write nothing."""
+        max_bytes = decode_settings(self._context).max_raw_bytes
+        found = []
+        for clash in self.clashes:
+            key = clash.compare.key
+            most_bytes = most_raw_bytes(key.topic, max_bytes)
+            found.append((key, unlisted(clash.batches, self._known_of(key), most_bytes)))
+        return counted(found)
+
+    def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
+        """Return the files, by topic, of conflicts that begin in ranges about to be committed."""
+        narrowed = [
+            replace(clash.compare, offsets=offsets)
+            for result in results
+            for clash in self.clashes
+            if clash.compare.key == result.key
+            for offsets in common([clash.compare.offsets], result.offsets)
+        ]
+        return self._write(narrowed)
+
+    def of_all(self) -> dict[str, list[DataFile]]:
+        """Write all conflicts, and return the files by topic."""
+        return self._write([clash.compare for clash in self.clashes])
+
+    def settle(self, done: WaveResult) -> None:
+        """Count the written rows as committed, except topics that another run ingested."""
+        won = [(key, count) for key, count in self._written if key.topic not in done.lost]
+        self.recorded = counted([*self.recorded.items(), *won])
+        self._written.clear()
+
+    def _write(self, compares: Sequence[CompareRequest]) -> dict[str, list[DataFile]]:
+        if not compares:
+            return {}
+        requests = [self._request(compare) for compare in compares]
+        reports: list[RecordReport] = _run(record_conflicts, requests, self._context)
+        files: dict[str, list[DataFile]] = {}
+        for compare, report in zip(compares, reports, strict=True):
+            files.setdefault(compare.key.topic, []).extend(report.files)
+            self._written.append((compare.key, report.written))
+        return files
+
+    def _request(self, compare: CompareRequest) -> RecordRequest:
+        topic = compare.key.topic
+        following = {topic: self._generations[topic] + 1}
+        settings = replace(decode_settings(self._context), generations=following)
+        return RecordRequest(compare, self._known_of(compare.key), settings)
+
+    def _known_of(self, key: PartitionKey) -> frozenset[Listed]:
+        return self._known.get((key.topic, key.partition), frozenset())
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, int], frozenset[Listed]]:
+        """Return the recorded conflicts, by topic and partition."""
+        found: dict[tuple[str, int], set[Listed]] = {}
+        tables, source_id = self._context.tables, self._context.source_id
+        if not tables.has(QUARANTINE):  # a dry run makes no lake
+            return {}
+        for row in tables.rows(QUARANTINE, source_id, _LISTED_COLUMNS).to_pylist():
+            if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
+                of_batch = (row["last_offset"], row["expected_crc"], row["length_bytes"])
+                listed = Listed(*of_batch, is_complete=row["raw_is_complete"])
+                found.setdefault((row["topic"], row["partition"]), set()).add(listed)
+        return {of: frozenset(batches) for of, batches in found.items()}
+
+
+def commit_conflicts(
+    rows: ConflictRows,
+    superseded: Sequence[SupersededRange],
+    generations: dict[str, int],
+    context: RunContext,
+) -> tuple[str, ...]:
+    """Commit conflicts of what was covered before; the topics that another run took meanwhile.
+
+    Args:
+        superseded: what lost an election by these conflicts.
+        generations: of each topic; one committed here is counted up.
+    """
+    attempt_id = str(uuid.uuid4())
+    files = rows.of_all()
+    for topic, ledger in ledger_files(superseded, generations, attempt_id, context).items():
+        files.setdefault(topic, []).extend(ledger)
+    lost = commit_files(files, attempt_id, generations, context)
+    rows.settle(WaveResult(lost=frozenset(lost)))
+    return lost
+
+
+def _reads_dead_logs(context: RunContext) -> bool:
+    """Return whether whole logs are read to their end, since nobody writes any more."""
+    settings = context.settings
+    return settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window
+
+
+def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
+    if context.settings.read.upper_bound is not UpperBound.LOG_END:
+        requests = [replace(request, before=()) for request in requests]  # each copy shows its own
+    found: list[FoundConflicts] = _run(find_conflicts, requests, context)
+    return [
+        Clash(request, conflicts.counts, conflicts.winner, conflicts.batches)
+        for request, conflicts in zip(requests, found, strict=True)
+        if any(conflicts.counts)
+    ]
+
+
+def _run(
+    function: Callable[[tuple[T, ...]], list[R]], requests: Sequence[T], context: RunContext
+) -> list[R]:
+    """Run all requests: small ones at once here, others packed into tasks."""
+    measured = [(request.walked_bytes, request) for request in requests]
+    packs = packed(measured, itemgetter(0), _TASK_BYTES, most_items=_TASK_REQUESTS)
+    sizes = [sum(size_bytes for size_bytes, _ in pack) for pack in packs]
+    answers = context.reporter.run_tasks(
+        context.engine,
+        function,
+        [tuple(request for _, request in pack) for pack in packs],
+        sizes=sizes,
+        text="comparing replicas",
+        is_small=len(packs) <= 1 and sum(sizes) <= _MOST_INLINE_BYTES,
+    )
+    return [answer for group in answers for answer in group]
+
+
+def quarantined_tails(
+    ledger: SourceLedger, context: RunContext
+) -> dict[PartitionKey, TailsOfPartition]:
+    """Return the losing tails in quarantine, by partition of the source; none in a dry run.
+
+    Args:
+        ledger: has topic ids that rows lack.
+    """
+    if context.is_dry_run or not context.tables.has(QUARANTINE):
+        return {}
+    columns = ("topic_id", "topic", "partition", *TAIL_COLUMNS)
+    by_key: dict[PartitionKey, list[Mapping[str, Any]]] = {}  # Any: columns of many types
+    for row in context.tables.rows(QUARANTINE, context.source_id, columns).to_pylist():
+        by_key.setdefault(ledger.key_of(row), []).append(row)
+    found = {key: tails_of(rows) for key, rows in by_key.items()}
+    return {key: tails for key, tails in found.items() if tails}

@@ -1,0 +1,368 @@
+"""Finds out whether each log is still the one that the lake has. Effect: reads a few batches.
+
+Where a folder and the ledger name the topic id, that is known: nothing is read, but where the log
+has grown, the batch that was taken last, to see whether an election went against it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from seglake.ingest_steps.planning.partitions import (
+    JudgedPartition,
+    ListedPartition,
+    SurveyedPartition,
+)
+from seglake.ingest_steps.planning.plan import wanted_ranges
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.leader_epochs import leader_epochs_of
+from seglake.kafka_log.log_identity import (
+    Likeness,
+    LogBatch,
+    ShorterLog,
+    contradiction_note,
+    difference,
+    likeness,
+    lost_to_newer_epoch,
+    may_be_cleaned,
+    newer_epoch_note,
+    refusal,
+    second_log_refusal,
+    undecided_refusal,
+)
+from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.segment_survey import LastBatch
+from seglake.log_dirs.batch_search import (
+    Answer,
+    BatchRequest,
+    LogEnd,
+    find_batch,
+    find_batches,
+    find_message,
+    request_for,
+)
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.progress.run_reporter import Unit
+from seglake.task_engine.packing import packed
+
+_MOST_INLINE = 64
+_TASK_REQUESTS = 256
+
+
+class _Case(NamedTuple):
+    """A log, and the batch that was ingested last.
+
+    Attributes:
+        is_named: the topic id is known on the disk and in the ledger, so it is this log.
+        shorter: what to note if it ends below the ingested offsets; no `end` if it does not.
+    """
+
+    partition: JudgedPartition
+    taken: LastBatch
+    is_named: bool
+    shorter: ShorterLog
+    has_news: bool
+    request: BatchRequest
+
+    @property
+    def replica(self) -> Replica:
+        return self.shorter.replica
+
+    @property
+    def is_changed(self) -> bool:
+        return self.has_news or self.partition.listed.has_moved
+
+
+class FoundLog(NamedTuple):
+    """A log on a disk beside what the lake has of it, at the last offset that both have."""
+
+    replica: Replica
+    taken: LastBatch
+    found: LastBatch
+    is_same: bool
+
+
+class _Pair(NamedTuple):
+    """A batch of the lake, and what the disk has at its place."""
+
+    taken: LastBatch
+    found: LogBatch
+
+
+def judge(
+    listed: Iterable[ListedPartition],
+    surveyed: Iterable[SurveyedPartition],
+    lake: IngestedBatches,
+    context: RunContext,
+) -> list[JudgedPartition]:
+    """Compare the chosen copy of each partition with what the lake has of it."""
+    by_key = {partition.key: partition for partition in surveyed}
+    plain = [JudgedPartition(listed=each, surveyed=by_key.get(each.key)) for each in listed]
+    seen = [_compared_ends(partition, context) for partition in plain]
+    cases = [case for _, case in seen if case is not None]
+    answers = _answers([case.request for case in cases], context)
+    judged = {
+        case.partition.key: _by_second_log(case, answer, lake)
+        or _by_last_batch(case, answer, lake, context)
+        for case, answer in zip(cases, answers, strict=True)
+    }
+    return [judged.get(partition.key, partition) for partition, _ in seen]
+
+
+def _compared_ends(
+    partition: JudgedPartition, context: RunContext
+) -> tuple[JudgedPartition, _Case | None]:
+    """Compare how far a log and the lake go; return a case if a batch must be compared as well."""
+    ledger, news, replica = partition.listed.ledger, partition.news, partition.replica
+    frontier = ledger.frontier
+    if frontier is None or (news is not None and news.unread_reason is not None):
+        return partition, None  # nothing to compare, or a copy that is left out as unreadable
+    is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
+    is_named = is_id_known and frontier.has_topic_id
+    taken = frontier.last_batch
+    behind = _epochs_behind(replica, taken)
+    has_older_epoch = behind is not None and behind > 0
+    end = _ends_before(replica, news, frontier.next_offset)
+    shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
+    # It ends below, or does not know the leader that wrote the last ingested batch. One that ends
+    # below and knows a newer leader has won an election.
+    counted_until = _counted_until(ledger, frontier.next_offset)
+    is_shorter = _ends_before(replica, news, counted_until) is not None
+    if has_older_epoch or (is_shorter and not behind):
+        partition = replace(partition, is_stale=True)
+    if is_named and end is not None:
+        partition = replace(partition, shorter=shorter)
+    has_news = news is not None and bool(wanted_ranges(news, context.settings))
+    if taken is None or (is_named and not (has_news or partition.listed.has_moved)):
+        return partition, None
+    request = _request_at(replica, taken.base_offset, context)
+    if request is None:
+        return partition, None
+    return partition, _Case(partition, taken, is_named, shorter, has_news, request)
+
+
+def found_logs(
+    replicas: Sequence[Replica], ledger: SourceLedger, lake: IngestedBatches, context: RunContext
+) -> Iterator[FoundLog]:
+    """Compare the last batches that logs and the lake both have; what tells nothing is left out."""
+    asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
+    for replica in replicas:
+        frontier = ledger.of(replica.key).frontier
+        taken = None if frontier is None else frontier.last_batch
+        request = None if taken is None else _request_at(replica, taken.base_offset, context)
+        if taken is not None and request is not None:
+            asked.append((replica, taken, request))
+    answers = _answers([request for *_, request in asked], context)
+    for (replica, taken, _), answer in zip(asked, answers, strict=True):
+        pair = _pair(taken, answer)
+        if isinstance(answer, LogEnd):
+            pair = _last_common(replica, answer.next_offset, lake, context)
+        if pair is None:
+            continue
+        is_same = likeness(*pair) is Likeness.SAME or _begins_alike(replica, lake, context)
+        if is_same or _differ(pair, replica, lake):
+            yield FoundLog(replica, pair.taken, pair.found.header, is_same=is_same)
+
+
+def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
+    """Return where the log ends, if that is below the offset as far as known."""
+    high_watermark = replica.checkpoints.high_watermark
+    if partition is not None:
+        end, said = partition.bounds.log_end_offset, "its log ends at"
+    elif high_watermark is not None:  # the log itself was not looked at
+        end, said = high_watermark, "its high watermark is"
+    else:
+        return None
+    return f"{said} {end}" if end < offset else None
+
+
+def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
+    """Return the end of the ingested offsets, without a part at that end that lost an election."""
+    for start, stop in reversed(ledger.superseded):
+        if stop == next_offset:
+            return start
+    return next_offset
+
+
+def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
+    """Return how many epochs a copy's last one is older than a batch's; None if one is unknown."""
+    if taken is None or taken.leader_epoch is None or not replica.epochs:
+        return None
+    return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
+
+
+def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
+    window_bytes = context.settings.read.window_bytes
+    return request_for(replica, offset, context.storage, window_bytes)
+
+
+def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answer]:
+    packs = packed(requests, lambda request: 1, _TASK_REQUESTS)
+    found = context.reporter.run_tasks(
+        context.engine,
+        find_batches,
+        [tuple(pack) for pack in packs],
+        sizes=[len(pack) for pack in packs],
+        text="comparing logs with the lake",
+        unit=Unit.BATCHES,
+        is_small=len(requests) <= _MOST_INLINE,
+    )
+    return [answer for answers in found for answer in answers]
+
+
+def _by_last_batch(
+    case: _Case, answer: Answer, lake: IngestedBatches, context: RunContext
+) -> JudgedPartition:
+    """Note or refuse a log by what it has where the lake has the last ingested batch.
+
+    A log that ends before is judged by the last offset that it shares with the lake.
+    """
+    partition, replica, shorter = case.partition, case.replica, case.shorter
+    pair, is_end = _pair(case.taken, answer), isinstance(answer, LogEnd)
+    if isinstance(answer, LogEnd):
+        end = answer.next_offset
+        shorter = shorter._replace(end=shorter.end or f"its log ends at {end}")
+        pair = _last_common(replica, end, lake, context)
+    differ = pair is not None and _differ(pair, replica, lake)
+    refused = None if pair is None else _refused(case, pair, lake, context, differ=differ)
+    if refused is not None:
+        return refused
+    if case.is_named and (is_end or not case.has_news):
+        return partition  # it is noted already
+    if pair is None or not differ:
+        if pair is not None:  # its last batch is an ingested one
+            shorter = shorter._replace(has_older_epoch=False)
+        is_noted = shorter.end and not case.is_named
+        return replace(partition, shorter=shorter) if is_noted else partition
+    taken, found = pair.taken, pair.found.header
+    if not (case.is_named or _begins_alike(replica, lake, context)):
+        return replace(partition, refusal=refusal(replica, taken, found))
+    has_lost = lost_to_newer_epoch(taken, found)
+    note = newer_epoch_note if has_lost else contradiction_note
+    return replace(partition, has_lost=has_lost, notes=(note(replica, taken, found),))
+
+
+def _refused(
+    case: _Case, pair: _Pair, lake: IngestedBatches, context: RunContext, *, differ: bool
+) -> JudgedPartition | None:
+    """Refuse the second log of a broker, and a log that differs where no leader epoch decides."""
+    replica = case.replica
+    if differ and case.is_named:
+        second = _other_log(case, lake, context)
+        if second is not None:
+            return second
+    if None not in (pair.taken.leader_epoch, pair.found.header.leader_epoch):
+        return None
+    if differ and (case.is_named or _begins_alike(replica, lake, context)):
+        why = undecided_refusal(replica, difference(pair.taken, pair.found.header))
+    else:
+        is_asked = case.is_changed and not differ
+        offset = _other_message(replica, pair, lake, context) if is_asked else None
+        if offset is None:
+            return None
+        why = undecided_refusal(replica, f"the message at offset {offset} is not the lake's")
+    return replace(case.partition, refusal=why, is_undecided=True)
+
+
+def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> JudgedPartition | None:
+    """Refuse a log whose broker has another one, which the lake has."""
+    first = _first_pair(case.replica, lake, context)
+    if first is None or case.replica.broker_id is None or not _differ(first, case.replica, lake):
+        return None
+    return _of_same_broker(case, first.taken, first.found.header, lake)
+
+
+def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> JudgedPartition | None:
+    """Refuse a log without a batch that knows a newer leader from its start on.
+
+    Its broker has another log of the partition, which the lake has.
+    """
+    replica, start = case.replica, case.replica.log_start_offset
+    if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
+        return None
+    if case.partition.listed.ledger.lost_from(leader_epochs_of(replica.epochs)) > start:
+        return None
+    taken = lake.holding(replica.key, start)
+    return None if taken is None else _of_same_broker(case, taken.header, None, lake)
+
+
+def _of_same_broker(
+    case: _Case, taken: LastBatch, found: LastBatch | None, lake: IngestedBatches
+) -> JudgedPartition | None:
+    """Refuse a log that begins with another batch than the lake has from the same broker."""
+    replica = case.replica
+    if lake.broker_at(replica.key, taken.base_offset) != replica.broker_id:
+        return None
+    why = second_log_refusal(replica, taken, found)
+    return replace(case.partition, refusal=why, is_second_log=True)
+
+
+def _other_message(
+    replica: Replica, pair: _Pair, lake: IngestedBatches, context: RunContext
+) -> int | None:
+    """Return the last offset that both have of plain messages, if the messages there differ.
+
+    The lake has plain messages of old formats in rows of many, with the checksum of the first.
+    """
+    row = lake.holding(replica.key, pair.taken.base_offset)
+    if row is None or row.magic == 2 or row.is_wrapper:
+        return None
+    offset, answer = row.last_offset, _found_at(replica, row.last_offset, context)
+    if isinstance(answer, LogEnd):
+        offset = answer.next_offset - 1
+    request = _request_at(replica, offset, context)
+    found = None if request is None else find_message(request)
+    message = lake.message(replica.key, offset)
+    return None if found is None or message in (None, found) else offset
+
+
+def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
+    return _Pair(taken, answer) if isinstance(answer, LogBatch) else None
+
+
+def _last_common(
+    replica: Replica, log_end_offset: int, lake: IngestedBatches, context: RunContext
+) -> _Pair | None:
+    """Return what both have at the end of a log that is shorter than the ingested one."""
+    taken = lake.holding(replica.key, log_end_offset - 1)
+    if taken is None:
+        return None
+    offset = min(taken.header.base_offset, log_end_offset - 1)
+    return _pair(taken.header, _found_at(replica, offset, context))
+
+
+def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
+    """Return whether the two cannot be of one log."""
+    taken, found = pair
+    if likeness(taken, found) is not Likeness.OTHER:
+        return False
+    row = lake.holding(replica.key, taken.base_offset)
+    return row is None or not may_be_cleaned(
+        row,
+        found,
+        replica.checkpoints.cleaner_offset,
+        lake_is_compacted=lake.has_compacted_gaps(replica.key),
+    )
+
+
+def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
+    """Return whether the lake has the first batch on the disk: then only the log's end differs."""
+    first = _first_pair(replica, lake, context)
+    return first is not None and likeness(*first) is Likeness.SAME
+
+
+def _first_pair(replica: Replica, lake: IngestedBatches, context: RunContext) -> _Pair | None:
+    """Return the first batch on the disk, and what the lake has at its place."""
+    first = _found_at(replica, replica.log_start_offset, context)
+    if not isinstance(first, LogBatch):
+        return None
+    start = max(first.header.base_offset, replica.log_start_offset)
+    taken = lake.holding(replica.key, start)
+    return None if taken is None else _Pair(taken.header, first)
+
+
+def _found_at(replica: Replica, offset: int, context: RunContext) -> Answer:
+    request = _request_at(replica, offset, context)
+    return None if request is None else find_batch(request)

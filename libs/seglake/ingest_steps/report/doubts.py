@@ -1,0 +1,62 @@
+"""Transactions of uncertain outcome, and those on which a run decided. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.planning.plan import RangePlan
+from seglake.ingest_steps.rounds import Round
+from seglake.kafka_log.offset_ranges import subtracted
+from seglake.kafka_log.read_policy import Isolation
+from seglake.kafka_log.transaction_markers import TransactionState
+from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome
+from seglake.settings.settings import Settings
+
+
+def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the transactions whose end damage hides, unless it may be in an unread segment.
+
+    Args:
+        decided: findings on those on which the run decided, which are left out.
+    """
+    known = {(found.place, found.ranges) for found in decided}
+    for done in rounds:
+        for partition in done.same:
+            for doubt in partition.bounds.unknown_outcomes:
+                offsets, name = (doubt.start_offset, doubt.next_offset), str(partition.key)
+                is_known = (name, (offsets,)) in known
+                if not is_known and subtracted(offsets, partition.waiting_ranges):
+                    yield Finding(FindingKind.UNKNOWN_OUTCOME, doubt.text, name, (offsets,))
+
+
+def taken_doubts(
+    rounds: Iterable[Round], settings: Settings, *, is_dry_run: bool
+) -> Iterator[Finding]:
+    """Yield the transactions of uncertain outcome on which a run decided, or would decide."""
+    planned = [(plan, plan.next_offset) for done in rounds for plan in done.ranges]
+    taken = [(result.plan, result.next_offset) for done in rounds for result in done.committed]
+    return doubts_of(planned if is_dry_run else taken, settings, is_dry_run=is_dry_run)
+
+
+def doubts_of(
+    taken: Iterable[tuple[RangePlan, int]], settings: Settings, *, is_dry_run: bool
+) -> Iterator[Finding]:
+    """Yield the transactions of uncertain outcome in ranges ingested, or to be ingested."""
+    for plan, next_offset in taken:
+        for doubt in () if plan.bounds is None else plan.bounds.unknown_outcomes:
+            if max(doubt.start_offset, plan.start_offset) < min(doubt.next_offset, next_offset):
+                if _is_left_out(doubt, settings):
+                    said = f"its records {'would be' if is_dry_run else 'are'} left out"
+                else:
+                    said = f"{'would be' if is_dry_run else 'was'} ingested as that"
+                text = f"{doubt.text}, and {said}: look at it"
+                ranges = ((doubt.start_offset, doubt.next_offset),)
+                yield Finding(FindingKind.DOUBTFUL_OUTCOME, text, str(plan.key), ranges)
+
+
+def _is_left_out(doubt: UnknownOutcome, settings: Settings) -> bool:
+    """Return whether the records of a transaction are not ingested."""
+    if settings.read.isolation is Isolation.READ_UNCOMMITTED:
+        return False
+    is_open = doubt.state is TransactionState.OPEN and not settings.takes_undecided
+    return is_open or doubt.state is TransactionState.ABORTED

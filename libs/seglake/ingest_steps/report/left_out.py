@@ -1,0 +1,110 @@
+"""Files and ranges of the sources that a run did not read, for its summary and the lake. Pure."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.planning.partitions import SurveyedPartition
+from seglake.ingest_steps.report.unread_files import (
+    of_copies,
+    unread_files,
+    unread_place,
+)
+from seglake.ingest_steps.rounds import Round, latest
+from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
+from seglake.kafka_log.short_logs import ShortLog
+from seglake.log_dirs.discovery import Discovery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Files and ranges that a run did not read.
+
+    Attributes:
+        files: files that are recognised and not read.
+        reasons: reasons by partition, folder or file that could not be read this time.
+        refused: differences by partition whose log is not the lake's, or that one broker has
+            twice.
+        places: unread places that the partitions' observations do not name.
+        roots: the folders that the run searched.
+    """
+
+    files: tuple[Finding, ...]
+    reasons: Mapping[str, str]
+    refused: Mapping[str, str]
+    places: tuple[UnreadPlace, ...]
+    roots: tuple[str, ...]
+
+
+def left_out_of(
+    sources: Iterable[str],
+    discovery: Discovery,
+    rounds: Sequence[Round],
+    unread: Mapping[str, str],
+    short: Iterable[ShortLog],
+    settled: Collection[str] = (),
+) -> LeftOut:
+    """Collect the files and ranges that no round read.
+
+    Args:
+        sources: paths of the sources.
+        unread: reasons by the name of whatever neither a round nor a repair could read.
+        short: logs that end below their proved end.
+        settled: places, and folders of places, that are not to be named.
+    """
+    every = [each for done in rounds for each in done.partitions]
+    last, names = latest(rounds), {str(each.key) for each in every}
+    logs = (log for each in last for log in each.left.unread)
+    found = unread_files(discovery.unread_files, logs, discovery.partitions)
+    files = [*of_copies(of for of in found if not is_below(unread_place(of).path, settled))]
+    unread = {name: why for name, why in unread.items() if not is_below(name, settled)}
+    duplicates = [found for each in every for found in each.listed.duplicates]
+    second = {str(found.kept.key): found.reason for found in duplicates}
+    places = [
+        *(unread_place(of) for of in files if of.kind is not FindingKind.IN_TIER),
+        *_places_of_names(unread, discovery),
+        *(
+            UnreadPlace(found.other.folder, found.reason)
+            for found in duplicates
+            if not found.is_same_log
+        ),
+        *(
+            UnreadPlace(log.folder, f"{NOT_ON_DISK}{log.reason}", log.ranges)
+            for log in short
+            if str(log.key) not in names
+        ),
+    ]
+    return LeftOut(
+        files=tuple(files),
+        reasons={
+            **Findings(files).reasons(FindingKind.LEFT_OUT),
+            **_unreadable_files(filter(None, (each.same for each in last))),
+            **unread,
+            **discovery.missing_topics,
+        },
+        refused=second | {str(each.key): each.refusal for each in every if each.refusal},
+        places=tuple(dict.fromkeys(places)),
+        roots=(*sources, *(log_dir.path for log_dir in discovery.log_dirs)),
+    )
+
+
+def is_below(path: str, folders: Iterable[str]) -> bool:
+    """Return whether a path is one of the folders or files, or lies below one."""
+    return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:
+    """Yield the places named by a path, and the partition folders that cannot be listed."""
+    for name, reason in unread.items():
+        if "/" in name:
+            yield UnreadPlace(name, reason)
+        for log_dir in discovery.log_dirs:
+            if name in log_dir.unreadable:
+                yield UnreadPlace(f"{log_dir.path}/{name}", reason)
+
+
+def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
+    """Return the files that logs were read without, with the reasons."""
+    surveys = (survey for partition in final for survey in partition.surveys)
+    return {why: why for survey in surveys for why in survey.transactions.files.unreadable}

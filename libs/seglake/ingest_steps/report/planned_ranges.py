@@ -1,0 +1,42 @@
+"""Ranges that a dry run would ingest, by partition. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from seglake.findings.offset_places import shown_range
+from seglake.ingest_steps.planning.plan import RangePlan
+from seglake.progress.run_reporter import show_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRange:
+    """Offsets of a partition, none for damage at its end, and the bytes to be read for them."""
+
+    partition: str
+    start_offset: int
+    next_offset: int
+    size_bytes: int
+
+    @property
+    def is_damage(self) -> bool:
+        """Return whether the range has no offset, only damage at the end of the log."""
+        return self.start_offset >= self.next_offset
+
+    def __str__(self) -> str:
+        where = f" {shown_range(self.start_offset, self.next_offset)}"
+        if self.is_damage:
+            where = ": damage at the end of the log, which hides no known offset"
+        return f"{self.partition}{where} ({show_bytes(self.size_bytes)})"
+
+
+def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
+    """Return the ranges by partition, joined again if only commits divide them; damage apart."""
+    found: list[PlannedRange] = []
+    for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):
+        name, start, size_bytes = str(plan.key), plan.start_offset, plan.size_bytes
+        is_next = found and (found[-1].partition, found[-1].next_offset) == (name, start)
+        if is_next and not plan.is_end:
+            before = found.pop()
+            start, size_bytes = before.start_offset, before.size_bytes + size_bytes
+        found.append(PlannedRange(name, start, plan.next_offset, size_bytes))
+    return found

@@ -1,0 +1,110 @@
+"""Counts what a run recovered of each partition, and what the lake still lacks. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from seglake.findings.losing_tails import TailsOfPartition
+from seglake.findings.recovery import (
+    LOSS_OF_GAP,
+    NO_LOSS_OF_GAP,
+    Loss,
+    NoLoss,
+    PartitionRecovery,
+    Recovery,
+    gaps_in,
+    losses_of_log,
+)
+from seglake.findings.unread_places import recovery_with
+from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
+from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.report.gap_report import gaps_of_run
+from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
+from seglake.kafka_log.observation import Observation, UnreadPlace
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.current_gaps import CurrentGap
+from seglake.log_tables.source_ledger import SourceLedger
+
+
+def recovery_of(
+    seen: Iterable[Observation],
+    ledger: SourceLedger,
+    places: Sequence[UnreadPlace],
+    committed: Sequence[RangeResult],
+    repairs: RepairResult,
+    tails: Mapping[PartitionKey, TailsOfPartition],
+) -> Recovery:
+    """Return each partition's records of this run, and the offsets that the lake lacks after it.
+
+    Args:
+        seen: each partition as the run saw it.
+        ledger: the lake's ledger after the run.
+        places: places that were not read.
+        tails: losing tails in quarantine.
+    """
+    by_key = by_partition(committed)
+    filled = by_partition((*repairs.results, *repairs.refills.results))
+    gaps = gaps_of_run(committed, repairs.rounds)
+    refilled = _refilled(repairs.refills.results)
+    partitions = [
+        PartitionRecovery(
+            name=str(log.key),
+            records=(records := sum(result.totals.records for result in both)),
+            open_records=sum(report.open_rows for result in both for report in result.reports),
+            has_earlier=not own and bool(ledger.of(log.key).covered),
+            lost=_lost(log, ledger, repairs.standing.get(log.key, ())),
+            no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, {})),
+            tails=tails.get(log.key, {}),
+        )
+        for log in seen
+        for own in [by_key.get(log.key, [])]
+        for both in [[*own, *filled.get(log.key, ())]]
+    ]
+    return recovery_with(partitions, places)
+
+
+def _lost(
+    seen: Observation, ledger: SourceLedger, standing: Iterable[CurrentGap]
+) -> dict[Loss, GapRanges]:
+    gaps: dict[Loss, list[OffsetRange]] = {}
+    for gap in standing:
+        if gap.cause in LOSS_OF_GAP:
+            offsets = gap.start_offset, gap.next_offset
+            gaps.setdefault(LOSS_OF_GAP[gap.cause], []).append(offsets)
+    if lost := ledger.of(seen.key).superseded:
+        gaps[Loss.SUPERSEDED] = [*lost]
+    found = {loss: gaps_in(merged(ranges)) for loss, ranges in gaps.items()}
+    return found | losses_of_log(seen, ledger.of(seen.key).covered)
+
+
+def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, dict[GapCause, int]]:
+    """Count the offsets that older copies filled in the gaps of each cause."""
+    found: dict[PartitionKey, dict[GapCause, int]] = {}
+    for result in refills:
+        counts = found.setdefault(result.key, {})
+        for sign, gaps in ((1, result.plan.standing_gaps), (-1, result.gaps)):
+            for gap in gaps:
+                size = gap.next_offset - gap.start_offset
+                counts[gap.cause] = counts.get(gap.cause, 0) + sign * size
+    return found
+
+
+def _no_loss(
+    committed: Sequence[RangeResult],
+    records: int,
+    gaps: GapsByCause,
+    refilled: Mapping[GapCause, int],
+) -> dict[NoLoss, int]:
+    """Count the offsets that rightly have no record; `refilled` ones have left the gaps."""
+    counts = {kept: gaps[cause].offsets for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps}
+    if not committed:
+        return counts
+    counts[NoLoss.COMPACTED] = max(
+        counts.get(NoLoss.COMPACTED, 0) - refilled.get(GapCause.COMPACTED, 0), 0
+    )
+    ranges = merged(result.offsets for result in committed)
+    covered = sum(stop - start for start, stop in ranges)
+    in_batches = covered - sum(found.offsets for found in gaps.values())
+    in_batches += sum(refilled.values())
+    counts[NoLoss.WITHOUT_RECORD] = max(in_batches - records, 0)
+    return {kept: count for kept, count in counts.items() if count}

@@ -1,0 +1,134 @@
+"""Findings of an ingest: what a person should know of what its rounds saw and did. Pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import shown_range
+from seglake.findings.recovery import KIND_OF_STOP
+from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
+from seglake.ingest_steps.report.doubts import doubts_of_logs, taken_doubts
+from seglake.ingest_steps.report.gap_report import GapsByPlace
+from seglake.ingest_steps.report.run_facts import RunFacts
+from seglake.ingest_steps.report.run_notes import notes_of
+from seglake.ingest_steps.report.stuck import stuck_partitions
+from seglake.ingest_steps.report.unread import lost_tails, open_transactions
+from seglake.ingest_steps.rounds import Round, latest
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import subtracted
+from seglake.kafka_log.short_logs import ShortLog
+from seglake.progress.run_reporter import show_count
+from seglake.segment_decoding.replica_compare import (
+    ConflictCount,
+    counted,
+)
+
+_BOUNDS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.OPEN_TRANSACTION, FindingKind.TAIL)
+_CONFLICTS = {
+    "lost": FindingKind.LOST_TAIL,
+    "contradicts": FindingKind.ELECTION_WON,
+    "differs": FindingKind.REPLICAS_DIFFER,
+    "same_broker": FindingKind.TWO_LOGS,
+    "undecided": FindingKind.REPLICAS_DIFFER,
+}
+
+
+def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
+    """Return all findings of a run but those on its damage: limits, and batches above one.
+
+    Args:
+        gaps: recorded gaps, or expected ones in a dry run.
+    """
+    settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
+    is_dry_run = facts.context.is_dry_run
+    planned = [plan for done in rounds for plan in done.ranges] if is_dry_run else []
+    found = Findings(_left_ranges(facts))
+    found.add(stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after))
+    for each in latest(rounds):
+        if each.same is not None:
+            found.add(lost_tails(each.same, settings, has_lost=each.has_lost))
+            found.add(open_transactions(each.same, planned, settings))
+    found.add(undecided_offsets(gaps))
+    found.add(taken_doubts(rounds, settings, is_dry_run=is_dry_run))
+    found.add(doubts_of_logs(rounds, found.of(FindingKind.DOUBTFUL_OUTCOME)))
+    found.add(repairs.contradicted)
+    concurrent = [*(range_ for done in rounds for range_ in done.concurrent), *repairs.concurrent]
+    found.add(concurrent_findings(concurrent))
+    short_logs = sorted(facts.short_logs, key=lambda short: (-short.offsets, str(short.key)))
+    found.add(map(short_log_finding, short_logs))
+    found.add(facts.left.files)
+    for place in facts.places.new_names:
+        found.add([Finding(FindingKind.NAMED_ONLY, place.reason, str(place.key))])
+    found.add_reasons(FindingKind.LEFT_OUT, facts.left.reasons)
+    found.add_reasons(FindingKind.REFUSED, facts.left.refused)
+    found.add(_conflicts(rounds))
+    found.add([*_superseded(rounds), *_waiting(rounds)])
+    found.add_texts(FindingKind.NOTE, notes_of(facts, gaps))
+    return found
+
+
+def _left_ranges(facts: RunFacts) -> Iterator[Finding]:
+    """Yield the ranges that wait for a later run, or for a person."""
+    for seen in facts.observations:
+        covered, name = facts.ledger.of(seen.key).covered, str(seen.key)
+        kind = KIND_OF_STOP.get(seen.stopped_by, FindingKind.WAITING)
+        kind = kind if kind in _BOUNDS else FindingKind.WAITING
+        for left in seen.waiting:
+            offsets = left.from_offset, left.log_end_offset
+            if offsets[0] < offsets[1] and not subtracted(offsets, covered):
+                continue  # an earlier run went to the end of the log
+            is_damage = left.is_damaged and not kind.needs_a_look
+            own = FindingKind.DAMAGED_ABOVE if is_damage else kind
+            yield Finding(own, f"{name}: {left.reason}", name, (offsets,))
+
+
+def short_log_finding(short: ShortLog) -> Finding:
+    """Return the finding on a log of which its broker's files prove more than there is."""
+    facts = {
+        "folder": short.folder,
+        "offsets": short.offsets,
+        "found": short.found,
+        "said_by": short.claim.said_by,
+        "said_offset": short.claim.offset,
+    }
+    return Finding(FindingKind.NOT_ON_DISK, short.reason, str(short.key), short.ranges, facts)
+
+
+def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
+    """Yield the offsets of transactions without an end that the run left out, by partition."""
+    for name, found in gaps.get(GapCause.UNDECIDED, {}).items():
+        count = show_count(found.offsets, "offset")
+        text = f"{name}: {count} of transactions that have not ended"
+        facts = {"offsets": found.offsets}
+        yield Finding(FindingKind.UNDECIDED, text, name, found.ranges, facts)
+
+
+def _conflicts(rounds: Iterable[Round]) -> Iterator[Finding]:
+    """Yield the batches of other replicas that are not those of the tables, by partition."""
+    found = ((str(each.key), each.conflicts) for done in rounds for each in done.partitions)
+    for name, count in counted(found).items():
+        for field, batches in count._asdict().items():
+            if batches:
+                text = f"{name}: {ConflictCount(**{field: batches})}"
+                yield Finding(_CONFLICTS[field], text, name, facts={"batches": batches})
+
+
+def _superseded(rounds: Iterable[Round]) -> Iterator[Finding]:
+    for of in (of for done in rounds for each in done.partitions for of in each.superseded):
+        text = (
+            f"{of}: {show_count(of.records, 'record')} lost an election; `seglake retake` "
+            "ingests what the log that won has there"
+        )
+        facts = {"records": of.records}
+        yield Finding(FindingKind.SUPERSEDED, text, str(of.key), (of.offsets,), facts)
+
+
+def _waiting(rounds: Sequence[Round]) -> Iterator[Finding]:
+    """Yield the ranges that lost an election before this run and still wait for a retake."""
+    for listed in (each.listed for each in rounds[0].partitions):
+        for offsets in listed.ledger.superseded:
+            text = (
+                f"{listed.key} {shown_range(*offsets)}: lost an election in an earlier run, and "
+                "waits for `seglake retake`"
+            )
+            yield Finding(FindingKind.SUPERSEDED, text, str(listed.key), (offsets,))

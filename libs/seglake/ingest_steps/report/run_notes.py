@@ -1,0 +1,79 @@
+"""Notes of an ingest: what a person should know and need not act on. Pure."""
+
+from collections.abc import Iterable, Iterator
+
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.report.gap_report import GapsByPlace
+from seglake.ingest_steps.report.refills import behind_note
+from seglake.ingest_steps.report.run_facts import RunFacts
+from seglake.ingest_steps.rounds import Round
+from seglake.progress.run_reporter import show_count
+from seglake.settings.settings import Settings
+
+
+def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
+    """Return the notes of a run."""
+    notes = [*facts.notes, *facts.discovery.notes]
+    if not any(map(facts.context.settings.select.takes_topic, facts.discovery.topics)):
+        notes.append(_nothing_selected(facts.context.settings))
+    for done in facts.rounds:
+        notes += done.notes
+        notes += [note for partition in done.same for note in partition.bounds.notes]
+        notes += [note for result in done.committed for note in _zero_tails(result)]
+    unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
+    behind = behind_note(facts.repairs.left.offsets)
+    return [*notes, *unproved, *facts.repairs.notes, *behind, *_whole_batches(facts)]
+
+
+def _whole_batches(facts: RunFacts) -> Iterator[str]:
+    """Yield notes that a time window selects whole batches, if the run has ranges to ingest."""
+    select = facts.context.settings.select
+    if not any(done.ranges for done in facts.rounds):
+        return
+    if select.from_timestamp is not None:
+        yield (
+            "--from-timestamp takes whole batches: of a partition's first, and of later ones whose"
+            " times are out of order, older records are ingested too"
+        )
+    if select.to_timestamp is not None:
+        yield (
+            "--to-timestamp takes whole batches: older records in the first batch that reaches it,"
+            " and after it, are not ingested"
+        )
+
+
+def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list[str]:
+    """Return the note on batches beside holes, whose unprotected offsets may be wrong.
+
+    Args:
+        gaps: recorded gaps, which confirm the holes that headers claim; None for a dry run.
+    """
+    found = {
+        partition.key
+        for done in rounds
+        for partition in done.same
+        if any(survey.hole_count for survey in partition.surveys)
+        if gaps is None or any(str(partition.key) in of_cause for of_cause in gaps.values())
+    }
+    if not found:
+        return []
+    return [
+        f"holes between batches are normal in {show_count(len(found), 'compacted partition')}; no "
+        "checksum covers the offset of a batch beside one"
+    ]
+
+
+def _nothing_selected(settings: Settings) -> str:
+    globs = ", ".join(settings.select.topics)
+    if globs:
+        return f"no topic of the sources is selected by {globs}"
+    return "the sources hold no partition of a topic that is not internal"
+
+
+def _zero_tails(result: RangeResult) -> list[str]:
+    return [
+        f"{tail.segment} ends in {show_count(tail.size_bytes, 'zero byte')} at position "
+        f"{tail.position}: padding, in which nothing is lost"
+        for report in result.reports
+        for tail in report.tails
+    ]

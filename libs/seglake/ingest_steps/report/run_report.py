@@ -1,0 +1,173 @@
+"""Makes the summary of a run from what its steps found and did. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from seglake.findings.findings import Finding
+from seglake.findings.recovery import Recovery
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.report.gap_report import (
+    GapsByPlace,
+    expected_gaps,
+    offset_count,
+    recorded_gaps,
+    repaired_gaps,
+)
+from seglake.ingest_steps.report.ingest_summary import (
+    IngestSummary,
+    PlannedWork,
+    RunCounts,
+)
+from seglake.ingest_steps.report.limits import limits_crossed
+from seglake.ingest_steps.report.planned_ranges import planned_ranges
+from seglake.ingest_steps.report.recovered import recovery_of
+from seglake.ingest_steps.report.refills import (
+    refilled_records,
+    with_refills,
+)
+from seglake.ingest_steps.report.run_facts import RunFacts
+from seglake.ingest_steps.report.run_findings import findings_of
+from seglake.ingest_steps.report.too_large import log_dirs_of, too_large
+from seglake.kafka_log.offset_gaps import GapCause
+
+
+def summarize(facts: RunFacts) -> IngestSummary:
+    """Put together what a person should know of a run."""
+    context, rounds, repairs = facts.context, facts.rounds, facts.repairs
+    committed = [result for done in rounds for result in done.committed]
+    both = [*committed, *repairs.results, *repairs.refills.results]
+    gaps = with_refills(recorded_gaps(committed, repairs.rounds), repairs)
+    if context.is_dry_run:
+        gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
+    odd_rows, damaged = _odd_rows(both), damaged_spans(both)
+    defects, planned = defect_counts(both), _planned(facts)
+    expected = {range_.partition: 1 for range_ in planned.planned_ranges if range_.is_damage}
+    limits = context.settings.limits
+    findings = findings_of(facts, gaps)
+    findings.add(limits_crossed(limits, damaged or expected, gaps, facts.short_logs))
+    findings.add(_too_large(facts, defects, damaged))
+    return IngestSummary(
+        run_id=context.run_id,
+        source_id=context.source_id,
+        lake=context.tables.lake_path,
+        is_dry_run=context.is_dry_run,
+        seconds=facts.seconds,
+        planned=planned,
+        counts=_counts(facts, both, gaps, odd_rows),
+        findings=findings,
+        defects=defects,
+        damaged=damaged,
+        mended=dict(repairs.mended),
+        gaps=gaps,
+        repaired=repaired_gaps(repairs),
+        refilled=refilled_records(repairs.refills),
+        left_in_copies=dict(repairs.left.records),
+        salvaged=facts.salvaged,
+        odd_rows=odd_rows,
+        internal_topics_left_out=sorted(
+            filter(context.settings.select.leaves_out_internal, facts.discovery.topics)
+        ),
+        recovered_topics=list(facts.recovered_topics),
+        topics=sorted({result.key.topic for result in both}),
+        taken={str(result.key) for result in both},
+        recovery=_recovery(facts, committed),
+    )
+
+
+def _recovery(facts: RunFacts, committed: Sequence[RangeResult]) -> Recovery:
+    repairs = facts.repairs
+    return recovery_of(
+        facts.observations,
+        facts.ledger,
+        facts.places.of_run,
+        committed,
+        repairs,
+        facts.tails,
+    )
+
+
+def _too_large(
+    facts: RunFacts, defects: Mapping[str, int], damaged: Mapping[str, int]
+) -> Iterator[Finding]:
+    limit_bytes = facts.context.settings.limits.max_decompressed_batch_bytes
+    replicas = [each for each in facts.discovery.replicas if str(each.key) in damaged]
+    return too_large(defects, limit_bytes, facts.context.tables.lake_path, log_dirs_of(replicas))
+
+
+def _planned(facts: RunFacts) -> PlannedWork:
+    rounds, fills = facts.rounds, facts.repairs.planned_fills
+    ranges = [plan for done in rounds for plan in done.ranges]
+    waves = [wave for done in rounds for wave in done.waves]
+    return PlannedWork(
+        partitions=max(len(done.partitions) for done in rounds)
+        + len(facts.discovery.left_out_partitions),
+        partitions_with_news=sum(len({plan.key for plan in done.ranges}) for done in rounds),
+        tasks=sum(len(wave.tasks) for wave in waves),
+        planned_bytes=sum(wave.size_bytes for wave in waves),
+        planned_offsets=sum(plan.next_offset - plan.start_offset for plan in ranges),
+        planned_repairs=len(fills),
+        planned_repair_offsets=sum(fill.filled_offsets for fill in fills),
+        planned_ranges=planned_ranges(ranges) if facts.context.is_dry_run else [],
+        planned_fills=list(fills),
+    )
+
+
+def _counts(
+    facts: RunFacts,
+    both: Sequence[RangeResult],
+    gaps: GapsByPlace,
+    odd_rows: Mapping[str, Mapping[str, int]],
+) -> RunCounts:
+    repairs = facts.repairs
+    totals = [result.totals for result in both]
+    reports = [report for result in both for report in result.reports]
+    quarantined_bytes = sum(report.bytes.in_quarantine for report in reports)
+    return RunCounts(
+        read_bytes=sum(report.bytes.read for report in reports),
+        written_bytes=sum(done.written_bytes for done in facts.rounds) + repairs.written_bytes,
+        records=sum(total.records for total in totals),
+        batches=sum(total.batches for total in totals),
+        quarantined=sum(total.quarantined_batches for total in totals),
+        quarantined_bytes=quarantined_bytes,
+        repaired_gaps=len(repairs.results),
+        repaired_records=sum(result.totals.records for result in repairs.results),
+        refilled_records=sum(refilled_records(replace(repairs.refills, expected={})).values()),
+        missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})),
+        **{name: sum(counts.values()) for name, counts in odd_rows.items()},
+    )
+
+
+def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
+    """Count odd rows by the names of `RunCounts`, and by partition."""
+    found: dict[str, Counter[str]] = {}
+    for result in committed:
+        totals = result.totals
+        for name, count in {
+            "open_rows": sum(report.open_rows for report in result.reports),
+            "replaced_header_names": totals.replaced_header_names,
+            "unread_internal": totals.unread_internal,
+            "unsettled_internal": totals.unsettled_internal,
+            "redacted": totals.redacted,
+        }.items():
+            if count:
+                found.setdefault(name, Counter())[str(result.key)] += count
+    return {name: dict(counts) for name, counts in found.items()}
+
+
+def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
+    """Count the quarantined byte spans by defect code."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        for report in result.reports:
+            counts.update(dict(report.defects))
+    return dict(counts)
+
+
+def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
+    """Count the quarantined byte spans by partition."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        if result.totals.quarantined_batches:
+            counts[str(result.key)] += result.totals.quarantined_batches
+    return dict(counts)

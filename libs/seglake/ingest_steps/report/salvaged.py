@@ -1,0 +1,61 @@
+"""The summary's lines on salvaged records. Pure."""
+
+from seglake.findings.offset_places import named_counts
+from seglake.ingest_steps.repair.salvaged import Salvaged
+from seglake.progress.run_reporter import show_count
+
+
+def shown_salvaged(salvaged: Salvaged) -> list[str]:
+    """Return lines on salvaged records; nothing if there was nothing to salvage."""
+    lines = []
+    if salvaged.batches:
+        records = show_count(sum(salvaged.records.values()), "record")
+        lines.append(
+            f"salvaged: {records} of {_batches(sum(salvaged.batches.values()))} in "
+            f"{named_counts(salvaged.records)}; they are in salvaged_records "
+            "(damage: what may be wrong), not in records"
+        )
+    if planned := salvaged.planned_batches:
+        lines.append(
+            f"would be decoded from quarantine: {_batches(sum(planned.values()))} in "
+            f"{named_counts(planned)}, into salvaged_records; only the run itself knows how many "
+            "records they hold"
+        )
+    if salvaged.refused:
+        reasons = ", ".join(f"{count} {code}" for code, count in sorted(salvaged.refused.items()))
+        batches = _batches(sum(salvaged.refused.values()))
+        lines.append(f"not salvaged: {batches} whose structure is not whole ({reasons})")
+    if salvaged.cut_batches:
+        lines.append(
+            f"not salvaged: {_batches(salvaged.cut_batches)} kept only in part: raise "
+            "quarantine.max_raw_bytes and ingest again (damaged batches into a new lake)"
+        )
+    return lines
+
+
+def shown_nothing_salvaged(
+    salvaged: Salvaged, *, salvages: bool, takes_losing_tails: bool
+) -> list[str]:
+    """Return the line of a run that was to salvage and found nothing to decode.
+
+    Args:
+        salvages, takes_losing_tails: options of the run.
+    """
+    if salvaged != Salvaged():
+        return []
+    lines = []
+    if salvages:
+        lines.append(
+            "nothing to salvage: each batch with a wrong checksum, if quarantine has any, is"
+            " repaired or in salvaged_records already"
+        )
+    if takes_losing_tails:
+        lines.append(
+            "no losing tails: each batch of a losing replica, if quarantine has any, is in"
+            " salvaged_records already"
+        )
+    return lines
+
+
+def _batches(count: int) -> str:
+    return show_count(count, "quarantined batch", "quarantined batches")

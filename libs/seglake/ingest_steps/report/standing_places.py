@@ -1,0 +1,91 @@
+"""Places that no run has read, as they stand after a run. Effect: reads the lake."""
+
+from collections.abc import Collection, Iterable
+from operator import attrgetter
+from typing import NamedTuple
+
+from seglake.ingest_steps.report.left_out import LeftOut, is_below
+from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.internal_topics import CLUSTER_METADATA
+from seglake.kafka_log.observation import Observation, UnreadPlace
+from seglake.kafka_log.replica import PartitionKey
+from seglake.log_tables.named_partitions import named_partitions
+from seglake.log_tables.observation_rows import observed_partitions
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
+from seglake.settings.settings import SelectSettings
+
+
+class StandingPlaces(NamedTuple):
+    """Unread places after a run.
+
+    Attributes:
+        every: all of them, also those that earlier runs found outside of this run's reach.
+        of_run: places in this run's sources, and partitions that only the metadata log names.
+        new_names: partitions that the metadata log names and no earlier run has named.
+    """
+
+    every: tuple[UnreadPlace, ...] = ()
+    of_run: tuple[UnreadPlace, ...] = ()
+    new_names: tuple[UnreadPlace, ...] = ()
+
+
+def standing_places(
+    left: LeftOut,
+    earlier: Collection[UnreadPlace],
+    seen: Iterable[Observation],
+    ledger: SourceLedger,
+    context: RunContext,
+    *,
+    has_news: bool,
+) -> StandingPlaces:
+    """Return the places that are unread after a run.
+
+    Places whose offsets the lake has are read, wherever a copy of them lay.
+
+    Args:
+        earlier: places that were unread before the run.
+        seen: each partition of the run's sources.
+        ledger: the lake's ledger after the run.
+        has_news: the run has committed something.
+    """
+    select = context.settings.select
+    now = {place.path for place in left.places}
+    kept = [
+        place
+        for place in earlier
+        if not place.is_named_only
+        and place.path not in now
+        and not _was_looked_at(place.path, left.roots, select)
+        and not is_below(place.path, context.settled_places)
+    ]
+    own = tuple(ledger.uncovered(left.places))
+    others = tuple(ledger.uncovered(kept))
+    before = [place for place in earlier if place.is_named_only]
+    keys = [place.key for place in before if place.key is not None]
+    if has_news and select.takes_topic(CLUSTER_METADATA):
+        keys = [key for key in keys if not select.takes_topic(key.topic)]
+        found = named_partitions(context.tables, context.source_id)
+        keys += [key for key in found if select.takes_topic(key.topic)]
+    known = {each.key for each in seen} | ledger.partitions()
+    known |= {place.key for place in (*own, *others) if place.key is not None}
+    keys = _unknown(keys, known)
+    if keys:
+        keys = _unknown(keys, observed_partitions(context.tables, context.source_id))
+    named = tuple(map(UnreadPlace.named_only, keys))
+    every = sorted({*own, *others, *named}, key=attrgetter("path", "reason"))
+    new = tuple(place for place in named if place not in before)
+    return StandingPlaces(tuple(every), (*own, *named), new)
+
+
+def _unknown(keys: Iterable[PartitionKey], known: Collection[PartitionKey]) -> list[PartitionKey]:
+    """Return the keys of which nothing is known; one without a topic id stands for any."""
+    without_id = {key[:2] for key in known if key.topic_id is None}
+    return [key for key in keys if key not in known and key[:2] not in without_id]
+
+
+def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> bool:
+    if not is_below(path, roots):
+        return False
+    folders = filter(None, map(parse_folder_name, path.split("/")))
+    return all(select.takes_topic(folder.topic) for folder in folders)

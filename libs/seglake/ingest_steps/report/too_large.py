@@ -1,0 +1,44 @@
+"""Finding on batches that were not decoded because of their size. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
+from seglake.kafka_log.replica import Replica
+from seglake.progress.run_reporter import show_bytes, show_count
+from seglake.segment_codec.formats.errors import DefectCode
+from seglake.settings.raised_limit import replay_with_highest_limit
+from seglake.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
+
+
+def too_large(
+    defects: Mapping[str, int], limit_bytes: int, lake: str, log_dirs: Iterable[str]
+) -> Iterator[Finding]:
+    """Yield a finding that names the limit and the command that decodes such batches, if any.
+
+    Args:
+        defects: quarantined spans by defect code.
+        limit_bytes: the limit of the run.
+    """
+    count = defects.get(DefectCode.DECOMPRESSION_LIMIT, 0)
+    if not count:
+        return
+    said = (
+        f"{show_count(count, 'batch', 'batches')} above limits.max_decompressed_batch_bytes "
+        f"({show_bytes(limit_bytes)})"
+    )
+    if limit_bytes >= MOST_DECOMPRESSED_BATCH_BYTES:
+        yield Finding(FindingKind.TOO_LARGE, f"{said}, which is the highest limit")
+        return
+    command = replay_with_highest_limit(lake, log_dirs)
+    how = "to decode it, if it is not above"
+    if count > 1:
+        how = "to decode them, if they are not above"
+    highest = show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)
+    facts = {"command": command}
+    yield Finding(FindingKind.TOO_LARGE, f"{said}; {how} {highest}, run: {command}", facts=facts)
+
+
+def log_dirs_of(replicas: Iterable[Replica]) -> list[str]:
+    """Return the log dirs that hold the folders of some replicas, each once."""
+    return sorted({replica.folder.rpartition("/")[0] for replica in replicas})

@@ -1,0 +1,331 @@
+"""A round of a run: its partitions, from their listing to what was ingested of them. Effect.
+
+A round lists, surveys, judges, plans and commits. A run has several where another run took a topic
+meanwhile, or where a broker deleted or cleaned what was being read.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
+from seglake.ingest_steps.committing.election_rows import SupersededRange
+from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
+from seglake.ingest_steps.committing.wave import (
+    WaveResult,
+    planned_waves,
+    run_waves,
+)
+from seglake.ingest_steps.planning.isolation import check_isolation
+from seglake.ingest_steps.planning.log_ends import plan_ends
+from seglake.ingest_steps.planning.partitions import (
+    JudgedPartition,
+    ListedPartition,
+    SurveyedPartition,
+    listed_partitions,
+)
+from seglake.ingest_steps.planning.plan import RangePlan, Wave, plan_ranges
+from seglake.ingest_steps.planning.replica_survey import survey_partitions
+from seglake.ingest_steps.planning.unread_data import (
+    NOTHING_UNREAD,
+    UnreadData,
+    unread_data,
+)
+from seglake.ingest_steps.replica_conflicts.conflicts import (
+    ConflictRows,
+    clashes_with_lake,
+    clashes_with_replicas,
+    commit_conflicts,
+)
+from seglake.ingest_steps.replica_conflicts.elections import lost_elections
+from seglake.ingest_steps.replica_conflicts.log_check import judge
+from seglake.ingest_steps.run_context import RunContext, published
+from seglake.kafka_log.log_identity import ShorterLog, lagging_notes
+from seglake.kafka_log.observation import has_moved
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica_selection import notes_of
+from seglake.kafka_log.short_logs import ShortLog
+from seglake.lake.delta_commit import recover
+from seglake.log_tables.batch_lookup import IngestedBatches
+from seglake.log_tables.observation_rows import NewestObservations, newest_observations
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_decoding.replica_compare import (
+    NO_CONFLICTS,
+    ConflictCount,
+    counted,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedPartition(JudgedPartition):
+    """A judged partition with the ranges to ingest.
+
+    Attributes:
+        ranges: in order; the last may stand for damage at the end of the log.
+        superseded: ranges of the tables that lost an election to this log.
+        left: data that cannot be read although it is, or should be, on the disks.
+        unread: why the partition cannot be read, or not all of it was committed.
+    """
+
+    ranges: tuple[RangePlan, ...]
+    superseded: tuple[SupersededRange, ...]
+    left: UnreadData
+    unread: str | None
+
+    @classmethod
+    def of(cls, judged: JudgedPartition, **planned: Any) -> Self:  # Any: of the fields' types
+        """Return a judged partition with what was planned."""
+        known = {name: getattr(judged, name) for name in judged.__dataclass_fields__}
+        return cls(**{**known, **planned})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestedPartition(PlannedPartition):
+    """A planned partition after the commits of its round.
+
+    Attributes:
+        committed: ranges that are in the tables now; none in a dry run.
+        conflicts: batches of other replicas that are not those of the tables.
+    """
+
+    committed: tuple[RangeResult, ...]
+    conflicts: ConflictCount
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """A round's partitions, and what all of them share.
+
+    Attributes:
+        earlier: observations of earlier runs.
+        lost_topics: topics that another run committed first, with the generation before.
+        concurrent: ranges that it committed of them.
+    """
+
+    partitions: tuple[IngestedPartition, ...]
+    earlier: NewestObservations
+    notes: tuple[str, ...]
+    waves: tuple[Wave, ...]
+    written_bytes: int
+    lost_topics: Mapping[str, int]
+    concurrent: tuple[ConcurrentRange, ...] = ()
+
+    @property
+    def ranges(self) -> list[RangePlan]:
+        """Return the planned ranges of all partitions."""
+        return [plan for each in self.partitions for plan in each.ranges]
+
+    @property
+    def committed(self) -> list[RangeResult]:
+        """Return the committed ranges of all partitions."""
+        return [result for each in self.partitions for result in each.committed]
+
+    @cached_property
+    def same(self) -> list[SurveyedPartition]:
+        """Return the surveys of the lake's logs that may have news."""
+        return [*filter(None, (each.same for each in self.partitions))]
+
+    @property
+    def unread(self) -> dict[str, str]:
+        """Return why partitions cannot be read, by name."""
+        return {str(each.key): each.unread for each in self.partitions if each.unread is not None}
+
+
+def ingest_round(replicas: Sequence[Replica], context: RunContext) -> Round:
+    """List, survey, judge, plan, and, unless it is a dry run, decode and commit."""
+    topics = sorted({replica.key.topic for replica in replicas})
+    context.reporter.step("reading the ledger")
+    generations, ledger = published(context, topics)
+    check_isolation(topics, ledger, context.settings)
+    lake = IngestedBatches(context.tables, context.source_id, ledger)
+    listed, earlier = _listed(replicas, ledger, lake, context)
+    surveyed = survey_partitions(listed, context.scan)
+    judged = judge(listed, surveyed, lake, context)
+    new = ConflictRows(clashes_with_replicas(judged, context), generations, context)
+    old = ConflictRows(clashes_with_lake(judged, context), generations, context)
+    planned = _planned(judged, old, context)
+    ranges = sorted((plan for each in planned for plan in each.ranges), key=lambda of: of.is_end)
+    waves = planned_waves(ranges, context)
+    notes = (*_notes(planned, old, context), *other_clusters_notes(ranges, ledger, context))
+    if context.is_dry_run:
+        done, conflicts = WaveResult(), counted([*new.unlisted().items(), *old.unlisted().items()])
+    else:
+        done = _committed(planned, waves, new, old, generations, context)
+        conflicts = counted([*new.recorded.items(), *old.recorded.items()])
+    return Round(
+        partitions=tuple(_ingested(planned, done, conflicts)),
+        earlier=earlier,
+        notes=notes,
+        waves=tuple(waves),
+        written_bytes=done.written_bytes,
+        lost_topics={topic: generations[topic] for topic in done.lost},
+    )
+
+
+def _listed(
+    replicas: Iterable[Replica], ledger: SourceLedger, lake: IngestedBatches, context: RunContext
+) -> tuple[list[ListedPartition], NewestObservations]:
+    """Return the partitions, each with its earlier observation."""
+    logs = listed_partitions(replicas, ledger, context.storage, lake)
+    keys = [log.key for log in logs]
+    earlier = newest_observations(context.tables, context.source_id, keys, ledger)
+    upper_bound = context.settings.read.upper_bound
+    listed = [
+        replace(log, earlier=seen, has_moved=has_moved(seen, log.replicas, upper_bound))
+        for log in logs
+        for seen in [earlier.by_key.get(log.key)]
+    ]
+    return listed, earlier
+
+
+def _planned(
+    judged: Sequence[JudgedPartition], old: ConflictRows, context: RunContext
+) -> list[PlannedPartition]:
+    readable = filter(None, (each.readable for each in judged))
+    ends = {plan.key: plan for plan in plan_ends(readable, context)}
+    planned: list[PlannedPartition] = []
+    for each in judged:
+        same, wanted, end = each.same, each.wanted, ends.get(each.key)
+        why = None if wanted is None else wanted.unread_reason
+        ranges = [] if wanted is None or why else plan_ranges(wanted, context.settings)
+        is_away = each.refusal or each.has_lost
+        planned.append(
+            PlannedPartition.of(
+                each,
+                ranges=(*ranges, *([] if end is None else [end])),
+                superseded=() if same is None else lost_elections(same, old.clashes, context),
+                left=NOTHING_UNREAD if is_away else unread_data(each.listed, each.surveyed),
+                unread=f"{each.key}: {why}" if why else None,
+            )
+        )
+    return planned
+
+
+def _notes(
+    planned: Sequence[PlannedPartition], old: ConflictRows, context: RunContext
+) -> Iterator[str]:
+    same = filter(None, (each.same for each in planned))
+    yield from notes_of((each.listed.replicas for each in planned), (each.choice for each in same))
+    for each in planned:
+        yield from each.notes
+    yield from _shorter_notes(planned, old, wants_older=context.settings.read.older_copies)
+
+
+def _shorter_notes(
+    planned: Iterable[PlannedPartition], old: ConflictRows, *, wants_older: bool
+) -> list[str]:
+    """Return notes on logs that end below the ingested ranges and are not refused.
+
+    Lagging or older copies share one note; none if the run reads older copies.
+    """
+    expected = old.expected()
+    notes: list[str] = []
+    lagging: list[ShorterLog] = []
+    for each in planned:
+        shorter = each.shorter
+        if shorter is None or each.refusal or each.listed.duplicates:
+            continue
+        count = expected.get(each.key, NO_CONFLICTS)
+        has_won = bool(count.contradicts or each.superseded or each.listed.ledger.superseded)
+        if has_won or count.lost or shorter.has_older_epoch:
+            notes.append(shorter.note(has_won=has_won, has_lost=count.lost > 0))
+        elif not wants_older:
+            lagging.append(shorter)
+    return [*notes, *lagging_notes(lagging)]
+
+
+def other_clusters_notes(
+    ranges: Sequence[RangePlan], ledger: SourceLedger, context: RunContext
+) -> list[str]:
+    """Return a note on a cluster that comes into a lake with others: it may be the wrong lake.
+
+    Args:
+        ledger: of the run's own cluster; if it has rows, an earlier run has noted it.
+    """
+    if not ranges or ledger.topics or not context.tables.exists():
+        return []
+    others = [other for other in context.tables.source_ids() if other != context.source_id]
+    if not others:
+        return []
+    return [
+        f"{context.source_id} is new in this lake, which also has {', '.join(others)}:"
+        " source_id tells their rows apart"
+    ]
+
+
+def _committed(
+    planned: Sequence[PlannedPartition],
+    waves: Sequence[Wave],
+    new: ConflictRows,
+    old: ConflictRows,
+    generations: dict[str, int],
+    context: RunContext,
+) -> WaveResult:
+    """Decode and commit, wave by wave, and then what replicas and elections say of the lake."""
+    if waves:  # before the work: what no recovery can complete is refused unwritten
+        topics = {plan.key.topic for each in planned for plan in each.ranges}
+        recover(context.tables, context.source_id, sorted(topics), after=context.after)
+    done = run_waves(waves, generations, context, new)
+    superseded = [of for each in planned for of in each.superseded]
+    lost = commit_conflicts(old, superseded, generations, context)
+    return replace(done, lost=done.lost.union(lost))
+
+
+def _ingested(
+    planned: Iterable[PlannedPartition],
+    done: WaveResult,
+    conflicts: Mapping[PartitionKey, ConflictCount],
+) -> Iterator[IngestedPartition]:
+    committed = by_partition(done.committed)
+    for each in planned:
+        yield IngestedPartition.of(
+            each,
+            committed=tuple(committed.get(each.key, ())),
+            superseded=() if each.key.topic in done.lost else each.superseded,
+            conflicts=conflicts.get(each.key, NO_CONFLICTS),
+            unread=done.left_out.get(str(each.key), each.unread),
+        )
+
+
+def latest(rounds: Iterable[Round]) -> list[IngestedPartition]:
+    """Return the partitions, each as the last round that read it has it."""
+    done = [*rounds]
+    if len(done) == 1:
+        return [*done[0].partitions]
+    last = {str(each.key): each_round for each_round in done for each in each_round.partitions}
+    return [
+        each
+        for each_round in done
+        for each in each_round.partitions
+        if last[str(each.key)] is each_round
+    ]
+
+
+def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, ShortLog]:
+    """Return the logs that end below their proved end, each as last read.
+
+    The header of a last batch may claim fewer offsets than its records have: the records count.
+
+    Args:
+        unread: partitions that could not be read, to be left out.
+    """
+    done = [*rounds]
+    came: dict[str, list[OffsetRange]] = {}
+    for result in (result for each in done for result in each.committed):
+        came.setdefault(str(result.key), []).append(result.offsets)
+    short = {str(each.key): each.left.short for each in latest(done)}
+    left = {
+        name: log.outside(merged(came.get(name, ())))
+        for name, log in short.items()
+        if log is not None and name not in unread
+    }
+    return {name: log for name, log in left.items() if log is not None}
+
+
+def unmoved(rounds: Iterable[Round]) -> set[PartitionKey]:
+    """Return the partitions listed as an earlier run saw them, without newly ingested ranges."""
+    every = [each for done in rounds for each in done.partitions]
+    changed = {each.key for each in every if each.listed.has_moved or each.committed}
+    return {each.key for each in every} - changed

@@ -1,0 +1,237 @@
+"""Values that every step of a run needs."""
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from seglake.kafka_log.read_policy import Isolation
+from seglake.lake import delta_commit
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.lake_folder import opening, require_writable
+from seglake.log_dirs.discovery import Discovery, discover
+from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_dirs.source_ids import KnownSources, NoSources
+from seglake.log_tables.known_sources import LakeSources
+from seglake.log_tables.ledger_digest import LedgerDigest
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.progress.run_reporter import RunReporter
+from seglake.segment_decoding.tasks import DecodeSettings
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import check_selection, unmatched_globs
+from seglake.storage.storage import Storage
+from seglake.task_engine.engine import Engine
+
+_NO_SOURCES = NoSources()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanContext:
+    """Context for reading logs: storage, settings, and workers."""
+
+    storage: Storage
+    settings: Settings
+    engine: Engine
+    reporter: RunReporter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContext:
+    """Context for writing to a lake as well; has the time of its creation.
+
+    Attributes:
+        after: called with the name of each step of a commit, for tests that stop there.
+    """
+
+    scan: ScanContext
+    tables: LakeTables
+    ledger: LedgerDigest
+    source_id: str
+    run_id: str
+    started_at_us: int
+    after: Callable[[str], None]
+    is_dry_run: bool = False
+
+    @classmethod
+    def begun(
+        cls,
+        scan: ScanContext,
+        tables: LakeTables,
+        source_id: str,
+        *,
+        run_id: str | None,
+        after: Callable[[str], None],
+        is_dry_run: bool = False,
+    ) -> Self:
+        """Return a run that begins now; without a label it gets one."""
+        return cls(
+            scan=scan,
+            tables=tables,
+            ledger=LedgerDigest(tables),
+            source_id=source_id,
+            run_id=run_id or uuid.uuid4().hex,
+            started_at_us=time.time_ns() // 1000,
+            after=after,
+            is_dry_run=is_dry_run,
+        )
+
+    @property
+    def settled_places(self) -> tuple[str, ...]:
+        """Return the places, and folders of places, that a person says are settled."""
+        return tuple(map(self.storage.locate, self.settings.select.settled))
+
+    def with_isolation(self, isolation: Isolation) -> Self:
+        """Return the context for topics that were first ingested with an isolation."""
+        settings = self.settings
+        settings = replace(settings, read=replace(settings.read, isolation=isolation))
+        return replace(self, scan=replace(self.scan, settings=settings))
+
+    def require_writable(self) -> None:
+        """Require write access to the lake, before work begins that ends in a commit.
+
+        Raises:
+            LakeRefusedError: the storage denies writing; nothing was touched.
+        """
+        tables = self.tables
+        require_writable(tables.storage, tables.lake_path, tables.work_folder)
+
+    @property
+    def storage(self) -> Storage:
+        """Return the storage of the sources and the lake."""
+        return self.scan.storage
+
+    @property
+    def settings(self) -> Settings:
+        return self.scan.settings
+
+    @property
+    def engine(self) -> Engine:
+        return self.scan.engine
+
+    @property
+    def reporter(self) -> RunReporter:
+        return self.scan.reporter
+
+
+def list_sources(
+    sources: Sequence[str],
+    scan: ScanContext,
+    *,
+    unnamed_id: str | None = None,
+    known: KnownSources = _NO_SOURCES,
+) -> Discovery:
+    """Return the partitions of the sources that the settings select; see `discover`."""
+    settings = scan.settings
+    return discover(
+        sources,
+        scan.storage,
+        takes_topic=settings.select.takes_topic,
+        source_id=settings.source.source_id,
+        unnamed_id=unnamed_id,
+        known=known,
+    )
+
+
+def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) -> Discovery:
+    """List sources whose logs the lake has; those that name no cluster are of its only source.
+
+    Raises:
+        WrongSourceError: no ingest has joined the cluster id with the name that is given.
+    """
+    known = LakeSources(tables)
+    discovery = list_sources(sources, scan, unnamed_id=known.only, known=known)
+    cluster_id = discovery.cluster_id
+    if is_unjoined(discovery, known):
+        raise WrongSourceError(
+            f"the lake has not joined cluster {cluster_id} with {discovery.source_id} yet: seglake "
+            f"ingest --source-id {discovery.source_id} does, if both have the same logs"
+        )
+    return discovery
+
+
+def is_unjoined(discovery: Discovery, known: KnownSources) -> bool:
+    """Return whether a person names a cluster whose id the lake has not joined with that name."""
+    cluster_id = discovery.cluster_id
+    return cluster_id not in (None, discovery.source_id) and cluster_id not in known.joined
+
+
+def list_selected(
+    sources: Sequence[str],
+    scan: ScanContext,
+    *,
+    unnamed_id: str | None = None,
+    known: KnownSources = _NO_SOURCES,
+) -> Discovery:
+    """List the sources, and report each glob that selects nothing.
+
+    Raises:
+        NothingSelectedError: no topic of the sources is selected.
+    """
+    discovery = list_sources(sources, scan, unnamed_id=unnamed_id, known=known)
+    select = scan.settings.select
+    # A folder that cannot be listed may hold what is missed.
+    check = check_selection if discovery.has_all_topics else unmatched_globs
+    missing, notes = check(discovery.topics, select, place="sources")
+    return replace(discovery, notes=(*discovery.notes, *notes), missing_topics=missing)
+
+
+def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
+    """Open an existing lake; require safe commits unless nothing is committed.
+
+    Raises:
+        LakeFolderError, UnsafeStoreError: a wrong call.
+    """
+    lake_path = scan.storage.locate(lake)
+    tables = LakeTables(lake_path, scan.storage)
+    with opening(lake_path):
+        tables.require()
+    if not (dry_run or scan.settings.write.single_writer):
+        tables.require_safe_commits()
+    return tables
+
+
+def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], SourceLedger]:
+    """Return the published generation of each topic, and the ledger: a commit that comes between
+    makes ours fail. One that is decided and not in the ledger yet does so too."""
+    tables = context.tables
+    if not tables.exists():
+        return dict.fromkeys(topics, 0), SourceLedger()
+    generations, ledger = delta_commit.published(
+        tables, context.source_id, topics, context.ledger.rows
+    )
+    return generations, SourceLedger(ledger)
+
+
+def decode_settings(context: RunContext) -> DecodeSettings:
+    """Return the settings of a run's tasks; each attempt to commit adds its own id."""
+    return decode_settings_of(
+        context.scan,
+        lake_path=context.tables.lake_path,
+        source_id=context.source_id,
+        run_id=context.run_id,
+        started_at_us=context.started_at_us,
+    )
+
+
+def decode_settings_of(
+    scan: ScanContext, *, lake_path: str, source_id: str, run_id: str, started_at_us: int
+) -> DecodeSettings:
+    """Return the settings of tasks that decode logs, for a lake or for a query."""
+    settings = scan.settings
+    return DecodeSettings(
+        storage=scan.storage,
+        lake_path=lake_path,
+        source_id=source_id,
+        run_id=run_id,
+        attempt_id="",
+        started_at_us=started_at_us,
+        takes_aborted=settings.read.isolation is Isolation.READ_UNCOMMITTED,
+        takes_undecided=settings.takes_undecided,
+        window_bytes=settings.read.window_bytes,
+        decoded_bytes=settings.read.decoded_bytes,
+        max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
+        max_raw_bytes=settings.quarantine.max_raw_bytes,
+        target_file_bytes=settings.write.target_file_bytes,
+        compression_level=settings.write.compression_level,
+    )

@@ -1,0 +1,1 @@
+"""Progress of a run: what to show, when, and how."""

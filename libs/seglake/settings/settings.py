@@ -1,0 +1,280 @@
+"""The frozen settings of an ingest run; the one owner of every default.
+
+`Settings.from_mappings` is strict: what it does not know, it refuses. Every value is checked again
+when a section is constructed in code, so no run can hold settings that contradict each other.
+The keys are explained in conf/README.md; a test compares that table with these classes.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Self, get_type_hints
+
+from seglake.kafka_log.internal_topics import is_internal_topic
+from seglake.kafka_log.read_policy import (
+    Isolation,
+    LosingTails,
+    ReadPolicy,
+    UndecidedTransactions,
+    UpperBound,
+)
+from seglake.settings.layers import Layer, choose, keys_of
+from seglake.settings.values import Properties, SettingsError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_SOURCE_ID = re.compile(r"[A-Za-z0-9_-]+")
+_MIB = 1024 * 1024
+MOST_DECOMPRESSED_BATCH_BYTES = 1024 * _MIB
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class LakeFormat(StrEnum):
+    """Formats of tables."""
+
+    DELTA = "delta"
+    PARQUET = "parquet"
+
+
+def _number(default: int, *, at_least: int = 1, at_most: int | None = None) -> int:
+    return field(default=default, metadata={"at_least": at_least, "at_most": at_most})
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """Settings of the source."""
+
+    source_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.source_id is not None and not _SOURCE_ID.fullmatch(self.source_id):
+            problem = f"may hold letters, digits, _ and - only; got {self.source_id!r}"
+            raise SettingsError("source.source_id", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectSettings:
+    """Settings of the topics and times to ingest.
+
+    Attributes:
+        settled: unread files and folders that a person has dealt with elsewhere.
+    """
+
+    topics: tuple[str, ...] = ()
+    internal_topics: bool = False
+    from_timestamp: datetime | None = None
+    to_timestamp: datetime | None = None
+    settled: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        included, excluded = _included_and_excluded(self.topics)
+        if "" in included or "" in excluded:
+            raise SettingsError("select.topics", "a topic glob is empty")
+        for glob in included:
+            if glob in excluded:
+                raise SettingsError("select.topics", f"{glob!r} is both included and excluded")
+            if is_internal_topic(glob) and not self.internal_topics:
+                problem = f"{glob!r} is an internal topic, but select.internal_topics is false"
+                raise SettingsError("select.topics", problem, other_key="select.internal_topics")
+        start, end = self.from_timestamp, self.to_timestamp
+        if start is not None and end is not None and start >= end:
+            problem = f"{end.isoformat()} must lie after from_timestamp {start.isoformat()}"
+            raise SettingsError("select.to_timestamp", problem, other_key="select.from_timestamp")
+
+    @property
+    def from_timestamp_ms(self) -> int | None:
+        """Return the first millisecond of the window, None for no lower limit."""
+        return None if self.from_timestamp is None else _milliseconds(self.from_timestamp)
+
+    @property
+    def to_timestamp_ms(self) -> int | None:
+        """Return the first millisecond behind the window, None for no upper limit."""
+        return None if self.to_timestamp is None else _milliseconds(self.to_timestamp)
+
+    @property
+    def has_window(self) -> bool:
+        """Return whether only a window of time is wanted."""
+        return self.from_timestamp is not None or self.to_timestamp is not None
+
+    def takes_topic(self, topic: str) -> bool:
+        """Return whether a topic is selected; exclusion wins, no inclusion selects every topic."""
+        return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
+
+    def leaves_out_internal(self, topic: str) -> bool:
+        """Say whether a topic is not selected for the only reason that it is internal."""
+        return self._matches(topic) and not self.takes_topic(topic)
+
+    def _matches(self, topic: str) -> bool:
+        included, excluded = _included_and_excluded(self.topics)
+        if any(fnmatchcase(topic, glob) for glob in excluded):
+            return False
+        return not included or any(fnmatchcase(topic, glob) for glob in included)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSettings:
+    """Settings of reading, and of cutting segments into tasks."""
+
+    isolation: Isolation = Isolation.READ_COMMITTED
+    upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
+    older_copies: bool = False
+    undecided_transactions: UndecidedTransactions = UndecidedTransactions.GAPS
+    losing_tails: LosingTails = LosingTails.QUARANTINE
+    salvage: bool = False
+    split_bytes: int = _number(64 * _MIB)
+    window_bytes: int = _number(4 * _MIB, at_least=64 * 1024)
+    decoded_bytes: int = _number(24 * _MIB, at_most=512 * _MIB)
+
+    def __post_init__(self) -> None:
+        _check_bounds("read", self)
+        if self.window_bytes > self.split_bytes:
+            problem = f"{self.window_bytes} is above read.split_bytes {self.split_bytes}"
+            raise SettingsError("read.window_bytes", problem, other_key="read.split_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSettings:
+    """Settings of the tables, and of the sizes of files and commits."""
+
+    format: LakeFormat = LakeFormat.DELTA
+    wave_bytes: int = _number(64 * 1024 * _MIB)
+    target_file_bytes: int = _number(256 * _MIB)
+    compression_level: int = _number(1, at_most=22)
+    single_writer: bool = False
+
+    def __post_init__(self) -> None:
+        _check_bounds("write", self)
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineSettings:
+    """Settings of keeping damaged bytes."""
+
+    max_raw_bytes: int = _number(_MIB, at_least=0)
+
+    def __post_init__(self) -> None:
+        _check_bounds("quarantine", self)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitsSettings:
+    """Settings of refusals, and of findings that end a run with exit code 3."""
+
+    # With the bytes that wait (read.decoded_bytes) below 2 GiB, as far as Arrow's views can point.
+    max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=MOST_DECOMPRESSED_BATCH_BYTES)
+    fail_on_quarantine: bool = True
+    fail_on_unexplained_gap: bool = True
+    fail_on_remote_gap: bool = True
+    fail_on_short_log: bool = True
+    hanging_transaction_after: timedelta | None = None
+    stuck_after: timedelta | None = None
+    local_processes: int = _number(0, at_least=0)
+
+    def __post_init__(self) -> None:
+        _check_bounds("limits", self)
+        for name in ("hanging_transaction_after", "stuck_after"):
+            after = getattr(self, name)
+            if after is not None and after <= timedelta(0):
+                raise SettingsError(f"limits.{name}", "must be longer than nothing")
+
+    @property
+    def hanging_transaction_after_ms(self) -> int | None:
+        """Return `hanging_transaction_after` in milliseconds, None to wait for ever."""
+        after = self.hanging_transaction_after
+        return None if after is None else after // timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """Settings of Spark's master, and its own properties."""
+
+    master: str = "local[*]"
+    properties: Properties = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything a person may choose about an ingest run; pickles, so tasks can carry it."""
+
+    source: SourceSettings = field(default_factory=SourceSettings)
+    select: SelectSettings = field(default_factory=SelectSettings)
+    read: ReadSettings = field(default_factory=ReadSettings)
+    write: WriteSettings = field(default_factory=WriteSettings)
+    quarantine: QuarantineSettings = field(default_factory=QuarantineSettings)
+    limits: LimitsSettings = field(default_factory=LimitsSettings)
+    spark: SparkSettings = field(default_factory=SparkSettings)
+
+    def __post_init__(self) -> None:
+        if self.read.split_bytes > self.write.wave_bytes:
+            problem = f"{self.write.wave_bytes} is below read.split_bytes {self.read.split_bytes}"
+            raise SettingsError("write.wave_bytes", problem, other_key="read.split_bytes")
+
+    @property
+    def takes_losing_tails(self) -> bool:
+        """Return whether batches of replicas that lost an election give rows, too."""
+        return self.read.losing_tails is LosingTails.ROWS
+
+    @property
+    def salvages(self) -> bool:
+        """Return whether some quarantined batches give rows in a table of their own."""
+        return self.read.salvage or self.takes_losing_tails
+
+    @property
+    def takes_undecided(self) -> bool:
+        """Return whether read_committed ingests open transactions that it does not wait for."""
+        return self.read.undecided_transactions is UndecidedTransactions.ROWS
+
+    @property
+    def read_policy(self) -> ReadPolicy:
+        """Return the rules for the end of reading."""
+        return ReadPolicy(
+            isolation=self.read.isolation,
+            upper_bound=self.read.upper_bound,
+            hanging_after_ms=self.limits.hanging_transaction_after_ms,
+        )
+
+    @classmethod
+    def from_mappings(cls, layers: Sequence[Layer]) -> Self:
+        """Lay mappings of sections over the defaults, later ones on top.
+
+        A list replaces the list below it; `spark.properties` are merged name by name.
+
+        Raises:
+            SettingsError: an unknown section or key, a wrong type or value, a contradiction;
+                names key and origin.
+        """
+        sections = get_type_hints(cls)
+        chosen = choose(sections, layers)
+        try:
+            return cls(**{name: sections[name](**given) for name, given in chosen.values.items()})
+        except SettingsError as error:
+            raise chosen.blamed(error) from None
+
+
+def setting_keys() -> list[str]:
+    """Return every key that there is, as `section.name`."""
+    return keys_of(get_type_hints(Settings))
+
+
+def _included_and_excluded(globs: Sequence[str]) -> tuple[list[str], list[str]]:
+    included = [glob for glob in globs if not glob.startswith("!")]
+    return included, [glob[1:] for glob in globs if glob.startswith("!")]
+
+
+def _milliseconds(moment: datetime) -> int:
+    """Return the first whole millisecond not before `moment`, since the epoch."""
+    return -((_EPOCH - moment) // timedelta(milliseconds=1))
+
+
+def _check_bounds(section: str, values: "DataclassInstance") -> None:
+    for bounded in fields(values):
+        key, value = f"{section}.{bounded.name}", getattr(values, bounded.name)
+        at_least, at_most = bounded.metadata.get("at_least"), bounded.metadata.get("at_most")
+        if at_least is not None and value < at_least:
+            raise SettingsError(key, f"must be at least {at_least}, got {value}")
+        if at_most is not None and value > at_most:
+            raise SettingsError(key, f"must be at most {at_most}, got {value}")
