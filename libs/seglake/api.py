@@ -64,6 +64,7 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
     """Decode quarantined bytes again, and fill gaps from other replicas.
 
     Args:
+        lake: the folder of the tables.
         source: log dirs with other replicas; none: only the bytes that the lake keeps.
         options: those of `seglake replay`.
 
@@ -80,6 +81,7 @@ def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "Re
 
     Args:
         source: log dirs with that log.
+        lake: the folder of the tables.
         options: those of `seglake retake`.
 
     Raises:
@@ -94,6 +96,7 @@ def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) ->
     """Prove from the tables that every covered offset is accounted for; writes nothing.
 
     Args:
+        lake: the folder of the tables.
         source: log dirs to compare the records with, payload by payload.
         options: those of `seglake audit`.
 
@@ -132,10 +135,12 @@ def inspect(
     """Yield what a segment, an index or side file, a partition folder or log dirs hold.
 
     Args:
+        path: the file or the folder.
         records: records too, not only batches.
         offset: only what is at this offset: a batch, its record, damage or a hole.
         from_offset: the first offset that is yielded (`--from`).
         only_defects: only damage.
+        options: those that make up the settings.
 
     Yields:
         The objects that `seglake inspect --json` prints, one a line.
@@ -158,7 +163,9 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
     """Write a lake as one HTML page to look at, and return what the page says.
 
     Args:
+        lake: the folder of the tables.
         output: the file, a local path or a URI; an older one is replaced.
+        options: those of `seglake report`.
 
     Raises:
         WrongCallError: there is no lake, its storage refuses access, or the output
@@ -182,10 +189,12 @@ def register(
     """Make the tables and views of a lake known to a catalog, and return what it has of it now.
 
     Args:
+        lake: the folder of the tables.
         database: where they go, such as "kafka"; made when it is missing.
         metastore: a Hive metastore, as "thrift://host:9083". Without it the catalog is the one that
             Spark's own properties name.
         iceberg: instead of a catalog, a folder for Iceberg's metadata. Needs the extra "iceberg".
+        options: those of `seglake register`.
 
     Raises:
         WrongCallError: there is no lake, or no lasting catalog, or a name is taken.
@@ -201,6 +210,10 @@ def register(
 
 def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTable]":
     """Open the tables of a lake, by name, each at its newest version.
+
+    Args:
+        lake: the folder of the tables.
+        options: those that make up the settings.
 
     Raises:
         WrongCallError: there is no lake, or its storage refuses access.

@@ -36,12 +36,28 @@ _WITHOUT_SPARK = frozenset({"local", "duckdb"})
 
 
 class SettingOptions(TypedDict, total=False):
-    """Options that make up the settings: files, `rescue`, assignments, single options.
+    """Options that make up the settings.
+
+    `config` is overridden by `rescue`, `rescue` by `set`, and `set` by the options of one setting,
+    whose keys are in brackets. None leaves a setting as it is.
 
     Attributes:
         config: settings files; later ones override earlier ones.
-        rescue: True applies the settings for disks of a dead cluster, see `RESCUE`.
+        rescue: True applies the settings for disks of a dead cluster.
         set: single settings, as `section.key=value`.
+        master: URL of a Spark cluster's master (`spark.master`).
+        topics: patterns of topics, as `orders*`; a leading `!` excludes (`select.topics`).
+        internal_topics: True selects Kafka's own topics too (`select.internal_topics`).
+        from_timestamp: first time to ingest; text is ISO-8601 (`select.from_timestamp`).
+        to_timestamp: first time not to ingest; text is ISO-8601 (`select.to_timestamp`).
+        isolation: "read_committed" or "read_uncommitted" (`read.isolation`).
+        upper_bound: "high_watermark" or "log_end" (`read.upper_bound`).
+        older_copies: True reads older copies of a log too (`read.older_copies`).
+        salvage: True keeps records of batches with a wrong checksum (`read.salvage`).
+        format: "delta" or "parquet" (`write.format`).
+        source_id: the cluster's id if no `meta.properties` has it (`source.source_id`).
+        stuck_after: age of a bound from which a person should look, as "6h"
+            (`limits.stuck_after`).
     """
 
     config: Sequence[str]
