@@ -252,6 +252,12 @@ def test_only_committers_import_deltalake() -> None:
     assert importers == COMMITTERS
 
 
+def test_our_own_log_has_nothing_above_debug() -> None:
+    """What a person should know is a finding, a notice or an exception, never a log line."""
+    calls = {call for module in PRODUCT for call in module.calls() if call.startswith("_LOG.")}
+    assert calls == {"_LOG.debug", "_LOG.isEnabledFor"}
+
+
 _CODEC = "seglake.segment_codec"
 _RETAKE = "seglake.pipelines.lake_retake.retake"
 _IN_INGEST = "seglake.pipelines.segment_ingest.x"

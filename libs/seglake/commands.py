@@ -40,7 +40,7 @@ class EngineOptions(SettingOptions, total=False):
     Attributes:
         engine: "spark" (the default; a running session is used, and is left running) or "local".
         verbosity: -1 says nothing (the default), 0 shows how far the call is, on stderr: a line on
-            a terminal, elsewhere one a minute. 1 and 2 say more.
+            a terminal, elsewhere one a minute. 1 adds each step, 2 the debug log.
     """
 
     engine: Literal["spark", "local"]

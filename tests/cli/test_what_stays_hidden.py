@@ -174,7 +174,7 @@ def _calls(folder: Path, echo: str) -> list[tuple[str, ...]]:
     """Every command at its loudest: on damage, on what differs, on broken tables, and refused."""
     disks, lake = str(folder / "disks"), str(folder / "lake")
     segment = f"{disks}/0/orders-0/{0:020d}.log"
-    alone = ("--engine", "local", *_ONE, "--config", str(folder / "spark.toml"), "-v")
+    alone = ("--engine", "local", *_ONE, "--config", str(folder / "spark.toml"), "-vv")
     on_both = ("--source", disks, "--lake", lake, *alone)
     written = ("--metrics", str(folder / "out" / "metrics"), "--log-format=json", "--json")
     lineage = ("--openlineage", str(folder / "out" / "lineage"))

@@ -75,3 +75,17 @@ def test_cat_prints_what_its_page_shows(capsys: pytest.CaptureFixture[str]) -> N
         assert capsys.readouterr().out.splitlines() == [*filter(None, shown)]
     assert main(shlex.split("cat --source samples/broker-0 --topics v2-zstd")) == 3
     assert capsys.readouterr().err == damage.removeprefix("\n")
+
+
+def test_debug_log_has_the_lines_of_its_page(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page shortens the source's path, and the id of the attempt."""
+    page = (_ROOT / "docs" / "operations.md").read_text("utf-8").partition("\n## Debug log\n")[2]
+    lake = ["--source", "samples/broker-0", "--lake", "build/try", "--engine", "local"]
+    assert main(["ingest", *lake, "-vv"]) == 3
+    printed = capsys.readouterr().err.replace(f"{checkout}/", "")
+    printed = re.sub(r"attempt (\w{4})[\w-]*", "attempt …", printed)
+    shown = re.sub(r"attempt (\w{4})…", "attempt …", page.split("```")[1]).split("\n")[1:-1]
+    assert len(shown) == 3
+    assert [line for line in shown if line not in printed.splitlines()] == []

@@ -26,7 +26,7 @@ class ProductText(NamedTuple):
 def sentences(
     *, without: tuple[str, ...], fewest_words: int = _FEWEST_WORDS
 ) -> Iterator[ProductText]:
-    """Literal texts of some words, less docstrings, types, patterns and comparisons.
+    """Literal texts of some words, less docstrings, types, patterns, comparisons and the debug log.
 
     Args:
         without: modules and folders, relative to the package, that are passed over.
@@ -76,8 +76,8 @@ def _silent_parts(node: ast.AST) -> Iterator[ast.AST]:
             roots = [node.returns]
         case ast.Compare():
             roots = [node]
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="re"))) | ast.Subscript():
-            roots = [node]
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re" | "_LOG"))) | ast.Subscript():
+            roots = [node]  # a pattern, a line of the debug log, a key
         case ast.Call(func=ast.Name(id="cast" | "TypeVar" | "_columns" | "_bigint")):
             roots = [node]
     for root in roots:

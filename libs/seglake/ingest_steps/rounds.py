@@ -4,6 +4,7 @@ A round lists, surveys, judges, plans and commits. A run has several where anoth
 meanwhile, or where a broker deleted or cleaned what was being read.
 """
 
+import logging
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -56,6 +57,8 @@ from seglake.segment_decoding.replica_compare import (
     ConflictCount,
     counted,
 )
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +152,7 @@ def ingest_round(replicas: Sequence[Replica], context: RunContext) -> Round:
     ranges = sorted((plan for each in planned for plan in each.ranges), key=lambda of: of.is_end)
     waves = planned_waves(ranges, context)
     notes = (*_notes(planned, old, context), *other_clusters_notes(ranges, ledger, context))
+    _log_plan(planned, waves)
     if context.is_dry_run:
         done, conflicts = WaveResult(), counted([*new.unlisted().items(), *old.unlisted().items()])
     else:
@@ -201,6 +205,29 @@ def _planned(
             )
         )
     return planned
+
+
+def _log_plan(planned: Sequence[PlannedPartition], waves: Sequence[Wave]) -> None:
+    if not _LOG.isEnabledFor(logging.DEBUG):  # there may be many partitions
+        return
+    for each in planned:
+        if each.refusal:
+            _LOG.debug("%s: refused: %s", each.key, each.refusal)
+        elif each.unread is not None:
+            _LOG.debug("unread: %s", each.unread)
+        copies = len(each.listed.replicas)
+        for plan in each.ranges:
+            offsets = (plan.start_offset, plan.next_offset)
+            _LOG.debug(
+                "%s: to ingest [%d, %d) copies=%d from %s",
+                *(each.key, *offsets, copies, each.replica.folder),
+            )
+    _LOG.debug(
+        "round planned: partitions=%d surveyed=%d ranges=%d waves=%d bytes=%d",
+        *(len(planned), sum(each.surveyed is not None for each in planned)),
+        *(sum(len(each.ranges) for each in planned), len(waves)),
+        sum(wave.size_bytes for wave in waves),
+    )
 
 
 def _notes(

@@ -1,5 +1,6 @@
 """Values that every step of a run needs."""
 
+import logging
 import time
 import uuid
 from collections.abc import Callable, Sequence
@@ -23,6 +24,7 @@ from seglake.settings.topic_selection import check_selection, unmatched_globs
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 
+_LOG = logging.getLogger(__name__)
 _NO_SOURCES = NoSources()
 
 
@@ -123,7 +125,7 @@ def list_sources(
 ) -> Discovery:
     """Return the partitions of the sources that the settings select; see `discover`."""
     settings = scan.settings
-    return discover(
+    discovery = discover(
         sources,
         scan.storage,
         takes_topic=settings.select.takes_topic,
@@ -131,6 +133,9 @@ def list_sources(
         unnamed_id=unnamed_id,
         known=known,
     )
+    counts = (len(discovery.partitions), len(discovery.replicas), len(discovery.unreadable))
+    _LOG.debug("listed %s: partitions=%d copies=%d unreadable=%d", discovery.source_id, *counts)
+    return discovery
 
 
 def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) -> Discovery:

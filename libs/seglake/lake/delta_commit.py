@@ -1,5 +1,6 @@
 """Performs the steps of the commit protocol on Delta tables. Effect, on the driver only."""
 
+import logging
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +20,7 @@ from seglake.lake.table_log import TableState
 from seglake.lake.tables import Table, tables_of
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
+_LOG = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Ledger = Callable[[str], list[dict[str, Any]]]
 
@@ -73,7 +75,10 @@ def recover(
     """
     named = [*topics]
     refuse_foreign_changes(tables, tables_of(named))
-    return _taken(recover_steps(_DeltaPort(tables), source_id, named, after))
+    completed = _taken(recover_steps(_DeltaPort(tables), source_id, named, after))
+    for topic in completed:
+        _LOG.debug("%s: completed the commit of an earlier run", topic)
+    return completed
 
 
 def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:

@@ -1,5 +1,6 @@
 """Commits to one Delta table, durable on return. Effect, on the driver only."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from seglake.lake.torn_logs import ACTION_COUNT
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
 
+_LOG = logging.getLogger(__name__)
 _CHECKPOINT_EACH = 10  # commits, as Spark does: readers fetch each entry since
 
 
@@ -65,7 +67,11 @@ def add_files(
             post_commithook_properties=PostCommitHookProperties(False, False),
         )
     except (DeltaError, OSError, ValueError) as error:
-        return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
+        failure = f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
+        _LOG.debug("%s: commit failed: %s", table.name, failure)
+        return failure
+    counts = (handle.version(), len(added), len(gone), len(apps))
+    _LOG.debug("%s: committed after version=%d added=%d removed=%d topics=%d", table.name, *counts)
     sync_log(tables, table, handle.version())
     if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle stands before it
         write_checkpoint(tables, table, handle)

@@ -85,6 +85,8 @@ class View:
 
     def say(self, text: str) -> None: ...
 
+    def debug(self, module: str, text: str) -> None: ...
+
     def show(self, position: Position) -> None: ...
 
     def close(self) -> None: ...
@@ -112,6 +114,9 @@ class LogView(View):
 
     def say(self, text: str) -> None:
         self._write(text)
+
+    def debug(self, module: str, text: str) -> None:
+        self._write(f"{module}: {text}")
 
     def show(self, position: Position) -> None:
         self._write(str(position))
@@ -207,6 +212,9 @@ class EventView(View):
 
     def say(self, text: str) -> None:
         self._log.write("notice", level="warning", step=self._step, message=text)
+
+    def debug(self, module: str, text: str) -> None:
+        self._log.write("debug", level="debug", step=self._step, module=module, message=text)
 
     def show(self, position: Position) -> None:
         facts: dict[str, Any] = {"step": position.text, "seconds": round(position.seconds, 1)}

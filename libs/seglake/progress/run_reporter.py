@@ -3,6 +3,7 @@
 The views are in `progress_views`; here is what they show, and when.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import ContextVar
 from typing import Self, TextIO, TypeVar
 
+from seglake.progress.debug_lines import debug_lines
 from seglake.progress.progress_views import (
     Position,
     Unit,
@@ -24,6 +26,8 @@ from seglake.task_engine.task_progress import TaskProgress, run_watched
 
 __all__ = ["RunReporter", "Unit", "show_bytes", "show_count", "show_duration", "step_within"]
 
+_LOG = logging.getLogger(__name__)
+_DEBUG = 2
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -34,7 +38,8 @@ class RunReporter:
 
     Args:
         stream: usually standard error.
-        verbosity: below 0 nothing is shown; above 0 each step gets a line of its own.
+        verbosity: below 0 nothing is shown; above 0 each step gets a line of its own; above 1 the
+            debug log is shown, too.
         view: how it is shown; else a line on a terminal, and elsewhere one a minute.
         hint: asked for what tasks that read bytes also wait for: the decoder's compilation.
     """
@@ -49,6 +54,7 @@ class RunReporter:
     ) -> None:
         self._view = view or view_of(stream, verbosity=verbosity)
         self._hint = hint
+        self._has_debug = verbosity >= _DEBUG
         self._lock = threading.RLock()  # of Ctrl-C: what handles it may hold it already
         self._text = ""
         self._begun = time.monotonic()
@@ -71,6 +77,11 @@ class RunReporter:
         """A person should know this now, and not only at the end."""
         with self._lock:
             self._view.say(text)
+
+    def debug(self, module: str, text: str) -> None:
+        """Show a line of the debug log."""
+        with self._lock:
+            self._view.debug(module, text)
 
     @contextmanager
     def within(self, text: str) -> Iterator[None]:
@@ -119,6 +130,7 @@ class RunReporter:
             return []
         self.step(text)
         self._has_tasks = unit is Unit.BYTES
+        began = time.monotonic()
         try:
             if is_small:
                 return [function(task) for task in tasks]
@@ -131,6 +143,11 @@ class RunReporter:
                 return run_watched(engine, function, tasks, progress)
         finally:
             self._has_tasks = False
+            seconds, place = time.monotonic() - began, "the driver" if is_small else "the engine"
+            counts = (len(tasks), unit, sum(sizes), max(sizes))
+            _LOG.debug(
+                "%s: tasks=%d %s=%d largest=%d seconds=%.3f in %s", text, *counts, seconds, place
+            )
 
     def close(self) -> None:
         """Take the line away, before something else is printed."""
@@ -140,12 +157,15 @@ class RunReporter:
 
     def __enter__(self) -> Self:
         self._token = _CURRENT.set(self)
+        self._debug = debug_lines(self.debug) if self._has_debug else nullcontext()
+        self._debug.__enter__()
         if self._view.every_seconds is not None:
             self._ended.clear()
         return self
 
     def __exit__(self, *raised: object) -> None:
         _CURRENT.reset(self._token)
+        self._debug.__exit__(None, None, None)
         self.close()
 
     def _show_regularly(self) -> None:

@@ -1,5 +1,6 @@
 """Runs waves: decode in tasks, balance, write the driver's files, commit. Effect."""
 
+import logging
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -29,6 +30,7 @@ from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.segment_decoding.decode import decode
 from seglake.segment_decoding.tasks import SplitReport, TaskReport
 
+_LOG = logging.getLogger(__name__)
 _WRITTEN_AT_A_TIME = 16
 
 
@@ -94,6 +96,7 @@ def _run(
     )
     failed = failures_of(wave, reports)
     results, left_out = _results(wave, reports, failed)
+    _log_decoded(wave, results, left_out, attempt_id)
     files = [
         file for index, report in enumerate(reports) if index not in failed for file in report.files
     ]
@@ -144,7 +147,24 @@ def _commit(
     outcome = commit_wave(context.tables, attempt, waves, after=context.after)
     for topic in outcome.committed:
         generations[topic] += 1
+        _LOG.debug("attempt %s: committed %s generation=%d", attempt_id, topic, generations[topic])
+    for topic in outcome.lost:
+        _LOG.debug("attempt %s: another run committed %s first", attempt_id, topic)
     return outcome
+
+
+def _log_decoded(
+    wave: Wave, results: Sequence[RangeResult], left_out: Mapping[str, str], attempt_id: str
+) -> None:
+    counts = [result.totals for result in results]
+    _LOG.debug(
+        "attempt %s: decoded ranges=%d/%d records=%d batches=%d quarantined=%d gaps=%d",
+        *(attempt_id, len(results), len(wave.ranges)),
+        *(sum(each.records for each in counts), sum(each.batches for each in counts)),
+        *(sum(each.quarantined_batches for each in counts), sum(each.gaps for each in counts)),
+    )
+    for reason in left_out.values():
+        _LOG.debug("attempt %s: left out %s", attempt_id, reason)
 
 
 def _results(

@@ -4,6 +4,7 @@ Runs at the end of every ingest: whether a replica is given in the same run or i
 no difference. Nothing is read unless the lake has a gap that a replica at hand could fill.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -47,6 +48,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.progress.run_reporter import show_count
 
+_LOG = logging.getLogger(__name__)
 _BELOW_START = (GapCause.DELETED, GapCause.DELETED_OR_LOST)
 _MOST_ROUNDS = 3  # what one copy leaves, others may have
 
@@ -232,6 +234,8 @@ def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:
 
 def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:
     """Commit what was found as ranges of kind `repair`."""
+    gaps = sum(map(len, state.gaps.values()))
+    _LOG.debug("search ended: gaps=%d to_fill=%d", gaps, len(found.ranges))
     if not found.ranges:
         return _Filled(WaveResult(), found.notes, found.unread)
     waves = planned_waves(found.ranges, context)
