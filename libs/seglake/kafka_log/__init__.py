@@ -1,1 +1,1 @@
-"""What a Kafka log is: replicas, leader epochs, transactions, bounds, gaps. Pure."""
+"""Rules of a Kafka log over values: replicas, leader epochs, transactions, bounds, gaps. Pure."""

@@ -51,18 +51,29 @@ def markers_of(run: BatchRun) -> list[Marker]:
 
 
 def counted_offset(unit: Unit) -> int:
-    """Return the end of a batch without holes: its first offset plus its header's record count."""
+    """Return the offset after a batch, as if each of its records had the next offset.
+
+    Compaction removes records from a batch, so the true end may be higher. The result is the first
+    offset plus the header's record count; old formats have no count, so their first offset is
+    returned.
+    """
     return unit.first_offset + (unit.header.record_count if isinstance(unit, RecordBatch) else 0)
 
 
 def last_batch_of(unit: Unit) -> LastBatch:
-    """Return the ledger's facts about the last batch of a range."""
+    """Return the facts about a batch that the ledger keeps when it is the last of a range."""
     epoch = unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1
     return LastBatch(unit.first_offset, unit.crc, None if epoch < 0 else epoch)
 
 
 def defect_of(unit: Unit, code: DefectCode, detail: str) -> Defect:
-    """Return the defect of a batch whose checksum holds."""
+    """Return a defect for a batch whose checksum is right but whose content is wrong.
+
+    Args:
+        unit: the batch; the defect has its position and size in bytes, and its header's fields.
+        code: the kind of the defect.
+        detail: the reason, in words.
+    """
     header = unit.header if isinstance(unit, RecordBatch) else None
     return Defect(
         unit.position,

@@ -1,4 +1,4 @@
-"""Numbers and places of gaps by cause. Pure."""
+"""Counts and ranges of gaps by cause. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
@@ -8,11 +8,11 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted_near
 
 
 class GapRanges(NamedTuple):
-    """Some gaps, mostly those of one cause.
+    """Gaps, mostly of one cause: how many, with how many offsets, and their ranges.
 
     Attributes:
-        ranges: where they lie, in order, those that touch made one. Empty for what the cleaner
-            took: it leaves a gap beside every other batch, so those are only counted.
+        ranges: the ranges of the gaps, rising; touching ones are joined. Empty for gaps that the
+            cleaner made: there may be one beside every other batch, so those are only counted.
     """
 
     gaps: int
@@ -32,19 +32,22 @@ Cause = TypeVar("Cause", bound=str)
 
 
 class GapTally:
-    """Collects gaps in any order. Memory grows with those that are listed."""
+    """Sums gaps by cause, in any order. Memory grows with the number of listed ranges."""
 
     def __init__(self) -> None:
+        """Start without gaps."""
         self._counts: dict[GapCause, tuple[int, int]] = {}
         self._ranges: dict[GapCause, list[OffsetRange]] = {}
 
     def add(self, cause: GapCause, start: int, stop: int) -> None:
+        """Add the gap [start, stop); a gap that the cleaner made is counted, but not listed."""
         gaps, offsets = self._counts.get(cause, (0, 0))
         self._counts[cause] = gaps + 1, offsets + stop - start
         if cause is not GapCause.COMPACTED:
             self._ranges.setdefault(cause, []).append((start, stop))
 
     def by_cause(self) -> dict[GapCause, GapRanges]:
+        """Return the gaps added so far, by cause."""
         return {
             cause: GapRanges(*counts, tuple(merged(self._ranges.get(cause, ()))))
             for cause, counts in self._counts.items()
@@ -52,7 +55,7 @@ class GapTally:
 
 
 def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
-    """Return the sum of several gap ranges."""
+    """Return the sum of several gap ranges; their ranges are merged."""
     listed = [*parts]
     return GapRanges(
         sum(part.gaps for part in listed),

@@ -1,4 +1,4 @@
-"""The topics that Kafka keeps for itself.
+"""Names of the topics that Kafka keeps for itself.
 
 Source: apache/kafka 1eb7644, Topic.isInternal and CLUSTER_METADATA_TOPIC_NAME;
 TopicBasedRemoteLogMetadataManagerConfig.
@@ -17,7 +17,7 @@ INTERNAL_TOPICS = frozenset(
 
 
 def is_internal_topic(topic: str) -> bool:
-    """Say whether a topic is Kafka's own; any other is a user's, also with `__`.
+    """Return whether a topic is Kafka's own; other names are users', even if they begin with `__`.
 
     >>> is_internal_topic("__consumer_offsets"), is_internal_topic("orders")
     (True, False)

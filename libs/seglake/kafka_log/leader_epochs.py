@@ -2,7 +2,7 @@
 
 Each election begins a new leader epoch. In one epoch one broker appends, so two copies that have
 the same epoch at an offset have the same batch there and the same log before it (KIP-101, KIP-279).
-What lies below the first epoch known counts as one epoch, older than all others.
+All offsets below the first known epoch count as one epoch, older than all others.
 """
 
 from bisect import bisect_right
@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
 NO_EPOCH = -1
-OPEN_END = (1 << 63) - 1  # of a log whose end is not known
+OPEN_END = (1 << 63) - 1  # stands for the end of a log whose end is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs:
-    """The leader epochs of one copy of a log, made by `leader_epochs_of`.
+    """Leader epochs of one copy of a log, made by `leader_epochs_of`.
 
-    `epochs` rise, their start offsets never fall; an epoch that owns no record ends where it
-    begins.
+    Attributes:
+        epochs: the epochs, rising; their start offsets never fall. An epoch without records starts
+            at the offset where the next one starts.
+        log_end_offset: the exclusive end of the log, `OPEN_END` if it is unknown.
     """
 
     epochs: tuple[EpochStart, ...]
@@ -28,7 +30,7 @@ class LeaderEpochs:
 
     @property
     def last_epoch(self) -> int:
-        """Return the newest epoch, -1 when none is known."""
+        """Return the newest epoch, -1 if none is known."""
         return self.epochs[-1].epoch if self.epochs else NO_EPOCH
 
     def epoch_at(self, offset: int) -> int | None:
@@ -39,15 +41,15 @@ class LeaderEpochs:
         return self.epochs[count - 1].epoch if count else None
 
     def denied(self, seen: Iterable[EpochStart]) -> list[EpochStart]:
-        """Return the epoch starts claimed by batches that are not in these epochs."""
+        """Return the epochs claimed by batch headers that contradict these epochs."""
         return [fact for fact in seen if self.epoch_at(fact.start_offset) not in (fact.epoch, None)]
 
     def common_next_offset(self, other: "LeaderEpochs") -> int:
         """Return the exclusive offset up to which two copies of a log are the same.
 
-        As a follower finds where to cut its log: ask the other for the end of its largest epoch up
-        to one's own last, and go down until both have the same epoch. Of a log without any epoch
-        nothing tells that it is another.
+        The search is a follower's when it truncates its log: ask the other copy for the end of its
+        largest epoch up to the own last one, and go down until both have the same epoch. If a copy
+        has no epochs at all, both are assumed to be the same log, so the lower end is returned.
         """
         if not self.epochs or not other.epochs:
             return min(self.log_end_offset, other.log_end_offset)
@@ -64,15 +66,16 @@ class LeaderEpochs:
         return LeaderEpochs(self.epochs)
 
     def divergence_offset(self, other: "LeaderEpochs") -> int:
-        """Return the first offset of different epochs; OPEN_END if one log may just be longer."""
+        """Return the first offset whose epochs differ; OPEN_END if one log may just be longer."""
         return self.without_end.common_next_offset(other.without_end)
 
     def _largest_up_to(self, epoch: int) -> int:
+        """Return the largest known epoch that is not above `epoch`, -1 without one."""
         count = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
         return self.epochs[count - 1].epoch if count else NO_EPOCH
 
     def end_of(self, epoch: int) -> int:
-        """Return the start of the first newer epoch; the log's end without one."""
+        """Return the start of the first newer epoch, or the log's end if there is none."""
         following = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
         if following == len(self.epochs):
             return self.log_end_offset
@@ -87,14 +90,15 @@ def leader_epochs_of(
     log_end_offset: int = OPEN_END,
     seen: Sequence[EpochStart] = (),
 ) -> LeaderEpochs:
-    """Put together what a copy's leader-epoch-checkpoint says and what its batches say.
+    """Return the epochs of a copy from its leader-epoch-checkpoint and its batch headers.
 
     Args:
-        epochs: of the checkpoint file; those that start above the log's end are left from before
-            the log was cut (KAFKA-16541).
-        seen: batches' first offsets and their epochs. They are the truth where the file disagrees,
-            but no checksum covers an epoch: one batch alone needs the file's word, and one that
-            breaks the rise of the others is false.
+        epochs: entries of the checkpoint file. Entries that start above the log's end are ignored:
+            they are left from before the log was truncated (KAFKA-16541).
+        log_end_offset: the exclusive end of the log, `OPEN_END` if it is unknown.
+        seen: first offsets and epochs of batches. They win over the file, with two exceptions, for
+            no checksum covers an epoch: an epoch of a single batch must be in the file too, and a
+            batch whose epoch breaks the rise of the others is ignored.
     """
     believed = [entry for entry in epochs if entry.start_offset <= log_end_offset]
     told = {entry.epoch for entry in believed}
@@ -108,7 +112,7 @@ def leader_epochs_of(
 
 
 def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
-    """Add a fact, and take out what cannot be true when `fact.epoch` wrote `fact.start_offset`."""
+    """Add a batch's epoch, and remove the entries that contradict it."""
     of_epoch = bisect_right(entries, fact.epoch, key=lambda entry: entry.epoch)
     of_offset = bisect_right(entries, fact.start_offset, key=lambda entry: entry.start_offset)
     start, stop = sorted((of_epoch, of_offset))
@@ -117,8 +121,8 @@ def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
 
 
 def _rising(seen: Sequence[EpochStart]) -> list[EpochStart]:
-    """Return the longest part of what was seen whose epochs never fall."""
-    lowest_ends: list[int] = []  # of each length: the index whose epoch is the lowest last one
+    """Return the longest subsequence of batch epochs that never falls."""
+    lowest_ends: list[int] = []  # by length: the index of the lowest last epoch of that length
     previous: list[int] = []
     for index, fact in enumerate(seen):
         length = bisect_right(lowest_ends, fact.epoch, key=lambda end: seen[end].epoch)

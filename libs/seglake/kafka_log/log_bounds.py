@@ -18,18 +18,20 @@ class LogBounds:
     """Offsets that bound a log; all upper ones are exclusive, as in Kafka.
 
     Attributes:
-        remote_offset: from here to the log start the log is in the remote tier only; the log start
-            if nothing is there.
-        undeleted: offsets below the first segment that nothing proves to be deleted, None if none.
+        remote_offset: start of the range up to the log start that is only in the remote tier; equal
+            to the log start if there is no such range.
         next_offset: upper bound of this run: high watermark or log end, and in read_committed at
-            most the first offset of a transaction that it waits for.
-        high_watermark: the checkpoint's value, None if it has none.
-        last_stable_offset: Kafka's: no transaction is open below, hanging ones included; at most
-            the high watermark.
-        markers: all markers below the high watermark or log end.
+            most the first offset of a transaction that the run waits for.
+        high_watermark: high watermark in the checkpoint, None if it has none.
+        last_stable_offset: Kafka's last stable offset: no transaction is open below, hanging ones
+            included; at most the high watermark.
+        open_transactions: transactions without a marker, the oldest first.
+        markers: all markers below the high watermark or log end, by offset.
+        notes: sentences for the summary of the run.
         passed: open transactions that this run does not wait for.
-        newest_ms: newest timestamp of the batches read, None without one.
+        newest_ms: newest timestamp of the batches read, in ms since 1970; None without one.
         unknown_outcomes: transactions whose end damage may hide.
+        undeleted: offsets below the first segment that no file proves to be deleted, None if none.
     """
 
     log_start_offset: int
@@ -56,8 +58,10 @@ def bounds_of(
     """Return the bounds of one replica.
 
     Args:
-        surveys: of its last segments, in order.
-        evidence: other copies, for what damage hides in this one.
+        replica: the replica to read, with its checkpoints.
+        surveys: surveys of its last segments, in order.
+        policy: rules for the upper bound and for open transactions.
+        evidence: facts from other copies about transactions that damage hides in this one.
     """
     notes: list[str] = []
     log_end = _log_end(replica, surveys)
@@ -104,8 +108,9 @@ def _stable_offset(open_transactions: Sequence[OpenTransaction], log_start: int,
 def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
     """Return the end of the last sound batch in the last segment that has one.
 
-    A higher offset with lower ones behind it is believed only if the high watermark proves it.
-    Damage at the end hides the offsets that a checkpoint proves, or an unfinished batch claims.
+    If lower offsets follow a higher one, the higher one counts only if the high watermark proves
+    it. If the log ends in damage, its end is the highest offset that a checkpoint proves or an
+    unfinished batch claims.
     """
     if not surveys:
         return 0
@@ -127,7 +132,13 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
 
 
 def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
-    """Return the log start; add a note on a checkpoint that cannot be true."""
+    """Return the log start: its checkpoint or the first segment, whichever is higher.
+
+    Args:
+        replica: the replica, with its checkpoints.
+        log_end: exclusive end of the log; a checkpoint above it is ignored.
+        notes: receives a sentence about an ignored checkpoint.
+    """
     first = replica.segments[0].base_offset if replica.segments else 0
     claimed = replica.checkpoints.log_start_offset
     if claimed is not None and claimed > log_end:
@@ -140,16 +151,17 @@ def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
 
 
 def _believed(replica: Replica, log_end: int) -> Replica:
-    """Return the replica without a log start that cannot be true."""
+    """Return the replica without a log start checkpoint above the log's end."""
     if (replica.checkpoints.log_start_offset or 0) <= log_end:
         return replica
     return replace(replica, checkpoints=replace(replica.checkpoints, log_start_offset=None))
 
 
 def _remote_start(replica: Replica, log_start: int) -> int:
-    """Return where the log begins in the remote tier; the log start without a tier.
+    """Return the first offset of the log in the remote tier; the log start if there is no tier.
 
-    Without a remote tier such an entry is an old one, of before some segments were deleted.
+    Without a remote tier, a log start entry below the first segment is out of date: segments were
+    deleted after it was written.
     """
     claimed = replica.checkpoints.log_start_offset
     if claimed is None or not replica.checkpoints.has_remote_tier:
@@ -158,11 +170,12 @@ def _remote_start(replica: Replica, log_start: int) -> int:
 
 
 def _upper_bound(replica: Replica, log_start: int, log_end: int, wanted: UpperBound) -> int:
+    """Return the offset at which a run stops by the policy, transactions aside."""
     if wanted is UpperBound.LOG_END:
         return log_end
     checkpoints = replica.checkpoints
     if not checkpoints.has_high_watermarks:
-        return log_end  # said once, for the whole log dir
+        return log_end  # a note on the whole log dir reports this once
     if checkpoints.high_watermark is None:
         return log_start  # nothing counts as replicated
     return min(checkpoints.high_watermark, log_end)

@@ -1,8 +1,8 @@
-"""Is a log on a disk still the log that the lake has taken? Pure.
+"""Decides whether a log on a disk is still the log that the lake has ingested. Pure.
 
-A topic id tells it where brokers write one. Else the batch that was taken last does: in the same
-log it stands at the same offset with the same checksum, unless the cleaner has rewritten it. No
-checksum covers a leader epoch, so that one which differs alone tells nothing.
+If brokers write a topic id, it decides. Otherwise the last ingested batch does: the same log has a
+batch with the same checksum at the same offset, unless the cleaner has rewritten it. A different
+leader epoch alone proves nothing, for no checksum covers it.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ _MOST_NAMED = 3
 
 
 class LogBatch(NamedTuple):
-    """A sound batch of a log, on a disk or as the lake has it.
+    """A sound batch of a log, on a disk or in the lake.
 
     Attributes:
-        header: as the ledger keeps it; its base offset is the last one of a wrapper.
-        is_wrapper: a compressed message of an old format.
-        is_whole: it holds a record for each offset from the first to the last and has no delete
-            horizon, so the cleaner may have left it as it was.
+        header: the header fields that the ledger keeps; for a wrapper, its base offset is the last.
+        is_wrapper: the batch is a compressed message of an old format.
+        is_whole: the batch has a record for each offset from the first to the last and no delete
+            horizon, so the cleaner may have left it unchanged.
     """
 
     header: LastBatch
@@ -34,23 +34,24 @@ class LogBatch(NamedTuple):
 
 
 class Likeness(Enum):
-    """The disk's batch at the place of a batch of the lake."""
+    """Result of comparing a batch of the lake with the disk's batch at its offset."""
 
     SAME = auto()
     OTHER = auto()
-    UNKNOWN = auto()  # nothing, or nothing that tells
+    UNKNOWN = auto()  # the disk has no batch there, or a later one
 
 
 def likeness(taken: LastBatch, found: LogBatch | None) -> Likeness:
-    """Compare a batch that was taken with what the disk has at or behind its base offset."""
+    """Compare an ingested batch with the first batch of the disk at or after its base offset."""
     if found is None:
         return Likeness.UNKNOWN
     is_at_place = found.first_offset <= taken.base_offset <= found.last_offset
-    if is_at_place and found.header.crc == taken.crc:  # the lake may have a part of it only
+    if is_at_place and found.header.crc == taken.crc:  # the lake may have only a part of it
         return Likeness.SAME
     if found.header.base_offset == taken.base_offset:
         return Likeness.OTHER
-    # Behind it: what was taken is damaged now, or gone; with a part of it inside: never written.
+    # A later batch: the ingested one is damaged now, or gone. One that begins before and reaches
+    # over its offset: this log never had the ingested one.
     is_inside = found.first_offset <= taken.base_offset
     return Likeness.OTHER if is_inside else Likeness.UNKNOWN
 
@@ -58,34 +59,38 @@ def likeness(taken: LastBatch, found: LogBatch | None) -> Likeness:
 def may_be_cleaned(
     taken: LogBatch, found: LogBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
 ) -> bool:
-    """Whether two batches that differ may be one that the cleaner has rewritten, on this disk or
-    on the one that was read before.
+    """Return whether two different batches may be one, before and after the cleaner rewrote it.
+
+    The cleaner may have run on this disk or on the one that was ingested.
 
     Args:
-        cleaner_offset: below it the cleaner has been at this disk; None if it never was.
+        taken: the ingested batch.
+        found: the batch of the disk at its place.
+        cleaner_offset: end of the range that the cleaner has processed on this disk; None if none.
         lake_is_compacted: the lake has gaps in this partition that the cleaner made.
     """
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
     is_cleaned = cleaner_offset is not None or lake_is_compacted
-    if taken.magic != found.magic:  # a broker from 4.0 on cleans old formats into the new one
+    if taken.magic != found.magic:  # since 4.0 the cleaner converts old formats to the new one
         return is_cleaned or not taken.is_whole
     are_whole = taken.is_whole and found.is_whole
     one, other = ((batch.first_offset, batch.last_offset) for batch in (taken, found))
     if one == other:
         return not are_whole
-    # A batch keeps its first and last offset, and a message that stays is not rewritten at all.
+    # A cleaned batch keeps its first and last offset; a kept message of an old format is unchanged.
     is_part = (max(one[0], other[0]), min(one[1], other[1])) in (one, other)
     is_wrapper = taken.is_wrapper or found.is_wrapper
     return is_part and is_wrapper and (is_cleaned or not are_whole)
 
 
 class ShorterLog(NamedTuple):
-    """A copy that ends below what was taken.
+    """A copy that ends below the ingested offsets.
 
     Attributes:
-        end: says where.
-        has_older_epoch: it knows none of the leader that wrote what was taken last.
+        end: where the copy ends, in words for the note.
+        covered_offset: exclusive end of the ingested offsets.
+        has_older_epoch: the copy does not have the leader epoch of the last ingested batch.
     """
 
     replica: Replica
@@ -109,7 +114,7 @@ class ShorterLog(NamedTuple):
 
 
 def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
-    """Return one note on all older or lagging replicas; with figures for a single one."""
+    """Return one note on all older or lagging replicas; a single one is described in full."""
     if len(shorter) < 2:
         return [each.note(has_won=False, has_lost=False) for each in shorter]
     names = ", ".join(str(each.replica.key) for each in shorter[:_MOST_NAMED])
@@ -129,7 +134,7 @@ def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> 
 
 
 def lost_to_newer_epoch(taken: LastBatch, found: LastBatch) -> bool:
-    """Return whether what the disk has was written by an older leader than what was taken."""
+    """Return whether the disk's batch has an older leader epoch than the ingested batch."""
     known = None not in (taken.leader_epoch, found.leader_epoch)
     return known and (found.leader_epoch or 0) < (taken.leader_epoch or 0)
 
@@ -143,7 +148,7 @@ def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> st
 
 
 def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
-    """Return the reason why nothing is ingested from a log, and the remedy."""
+    """Return the reason why nothing is ingested from a different log, and the remedy."""
     return (
         f"{replica.key}: {difference(taken, found)}, so {replica.folder} is not the log that this "
         "lake has: the topic was deleted and made again, or its disk was wiped, and there is no "
@@ -176,10 +181,11 @@ def undecided_refusal(replica: Replica, what: str) -> str:
 
 
 def difference(taken: LastBatch, found: LastBatch) -> str:
-    """Show the batches of the lake and of the disk at one place."""
+    """Return a text that shows the batch of the lake and that of the disk at one offset."""
     return f"the lake has {_shown(taken)}, the disk has {_shown(found)}"
 
 
 def _shown(batch: LastBatch) -> str:
+    """Return a text with a batch's offset, checksum and leader epoch."""
     epoch = "" if batch.leader_epoch is None else f" and leader epoch {batch.leader_epoch}"
     return f"the batch at offset {batch.base_offset} with checksum {batch.crc:#010x}{epoch}"

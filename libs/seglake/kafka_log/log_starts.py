@@ -1,9 +1,9 @@
 """Tells offsets that Kafka deleted below a log's first segment from lost and doubtful ones. Pure.
 
-Kafka cuts leader-epoch-checkpoint whenever retention, DeleteRecords or the leader moves the log
-start, and again when a broker loads the log. So the first entry is the log start, or lies above it
-if older records have no epoch. The broker may write the file a moment after it renamed segments to
-`.deleted`, which stay for a minute: these segments were deleted, whatever the file says.
+Kafka truncates leader-epoch-checkpoint whenever retention, DeleteRecords or the leader moves the
+log start, and again when a broker loads the log. So the first entry is the log start, or is above
+it if older records have no epoch. The broker may write the file a moment after it renamed segments
+to `.deleted`, which stay for a minute: these segments were deleted, whatever the file says.
 """
 
 from collections.abc import Sequence
@@ -16,25 +16,26 @@ from seglake.kafka_log.replica import Replica
 
 
 class UndeletedStart(NamedTuple):
-    """Offsets below a log's first segment that nothing proves to be deleted by Kafka.
+    """Offsets below a log's first segment that no file proves to be deleted by Kafka.
 
     Attributes:
-        cause: MISSING if the log's own files prove that they were lost, else DELETED_OR_LOST.
+        cause: MISSING if the log's own files prove that the offsets were lost, else
+            DELETED_OR_LOST.
     """
 
     offsets: OffsetRange
     cause: GapCause
 
     def has(self, start: int, stop: int) -> bool:
-        """Return whether the offsets [start, stop) are among them."""
+        """Return whether all offsets in [start, stop) are among these."""
         return self.offsets[0] <= start and stop <= self.offsets[1]
 
 
 def proved_start(replica: Replica) -> int | None:
     """Return the offset up to which the log's own files prove a deletion, None without a proof.
 
-    A log start checkpoint below the first segment alone proves nothing: it may be older than a
-    deletion. Nor does a first epoch above the first segment: older records may have no epoch.
+    A log start checkpoint below the first segment proves nothing alone: it may be older than a
+    deletion. A first epoch above the first segment proves nothing: older records may have no epoch.
     """
     first = _first_offset(replica)
     claimed = replica.checkpoints.log_start_offset or 0
@@ -44,7 +45,13 @@ def proved_start(replica: Replica) -> int | None:
 
 
 def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
-    """Return the offset up to which other copies prove that Kafka deleted this log, else 0."""
+    """Return the offset up to which other copies prove that Kafka deleted this log, else 0.
+
+    Args:
+        replica: the copy whose start is in doubt.
+        copies: all copies of the partition. A copy counts only below its high watermark and where
+            it has the same leader epochs.
+    """
     epochs = leader_epochs_of(replica.epochs)
     starts = [
         start
@@ -59,9 +66,9 @@ def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
 
 
 def undeleted_start(replica: Replica) -> UndeletedStart | None:
-    """Return the offsets below the first segment that nothing proves to be deleted by Kafka.
+    """Return the offsets below the first segment that no file proves to be deleted by Kafka.
 
-    None if there are none, or the remote tier has them: a log dir has a log start entry for each
+    None if there are none, or if the remote tier has them: a log dir has a log start entry for each
     log in the tier.
     """
     checkpoints = replica.checkpoints
@@ -71,9 +78,9 @@ def undeleted_start(replica: Replica) -> UndeletedStart | None:
     claimed = checkpoints.log_start_offset or 0
     start = max(claimed if proved is None else proved, replica.start_of_copies)
     stop = _first_offset(replica)
-    if replica.planned_start_offset is not None:  # later segments vanished while the run read them
+    if replica.planned_start_offset is not None:  # first segments vanished while the run read them
         stop = min(stop, replica.planned_start_offset)
-    # Segments below the start were deleted before the file was written: they prove nothing above.
+    # Deleting segments below the start are older than the file: they prove nothing above it.
     stop = min([stop, *(base for base in replica.deleting if base >= start)])
     cause = GapCause.DELETED_OR_LOST if proved is None else GapCause.MISSING
     return UndeletedStart((start, stop), cause) if start < stop else None

@@ -1,6 +1,6 @@
-"""A run's observation of a partition's log, also without ingested rows. Pure.
+"""A run's observation of a partition's log, kept also if no row was ingested. Pure.
 
-As long as the end of a log is listed as it was, nothing needs to be read to know it.
+While the end of a log is listed as in the last observation, nothing needs to be read.
 """
 
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 class StoppedBy(StrEnum):
     """Reason why a run stops in a log."""
 
-    LOG_END = "log_end"  # nothing is left
+    LOG_END = "log_end"  # everything is ingested
     HIGH_WATERMARK = "high_watermark"
     NO_HIGH_WATERMARK = "no_high_watermark"  # the broker's checkpoint has none for the partition
     OPEN_TRANSACTION = "open_transaction"  # at the last stable offset
     TAIL = "tail"  # the last segment ends in something that is not a whole batch
     NO_SEGMENT = "no_segment"
-    LOST_ELECTION = "lost_election"  # to what was ingested
-    REFUSED = "refused"  # it is not the log that the lake has
-    UNREAD = "unread"  # something of it could not be read
+    LOST_ELECTION = "lost_election"  # this replica lost it to the ingested log
+    REFUSED = "refused"  # this is not the log that the lake has
+    UNREAD = "unread"  # some of its files could not be read
 
 
 NOT_ON_DISK = "not on disk: "
@@ -50,7 +50,7 @@ _BOUNDS = frozenset(
 
 
 class LeftRange(NamedTuple):
-    """Offsets of a log that are not ingested, with the reason."""
+    """A range of offsets of a log that is not ingested, with the reason."""
 
     reason: str
     from_offset: int
@@ -58,7 +58,7 @@ class LeftRange(NamedTuple):
 
     @property
     def is_on_disk(self) -> bool:
-        """Return whether the disk has the offsets; else the broker's files prove they existed."""
+        """Return whether the disk has the offsets; if False, only the broker's files prove them."""
         return not self.reason.startswith(NOT_ON_DISK)
 
     @property
@@ -67,7 +67,7 @@ class LeftRange(NamedTuple):
         return self.reason.startswith(DAMAGED)
 
     def names(self, folder: str) -> bool:
-        """Return whether the reason names the copy in a folder."""
+        """Return whether the reason names the folder of a copy."""
         return f"{self.reason} ".find(f" {folder} ") >= 0
 
 
@@ -76,8 +76,10 @@ class UnreadPlace:
     """An unread file or folder of a source that no partition's observation names.
 
     Attributes:
-        path: of a partition that only the metadata log names, its topic id and its name.
-        ranges: offsets that are known to be, or to have been, there.
+        path: path in the source; for a partition that only the metadata log names,
+            `__cluster_metadata`, the topic id and the partition, joined by slashes.
+        reason: why the place is not read, in words.
+        ranges: offsets that the place is known to have, or to have had.
     """
 
     path: str
@@ -112,7 +114,7 @@ class UnreadPlace:
         return None
 
     def outside(self, covered: Sequence[OffsetRange]) -> Self | None:
-        """Return the place without covered offsets; None if all that is known of it is covered."""
+        """Return the place without covered offsets; None if all its known offsets are covered."""
         left = tuple(without(self.ranges, *covered))
         return replace(self, ranges=left) if left or not self.ranges else None
 
@@ -122,15 +124,15 @@ class Observation:
     """A partition as a run saw it.
 
     Attributes:
-        log_end_offset, last_stable_offset: None if the log could not be read.
+        last_stable_offset: last stable offset, exclusive; None if the log could not be read.
+        log_end_offset: end of the log, exclusive; None if the log could not be read.
         next_offset: upper bound of what a run may ingest, None if nothing.
         detail: reason why the log was refused or not read.
         not_ingested: ranges on the disk above `next_offset`, and proved ranges not on the disk.
         first_log_end_offset: lowest log end seen since `next_offset` last advanced.
-        waiting_since: time when offsets above this `next_offset` were first seen, None if none
-            are.
-        listing: value that changes when the log grows, see `listing_of`; None if it must be read
-            again in any case.
+        waiting_since: time when offsets above this `next_offset` were first seen, None if none are.
+        listing: text that changes when the log grows, see `listing_of`; None if the log must be
+            read again in any case.
     """
 
     key: PartitionKey
@@ -151,7 +153,7 @@ class Observation:
 
     @property
     def says_why_unread(self) -> bool:
-        """Return whether `detail` is why nothing is known of the log's end."""
+        """Return whether `detail` is the reason why the log's end is unknown."""
         return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
     @property
@@ -166,7 +168,7 @@ class Observation:
 
     @property
     def search_for_damage(self) -> tuple[LeftRange, ...]:
-        """Return the ranges that a search of the waiting offsets found damaged or left unread."""
+        """Return the waiting ranges that a search for damage found damaged or left unsearched."""
         begins = DAMAGED, UNSEARCHED
         return tuple(left for left in self.not_ingested if left.reason.startswith(begins))
 
@@ -176,20 +178,23 @@ class Observation:
         return (self.log_end_offset or 0) - (self.first_log_end_offset or 0)
 
     def after(self, earlier: Self | None) -> Self:
-        """Return the observation, its first log end and waiting time carried over if they hold."""
+        """Return the observation, completed with an earlier one's facts that still hold.
+
+        These are the lowest log end seen and the time since which offsets wait.
+        """
         first_end, since = self.log_end_offset, None
         if earlier is not None and self._stands_since(earlier):
             ends = (self.log_end_offset, earlier.first_log_end_offset)
             first_end = min((end for end in ends if end is not None), default=None)
             since = earlier.waiting_since
-        if self.next_offset is not None:  # else it was not read: nothing tells that it has advanced
+        if self.next_offset is not None:  # an unread log does not show that it has advanced
             is_waiting = (self.log_end_offset or 0) > self.next_offset
             # A clock that was set back must not make a partition wait from the future.
             since = min(since or self.observed_at, self.observed_at) if is_waiting else None
         return replace(self, first_log_end_offset=first_end, waiting_since=since)
 
     def _stands_since(self, earlier: Self) -> bool:
-        """Return whether the bound has not advanced; a new leader's may even be lower.
+        """Return whether the upper bound has not risen; after an election it may even be lower.
 
         Without a high watermark the bound is the log start, which only retention moves.
         """
@@ -207,9 +212,9 @@ class Observation:
         return self == replace(earlier, observed_at=self.observed_at, run_id=self.run_id)
 
     def is_stuck(self, now: datetime, limit: timedelta) -> bool:
-        """Return whether the log grows and its bound has not moved for longer than the limit.
+        """Return whether the log grows but its bound has not moved for longer than the limit.
 
-        A log that does not grow is a copy, or that of a dead cluster.
+        A log that does not grow is a copy, or belongs to a dead cluster.
         """
         return (
             self.stopped_by in _BOUNDS
@@ -231,15 +236,17 @@ def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> Stop
 
 
 def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
-    """Return a text of all copies' listings and checkpoints that changes when the log's end does.
+    """Return a text that changes when the end of any copy of a log changes.
 
-    Retention takes segments from the beginning, so only the last one is named. Its time tells of a
-    file that was made in advance, whose size never changes.
+    It has the upper bound, and each copy's high watermark, last leader epoch and last segment
+    (offset, size, modification time). The first segments are left out, for retention deletes them.
+    The time shows appends to a preallocated file, whose size does not change.
     """
     return " ".join([upper_bound, *sorted(_end_of(copy) for copy in copies)])
 
 
 def _end_of(copy: Replica) -> str:
+    """Return the end of one copy as text: broker, high watermark, epoch and last segment."""
     broker = f"{copy.broker_id}{'-future' if copy.is_future else ''}"
     epoch = copy.epochs[-1].epoch if copy.epochs else None
     facts: list[object] = [broker, copy.checkpoints.high_watermark, epoch]
@@ -256,6 +263,6 @@ def has_moved(seen: Observation | None, copies: Sequence[Replica], upper_bound: 
 
 
 def copy_seen(earlier: Observation, log: Sequence[Replica]) -> Replica:
-    """Return the replica that an observation tells of, as far as that can be told."""
+    """Return the copy of the observation's broker, or the likely one unless exactly one is."""
     same = [copy for copy in log if copy.broker_id == earlier.broker_id]
     return same[0] if len(same) == 1 else likely(log)

@@ -1,4 +1,4 @@
-"""Follows which offsets of a split are accounted for, and remembers the holes between batches."""
+"""Collects the batches of a split, and finds the offset holes between them. Pure."""
 
 from bisect import bisect_right
 from enum import StrEnum
@@ -13,13 +13,13 @@ class GapCause(StrEnum):
     MARKER = "marker"  # a damaged transaction marker, which holds no record
     DELETED_OR_LOST = "deleted_or_lost"  # below the first segment, and nothing proves a deletion
     REMOTE = "remote"
-    UNDECIDED = "undecided"  # of a transaction that has not ended
+    UNDECIDED = "undecided"  # the transaction has not ended
     QUARANTINED = "quarantined"
     MISSING = "missing"
 
 
 class Hole(NamedTuple):
-    """Offsets between two sound batches; `segment_index` is where the later of the two lies."""
+    """Missing offsets between two sound batches; `segment_index` is the later batch's segment."""
 
     start_offset: int
     next_offset: int
@@ -28,7 +28,7 @@ class Hole(NamedTuple):
 
 
 class HoleFinder:
-    """Collects the sound batches of a split in the order of their bytes.
+    """Finds the holes between the sound batches of a split, added in the order of their bytes.
 
     Memory grows with the number of holes, not of batches.
 
@@ -41,6 +41,7 @@ class HoleFinder:
     """
 
     def __init__(self) -> None:
+        """Start without a batch."""
         self.first_offset: int | None = None
         self.next_offset: int | None = None
         self.has_leading_defect = False
@@ -48,9 +49,14 @@ class HoleFinder:
         self._holes: list[Hole] = []
 
     def defect(self) -> None:
+        """Add damaged bytes: they explain a hole before the next batch."""
         self.has_defect_since = True
 
     def batch(self, first_offset: int, next_offset: int, segment_index: int) -> None:
+        """Add a sound batch with the offsets [first_offset, next_offset).
+
+        A batch with lower offsets than the one before it fills holes that it belongs to.
+        """
         if self.next_offset is None:
             self.first_offset = first_offset
             self.has_leading_defect = self.has_defect_since

@@ -8,8 +8,11 @@ OffsetRange = tuple[int, int]
 
 
 def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> list[OffsetRange]:
-    """Return half-open ranges in order, joining overlapping ones, and touching ones unless
-    `joins_touching` is False; empty ones are left out.
+    """Return the nonempty ranges, rising, with overlapping ones joined.
+
+    Args:
+        ranges: half-open ranges in any order.
+        joins_touching: join ranges that touch, too.
 
     >>> merged([(5, 9), (0, 3), (3, 5), (20, 20)])
     [(0, 9)]
@@ -26,7 +29,7 @@ def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> lis
 
 
 def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """Return the parts of a range that no covered range holds; `covered` is merged.
+    """Return the parts of a range that no covered range holds; `covered` must be merged.
 
     >>> subtracted((0, 10), [(2, 4), (8, 12)])
     [(0, 2), (4, 8)]
@@ -45,7 +48,12 @@ def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[Offs
 
 
 def subtracted_near(wanted: OffsetRange, covered: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the uncovered parts of a range, quickly if most covered ranges lie elsewhere."""
+    """Return the uncovered parts of a range; searches only the covered ranges near it.
+
+    Args:
+        wanted: the half-open range to cover.
+        covered: merged ranges.
+    """
     first = bisect_right(covered, wanted[0], key=lambda found: found[1])
     return subtracted(wanted, takewhile(lambda found: found[0] < wanted[1], covered[first:]))
 
@@ -70,7 +78,7 @@ def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRan
 
 
 def common_ranges(ones: Sequence[OffsetRange], others: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the intersection of two lists of rising, separate ranges.
+    """Return the intersections of two lists of rising, disjoint ranges.
 
     >>> common_ranges([(0, 10), (20, 30)], [(5, 21), (29, 40)])
     [(5, 10), (20, 21), (29, 30)]

@@ -1,6 +1,6 @@
-"""Half-open ranges of offsets as arrays of shape (n, 2), for millions of them. Pure.
+"""Half-open ranges of offsets as arrays of shape (n, 2), for millions of ranges. Pure.
 
-Rising ranges are in order and apart, as `offset_ranges.merged` leaves them.
+"Rising ranges" are sorted and do not touch, as `offset_ranges.merged` returns them.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ def range_array(ranges: Iterable[OffsetRange]) -> RangeArray:
 
 
 def merged_ranges(ranges: RangeArray) -> RangeArray:
-    """Return the ranges, none of them empty, rising; those that overlap or touch are joined."""
+    """Return nonempty ranges as rising ranges; those that overlap or touch are joined."""
     if not len(ranges):
         return ranges
     in_order = ranges[np.argsort(ranges[:, 0], kind="stable")]
@@ -40,7 +40,7 @@ def intersected(ones: RangeArray, others: RangeArray) -> RangeArray:
 
 
 def are_shared(ranges: RangeArray, others: RangeArray) -> NDArray[np.bool_]:
-    """Return for each range whether one of the others, which rise, overlaps it."""
+    """Return for each range whether any of the other ranges, which are rising, overlaps it."""
     first = np.searchsorted(others[:, 1], ranges[:, 0], side="right")
     found: NDArray[np.bool_] = first < np.searchsorted(others[:, 0], ranges[:, 1])
     return found

@@ -1,11 +1,11 @@
-"""Rules for the end of reading, and for records of transactions. Values."""
+"""Values that say where reading ends, and which records of transactions are ingested."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Isolation(StrEnum):
-    """Records of transactions to ingest; the words are Kafka's."""
+    """Records of transactions to ingest; the values are Kafka's `isolation.level`."""
 
     READ_COMMITTED = "read_committed"
     READ_UNCOMMITTED = "read_uncommitted"
@@ -37,10 +37,11 @@ class ReadPolicy:
     """Rules for the end of reading, and for open transactions to wait for.
 
     Attributes:
-        upper_bound: with the log end, nobody will end a transaction: read_committed waits for
-            none.
-        hanging_after_ms: read_committed does not wait for an open transaction that is older than
-            this at the newest record; None waits for ever.
+        isolation: read_committed waits for open transactions, read_uncommitted does not.
+        upper_bound: end of the range to ingest. If it is the log end, no broker will end a
+            transaction any more: read_committed waits for none.
+        hanging_after_ms: age in ms, measured at the newest record, above which read_committed does
+            not wait for an open transaction; None waits for ever.
     """
 
     isolation: Isolation = Isolation.READ_COMMITTED

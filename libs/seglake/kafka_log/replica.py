@@ -1,6 +1,6 @@
-"""A broker's copy of a partition, as names and numbers found on its disks.
+"""A broker's copy of a partition: names and numbers from the listing and the small files.
 
-Nothing here was read from a segment yet; the offsets come from the log dir's checkpoint files.
+Nothing here is read from a segment; the offsets come from the log dir's checkpoint files.
 """
 
 from dataclasses import dataclass
@@ -17,16 +17,22 @@ class PartitionKey(NamedTuple):
     topic_id: str | None
 
     def __str__(self) -> str:
+        """Return Kafka's name of the partition's folder, without the topic id."""
         return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A segment to read: its size when it was listed, and its index files if it has any.
+    """A segment file to read.
 
-    `name` is relative to the log dir, as the tables show it. `origin_position` is where in that
-    segment the file begins: not at 0 for bytes that were kept of a larger file. `modified_at_ms` is
-    that of the listing, 0 where nobody asks.
+    Attributes:
+        name: path relative to the log dir, as the tables show it.
+        size_bytes: size when the file was listed.
+        index_path: offset index, None if it has none.
+        origin_position: position of the file's first byte in the original segment; above 0 for
+            quarantined bytes of a larger file.
+        transaction_index_path: transaction index, None if it has none.
+        modified_at_ms: modification time in the listing, in ms since 1970; 0 if not needed.
     """
 
     base_offset: int
@@ -40,14 +46,14 @@ class SegmentFile:
 
 
 class SnapshotFile(NamedTuple):
-    """A producer snapshot; `offset`, of its name, is behind the last record that it knows of."""
+    """A producer snapshot; `offset`, from the file's name, is the exclusive end of its facts."""
 
     offset: int
     path: str
 
 
 class UnreadSegment(NamedTuple):
-    """A segment that is not read as it is: `problem` says why, or somebody compressed it."""
+    """A segment that cannot be read as it is, for a `problem`, or because it is compressed ("")."""
 
     base_offset: int
     name: str
@@ -56,7 +62,7 @@ class UnreadSegment(NamedTuple):
 
 
 class EndClaim(NamedTuple):
-    """A log reached up to `offset`, exclusive, as a file says by its content or by its name."""
+    """An offset, exclusive, up to which a log reached, by the content or the name of a file."""
 
     offset: int
     said_by: str
@@ -66,9 +72,12 @@ class EndClaim(NamedTuple):
 class Checkpoints:
     """Offsets of one partition in a log dir's checkpoint files.
 
-    `high_watermark` is None when the file is missing or not believed (`has_high_watermarks` is
-    False then) or has no entry for the partition. With a remote tier `log_start_offset` may lie
-    below the first segment: what is between them is in remote storage only.
+    Attributes:
+        has_high_watermarks: the checkpoint file of high watermarks exists and is plausible.
+        high_watermark: None if that file is missing or implausible or does not have the partition.
+        log_start_offset: log start; with a remote tier it may be below the first segment: the
+            offsets between them are in remote storage only.
+        cleaner_offset: end of the range that the cleaner has processed; None if it never ran.
     """
 
     has_high_watermarks: bool = False
@@ -92,11 +101,17 @@ class Replica:
     """A broker's copy of a partition.
 
     Attributes:
-        takes_id_of_lake: no folder has the topic id, so the key has the lake's newest one.
+        broker_id: id of the broker, None if unknown.
+        is_future: the folder is an unfinished copy to another disk of the broker (`-future`).
+        epochs: entries of leader-epoch-checkpoint, empty if it has none.
+        segments: readable segments, by base offset.
+        snapshots: producer snapshots, by offset.
         unread: compressed segments and dangling links, by base offset.
         last_side_file: the file beside segments with the highest offset in its name.
+        takes_id_of_lake: no folder has the topic id, so the key has the lake's newest one.
+        planned_start_offset: the log start that this run planned with, if the segments there have
+            been deleted since.
         directory_id: the log dir's id in meta.properties; None before Kafka 3.7.
-        planned_start_offset: log start when this run planned to read segments deleted since.
         deleting: base offsets of segments that the broker is deleting (`.deleted`), in order.
         start_of_copies: offset up to which other copies prove that Kafka deleted the log.
     """
@@ -104,11 +119,11 @@ class Replica:
     key: PartitionKey
     broker_id: int | None
     folder: str
-    is_future: bool  # an unfinished copy to another disk of the broker
+    is_future: bool
     checkpoints: Checkpoints
-    epochs: tuple[EpochStart, ...]  # of leader-epoch-checkpoint, none when it says nothing
+    epochs: tuple[EpochStart, ...]
     segments: tuple[SegmentFile, ...]
-    snapshots: tuple[SnapshotFile, ...] = ()  # by offset
+    snapshots: tuple[SnapshotFile, ...] = ()
     unread: tuple[UnreadSegment, ...] = ()
     last_side_file: EndClaim | None = None
     takes_id_of_lake: bool = False
@@ -119,7 +134,7 @@ class Replica:
 
     @property
     def log_start_offset(self) -> int:
-        """Return the start of the partition, by its checkpoint or its first segment."""
+        """Return the partition's start: the higher of its checkpoint and its first segment."""
         first = self.segments[0].base_offset if self.segments else 0
         return max(first, self.checkpoints.log_start_offset or 0)
 
@@ -129,7 +144,7 @@ class Replica:
         return self.checkpoints.durable_offset
 
     def may_be_duplicate_of(self, other: "Replica") -> bool:
-        """Return whether both are live folders of one broker, not known to be in one log dir."""
+        """Return whether both are live folders of one broker, in log dirs that may be different."""
         is_of_broker = self.broker_id is not None and self.broker_id == other.broker_id
         is_of_log_dir = self.directory_id is not None and self.directory_id == other.directory_id
         return is_of_broker and not (is_of_log_dir or self.is_future or other.is_future)

@@ -1,4 +1,4 @@
-"""Several disks may hold copies of one partition: which is read, what the others share. Pure.
+"""Chooses which copy of a partition is read, and finds what the other copies share with it. Pure.
 
 Copies are never mixed: each offset comes from the log of one leader, so no record comes twice.
 """
@@ -16,7 +16,7 @@ Surveys = tuple[SegmentSurvey, ...]
 
 
 class SurveyedReplica(NamedTuple):
-    """A copy of a partition; `surveys` are of its last segments, in order."""
+    """A copy of a partition with the surveys of its last segments, in order."""
 
     replica: Replica
     surveys: Surveys
@@ -24,13 +24,14 @@ class SurveyedReplica(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OtherReplica:
-    """Another copy of a partition of which one is read.
+    """A copy of a partition that is not the one to read.
 
     Attributes:
-        log_end_offset: behind its last sound batch.
-        divergence_offset: from here on its epochs are not those of the replica that is
-            read (KIP-595): what it has there lost an election; OPEN_END where one is just longer.
-        common_next_offset: both have the same log up to here.
+        log_end_offset: end of its last sound batch, exclusive.
+        divergence_offset: first offset at which its epochs differ from those of the chosen replica
+            (KIP-595): its batches from there on lost an election. OPEN_END if one log is just
+            longer.
+        common_next_offset: exclusive end of the log that both share.
     """
 
     replica: Replica
@@ -42,7 +43,7 @@ class OtherReplica:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChoice:
-    """The copy of a partition that is read, and the others."""
+    """The chosen copy of a partition, and the others."""
 
     chosen: Replica
     surveys: Surveys
@@ -52,10 +53,10 @@ class PartitionChoice:
 
 
 def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ...]]:
-    """Return the copies of each partition, by topic and number.
+    """Return the copies of each partition, sorted by topic and number.
 
-    Each broker writes its checkpoints a few seconds late, so what one of them proves of the log
-    that two copies share counts for both.
+    Each broker writes its checkpoints a few seconds late. So what one checkpoint proves about the
+    log that two copies share is used for both.
     """
     by_key: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
@@ -65,7 +66,7 @@ def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ..
 
 
 def leading(copies: Sequence[Replica]) -> list[Replica]:
-    """Return the copies that may be the one to read, by their checkpoint files alone."""
+    """Return the copies that may be chosen, by their checkpoint files alone."""
     live = [copy for copy in copies if not copy.is_future] or list(copies)
     if len(live) == 1:
         return live
@@ -74,7 +75,7 @@ def leading(copies: Sequence[Replica]) -> list[Replica]:
 
 
 def likely(copies: Sequence[Replica]) -> Replica:
-    """Return the copy that would be read, as far as names and sizes tell."""
+    """Return the copy that would probably be chosen, by names and sizes of files."""
     return max(
         leading(copies),
         key=lambda copy: (
@@ -103,11 +104,12 @@ def notes_of(
 def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionChoice:
     """Return the copy to read: of the newest leader epoch, then the longest, then the soundest.
 
-    An unfinished copy to another disk counts only where it is alone, or as far as it is complete
-    as another replica.
+    An unfinished copy to another disk is chosen only if it is the only copy. It is kept as another
+    replica only if it is complete.
 
     Args:
-        is_bounded: nothing above the high watermark will be taken, so no copy is better for it.
+        copies: all copies of one partition with their surveys, at least one.
+        is_bounded: the run ingests nothing above the high watermark, so a longer log is no better.
     """
     best, *rest = sorted(copies, key=lambda copy: _rank(copy, is_bounded=is_bounded))
     useful_end = _useful_end(best, is_bounded=is_bounded)
@@ -133,7 +135,10 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
 
 
 def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[str]:
-    """Return notes on false epochs in headers, which no checksum covers; `batches` has it too."""
+    """Return notes on false epochs in batch headers, which no checksum covers.
+
+    The table `batches` shows these epochs too.
+    """
     denied = leader_epochs.denied(fact for survey in copy.surveys for fact in survey.epochs)
     if not denied:
         return []
@@ -152,7 +157,7 @@ def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
 
 
 def _rank(copy: SurveyedReplica, *, is_bounded: bool) -> tuple[bool, int, bool, int, int, int, str]:
-    """Return a sort key of copies, the best first."""
+    """Return the sort key of a copy; the lowest is the best."""
     return (
         copy.replica.is_future,
         -_surveyed_epochs(copy).last_epoch,
@@ -165,20 +170,26 @@ def _rank(copy: SurveyedReplica, *, is_bounded: bool) -> tuple[bool, int, bool, 
 
 
 def _unreadable(copy: SurveyedReplica) -> list[str]:
+    """Return the reasons why segments of a copy could not be surveyed."""
     return [survey.missing for survey in copy.surveys if survey.missing is not None]
 
 
 def _useful_end(copy: SurveyedReplica, *, is_bounded: bool) -> int:
-    """Return the end of a copy's readable offsets; copies of one log share the high watermark."""
+    """Return the end of the offsets that a run would read, at most the high watermark if bounded.
+
+    Copies of one log share the high watermark.
+    """
     end, high_watermark = sound_end(copy.surveys), copy.replica.checkpoints.high_watermark
     return end if high_watermark is None or not is_bounded else min(end, high_watermark)
 
 
 def _is_complete(copy: SurveyedReplica, useful_end: int) -> bool:
+    """Return whether a copy reaches the useful end and all its segments could be surveyed."""
     return sound_end(copy.surveys) >= useful_end and not _unreadable(copy)
 
 
 def _other(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
+    """Return a copy that is not chosen, compared with the chosen copy's epochs."""
     seen = _surveyed_epochs(copy)
     return OtherReplica(
         replica=copy.replica,
@@ -192,7 +203,8 @@ def _other(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
 def _surveyed_epochs(copy: SurveyedReplica) -> LeaderEpochs:
     """Return the leader epochs of a copy, by its checkpoint file and by its batches.
 
-    Where damage may hide the end of the log, no epoch of the file is taken for an old one.
+    If damage may hide the end of the log, its end is assumed higher, which keeps the last entries
+    of the file.
     """
     end = sound_end(copy.surveys)
     if _unreadable(copy):
@@ -204,11 +216,12 @@ def _surveyed_epochs(copy: SurveyedReplica) -> LeaderEpochs:
 
 
 def _leader_epochs(copy: Replica) -> LeaderEpochs:
+    """Return the leader epochs of a copy by its checkpoint file alone."""
     return leader_epochs_of(copy.epochs)
 
 
 def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
-    """Return the copy with the bounds that other copies' checkpoints prove of the shared log."""
+    """Return the copy with the bounds that other copies' checkpoints prove for the shared log."""
     checkpoints = copy.checkpoints
     marks = [checkpoints.high_watermark]
     starts = [checkpoints.log_start_offset]

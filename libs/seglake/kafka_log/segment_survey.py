@@ -1,4 +1,4 @@
-"""What the survey of a segment is asked and what it answers; it crosses to an executor."""
+"""Result of the survey of one segment; values that cross between driver and executor."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,10 +11,14 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 
 class SplitPoint(NamedTuple):
-    """Where a task may begin: a proved batch start, or the segment's.
+    """A position where a task may begin: a proved start of a batch, or of the segment.
 
-    `expected_offset` is the end of what lies before it. From here to the next one `is_plain` says
-    that nothing odd was met.
+    Attributes:
+        position: byte position in the segment.
+        expected_offset: exclusive end of the offsets before the position.
+        first_offset: first offset of the batch there.
+        crc: checksum of the batch there.
+        is_plain: nothing odd was found between this point and the next one.
     """
 
     position: int
@@ -29,21 +33,21 @@ class DataSpan(NamedTuple):
 
     offset: int
     producer_id: int
-    timestamp_ms: int | None = None  # its newest record's
+    timestamp_ms: int | None = None  # newest record of the batch
 
 
 Event = Marker | DataSpan
 
 
 class DamagedSpan(NamedTuple):
-    """Offsets that are not there, where a marker may have been; None: up to the next segment."""
+    """Missing offsets that may have held a marker; `next_offset` None: up to the next segment."""
 
     start_offset: int
     next_offset: int | None
 
 
 class OpenTransactions(NamedTuple):
-    """What a producer snapshot says was open at its offset."""
+    """The transactions that a producer snapshot lists as open at its offset."""
 
     offset: int
     transactions: tuple[OpenTransaction, ...]
@@ -51,14 +55,14 @@ class OpenTransactions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TransactionFiles:
-    """What the small files tell of transactions; the markers in the log are the truth.
+    """Facts about transactions from the files beside a segment; the log's markers overrule them.
 
     Attributes:
-        aborted: the segment's transaction index, None without one that can be used.
-        has_index: there is one; brokers write it with its first entry.
-        snapshot: the newest producer snapshot that can be used, None without one.
-        notes: files that cannot be used, and why.
-        unreadable: files that are there and cannot be read, and why.
+        aborted: entries of the segment's transaction index, None without a usable one.
+        has_index: the segment has an index file; brokers create it with its first entry.
+        snapshot: the newest usable producer snapshot, None without one.
+        notes: sentences about files that cannot be used, with the reason.
+        unreadable: sentences about existing files that cannot be read, with the reason.
     """
 
     aborted: tuple[AbortedTransaction, ...] | None = None
@@ -69,11 +73,13 @@ class TransactionFiles:
 
 
 class SegmentTransactions(NamedTuple):
-    """What a survey learned of the transactions in a segment.
+    """Facts about the transactions in a segment.
 
     Attributes:
-        events: in the order of their offsets.
-        damage: offsets that damage hides, or that are skipped where no cleaner was; in order.
+        events: markers and transactional data, by offset.
+        damage: offsets that damage hides, or that are missing in a log that was never cleaned; by
+            offset.
+        files: facts from the files beside the segment.
     """
 
     events: tuple[Event, ...] = ()
@@ -85,10 +91,10 @@ NO_TRANSACTIONS = SegmentTransactions()
 
 
 class TimeWindow(NamedTuple):
-    """Where a window of time begins and ends in a segment.
+    """Offsets at which a window of time begins and ends in a segment.
 
     Each is the first offset of the first batch whose newest record is at or after that time, None
-    when there is none.
+    if there is none.
     """
 
     from_offset: int | None = None
@@ -107,10 +113,10 @@ class LastBatch(NamedTuple):
 
 
 class EndDamage(NamedTuple):
-    """Damaged bytes behind the last sound batch.
+    """Damaged bytes [position, stop) after the last sound batch of a segment.
 
     Attributes:
-        claimed_offset: the end of what unfinished batches among them claim, 0 for nothing.
+        claimed_offset: end of the offsets that unfinished batches among the bytes claim, 0 if none.
     """
 
     position: int
@@ -119,7 +125,7 @@ class EndDamage(NamedTuple):
 
 
 def damage_joined(before: EndDamage | None, defect: Defect) -> EndDamage:
-    """Return the damage with one more defect behind it."""
+    """Return the end damage extended by the next defect; `before` is None for the first one."""
     start, _, claimed = before or EndDamage(defect.position, 0)
     stop = defect.position + defect.size_bytes
     return EndDamage(start, stop, max(claimed, defect.unfinished_offset or 0))
@@ -127,23 +133,26 @@ def damage_joined(before: EndDamage | None, defect: Defect) -> EndDamage:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSurvey:
-    """What a segment holds; `missing` says why nothing could be read of it.
+    """Facts about a segment, from a walk through its batch headers.
 
     Attributes:
-        splits: where tasks may begin; the first is the start of what is wanted, or of the segment
-            where anything is odd.
-        next_offset: behind the last sound batch, its base offset if it has none; higher where
-            batches came before lower ones that left nothing out in front of them.
-        highest_offset: behind the highest offset of all; above `next_offset` where a batch is in
-            doubt, since lower ones stand behind it and others are missing.
-        is_plain: nothing odd was met: offsets rise, every byte belongs to a batch or the tail.
-        end_damage: what follows the last sound batch, None if that is no damage.
-        hole_count: holes in the offsets that no damage explains. No neighbour proves the offsets of
-            the batches beside them.
-        walk_offset: what lies below was left out of the walk, None for nothing.
-        newest_ms: the newest time of all batches that were walked, None when they have none.
-        epochs: leader epochs as the batches have them: of those in a row with the same one, the
+        first_offset: first offset of the first sound batch, None without one.
+        next_offset: exclusive end of the last sound batch; the segment's base offset without one.
+            Higher if batches with lower offsets came late and nothing is missing before them.
+        highest_offset: exclusive end of the highest batch; above `next_offset` if that batch is
+            doubtful: lower offsets follow it, and offsets before it are missing.
+        is_plain: nothing odd was found: offsets rise, every byte belongs to a batch or the tail.
+        splits: positions where tasks may begin; the first is the start of the requested range, or
+            of the segment if anything is odd.
+        end_damage: damage after the last sound batch, None without any.
+        hole_count: number of offset holes that no damage explains. The batches beside a hole are
+            not confirmed by a neighbour.
+        tail: kind of the unfinished bytes at the end, None without any.
+        walk_offset: first offset of the walk if it skipped lower ones, None if it skipped none.
+        newest_ms: newest time of the batches walked, in ms since 1970; None without one.
+        epochs: leader epochs in batch headers: of consecutive batches with the same epoch, the
             first and the last.
+        missing: reason why nothing of the segment could be read, None if it was read.
     """
 
     size_bytes: int
@@ -165,5 +174,5 @@ class SegmentSurvey:
 
     @property
     def is_cut_open(self) -> bool:
-        """Whether damage follows the last sound batch."""
+        """Return whether damage follows the last sound batch."""
         return self.end_damage is not None

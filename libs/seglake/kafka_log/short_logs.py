@@ -1,7 +1,8 @@
 """Offsets that a broker's files prove and its disk does not have. Pure.
 
-A high watermark is replicated, a recovery point is flushed; a leader epoch, a producer snapshot, an
-index and a segment begin where the log once ended. Each proves that the log reached so far.
+A high watermark is replicated, and a recovery point is flushed. A leader epoch, a producer
+snapshot, an index and a segment each begin at an offset where the log once ended. So each of them
+proves that the log reached that offset.
 """
 
 from collections.abc import Sequence
@@ -17,11 +18,12 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 
 @dataclass(frozen=True, slots=True)
 class ShortLog:
-    """A log of which its broker's files prove more than can be read of it.
+    """A log that ends below an offset that the broker's files prove.
 
     Attributes:
-        ranges: the offsets that are proved and neither on the disk nor in the lake.
-        found: what there is of the log, in words.
+        ranges: proved offsets that are neither on the disk nor in the lake.
+        claim: the proved end of the log, with the file that proves it.
+        found: the state of the log on the disk, in words.
     """
 
     key: PartitionKey
@@ -32,16 +34,18 @@ class ShortLog:
 
     @property
     def offsets(self) -> int:
+        """Return the number of lost offsets."""
         return sum(stop - start for start, stop in self.ranges)
 
     @property
     def reason(self) -> str:
+        """Return the lost ranges of the partition and their proof, as a sentence."""
         ranges = ", ".join(f"[{start}, {stop})" for start, stop in self.ranges)
         return f"{self.key}: {ranges}: {self.proof}"
 
     @property
     def proof(self) -> str:
-        """Say which file proves the offsets, and where the log ends."""
+        """Return which file proves the offsets, and where the log ends, as a sentence."""
         return f"{self.claim.said_by} says {self.claim.offset}, {self.found}"
 
     def to_mapping(self) -> dict[str, object]:
@@ -68,7 +72,7 @@ class ShortLog:
 
 
 def end_claim(replica: Replica) -> EndClaim:
-    """Return the highest offset that the files beside a log prove."""
+    """Return the highest offset that the checkpoints and the names of files prove."""
     checkpoints = replica.checkpoints
     claims = [
         EndClaim(checkpoints.high_watermark or 0, SideFile.HIGH_WATERMARKS),
@@ -77,7 +81,7 @@ def end_claim(replica: Replica) -> EndClaim:
     if replica.epochs:
         claims.append(EndClaim(replica.epochs[-1].start_offset, SideFile.LEADER_EPOCHS))
     beside = replica.last_side_file
-    if beside is not None:  # no checkpoint says what a snapshot of the KRaft log does
+    if beside is not None:  # no checkpoint covers what a snapshot of the KRaft log proves
         claims.insert(0 if parse_metadata_snapshot_name(beside.said_by) else len(claims), beside)
     if replica.segments:
         last = replica.segments[-1]
@@ -91,13 +95,14 @@ def short_log(
     """Return the proved offsets above the end of a replica's log; None if there are none.
 
     Args:
-        log_end_offset: end of its last batch; ignored if it has no segment.
+        replica: the replica, with its checkpoints.
+        log_end_offset: exclusive end of its last batch; ignored if it has no segment.
         known: merged ranges of the partition in the lake and in files that are not read.
     """
     claim, folder = end_claim(replica), replica.folder
     start, found = replica.log_start_offset, f"there is no segment in {folder}"
     if replica.segments:
-        # What the cleaner left of the last segment but one may end below the last one.
+        # The cleaner may have removed the last records before the active segment.
         cleaned = min(replica.checkpoints.cleaner_offset or 0, replica.segments[-1].base_offset)
         start = max(log_end_offset, cleaned)
         found = f"the log in {folder} ends at {log_end_offset}"
@@ -112,7 +117,18 @@ def absent_log(
     covered: Sequence[OffsetRange],
     said_by: SideFile = SideFile.HIGH_WATERMARKS,
 ) -> ShortLog | None:
-    """Return the lost offsets of a partition that a checkpoint names and that has no folder."""
+    """Return the lost offsets of a partition that a checkpoint names and that has no folder.
+
+    Args:
+        key: the partition.
+        folder: the name of the missing folder.
+        offsets: the range that the checkpoint proves.
+        covered: merged ranges that the lake has.
+        said_by: the checkpoint file.
+
+    Returns:
+        None if the lake has all of them.
+    """
     claim = EndClaim(offsets[1], said_by)
     ranges = subtracted(offsets, covered)
     found = f"there is no folder {folder}"

@@ -1,8 +1,8 @@
-"""How transactions ended, from the markers in the log.
+"""States of transactions, from the markers in the log. Pure.
 
-A marker ends the transaction of its producer id, whatever the epoch: the first marker of its
-producer after it commits or aborts data, which is open while there is none. Source: apache/kafka
-1eb7644, ProducerAppendInfo.java, CompletedFetch.java.
+A marker ends the transaction of its producer id, whatever the epoch. Transactional data is
+committed or aborted by the first later marker of its producer, and open while there is none.
+Source: apache/kafka 1eb7644, ProducerAppendInfo.java, CompletedFetch.java.
 """
 
 from bisect import bisect_right
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class TransactionState(StrEnum):
-    """What became of a record's transaction; `none` for a record outside of any."""
+    """State of a record's transaction; `none` for a record outside of any."""
 
     NONE = "none"
     COMMITTED = "committed"
@@ -30,8 +30,8 @@ class Marker(NamedTuple):
     """A commit or abort marker.
 
     Attributes:
-        is_read: false if its batch is damaged or gone.
-        is_placed: false if such a batch may have been at another offset.
+        is_read: False if its batch is damaged or gone, and files or other copies prove it.
+        is_placed: False if its offset is only assumed.
     """
 
     offset: int
@@ -42,12 +42,16 @@ class Marker(NamedTuple):
 
     @property
     def state(self) -> TransactionState:
-        """The state of the data that it ends."""
+        """Return the state of the records that the marker ends."""
         return TransactionState.COMMITTED if self.is_commit else TransactionState.ABORTED
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction without a marker yet; the time is its first batch's newest, None unknown."""
+    """A transaction without a marker so far.
+
+    Attributes:
+        timestamp_ms: newest time of its first batch, in ms since 1970; None if unknown.
+    """
 
     producer_id: int
     first_offset: int
@@ -55,7 +59,7 @@ class OpenTransaction(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """The markers of one producer; `states` has one more, of what none of them ends."""
+    """Markers of one producer as arrays; `states` has one more, for data after the last marker."""
 
     offsets: NDArray[np.int64]
     states: NDArray[np.int8]
@@ -70,24 +74,29 @@ class Markers:
     """
 
     def __init__(self, markers: Iterable[Marker]) -> None:
+        """Sort the markers by producer.
+
+        Args:
+            markers: markers of one partition, in any order.
+        """
         self._by_producer: dict[int, list[Marker]] = {}
         for marker in sorted(markers):
             self._by_producer.setdefault(marker.producer_id, []).append(marker)
         self._ends: dict[int, _Ends] = {}
 
     def next_marker(self, producer_id: int, offset: int) -> Marker | None:
-        """The marker that ends transactional data at `offset`."""
+        """Return the marker that ends transactional data at `offset`, None without one."""
         markers = self._by_producer.get(producer_id, [])
         index = bisect_right(markers, offset, key=lambda marker: marker.offset)
         return markers[index] if index < len(markers) else None
 
     def state(self, producer_id: int, offset: int) -> TransactionState:
-        """The state of transactional data at `offset`."""
+        """Return the state of transactional data at `offset`."""
         marker = self.next_marker(producer_id, offset)
         return TransactionState.OPEN if marker is None else marker.state
 
     def states(self, producer_id: int, offsets: NDArray[np.int64]) -> NDArray[np.int8]:
-        """The same of many offsets: the places of their states among all, as they are listed."""
+        """Return the states of data at many offsets, as positions in `TransactionState`."""
         if producer_id not in self._ends:
             markers = self._by_producer.get(producer_id, [])
             states = [*(marker.state for marker in markers), TransactionState.OPEN]
@@ -111,19 +120,20 @@ class TransactionFold:
     """
 
     def __init__(self) -> None:
+        """Start without transactions and markers."""
         self.markers: list[Marker] = []
         self._open: dict[int, OpenTransaction] = {}
 
     def data(self, producer_id: int, first_offset: int, timestamp_ms: int | None = None) -> None:
-        """Add a batch of transactional data."""
+        """Add a batch of transactional data; only the first of a transaction is kept."""
         transaction = OpenTransaction(producer_id, first_offset, timestamp_ms)
         self._open.setdefault(producer_id, transaction)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
-        """Add a marker and return what it ended; one without an open transaction is kept too."""
+        """Add a marker, and return the transaction that it ends, None if none was open."""
         self.markers.append(marker)
         return self._open.pop(marker.producer_id, None)
 
     def open_transactions(self) -> tuple[OpenTransaction, ...]:
-        """The transactions that are still open, the oldest first."""
+        """Return the transactions that are still open, the oldest first."""
         return tuple(sorted(self._open.values(), key=lambda transaction: transaction.first_offset))

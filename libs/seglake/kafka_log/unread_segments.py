@@ -24,6 +24,7 @@ def unread_offsets(
     OFFSET_MAX if no end is known.
 
     Args:
+        replica: the replica to read.
         others: replicas whose readable offsets are left out.
     """
     if not replica.unread:
@@ -58,7 +59,7 @@ def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:
 
 
 def are_compressed(segments: Iterable[UnreadSegment]) -> bool:
-    """Return whether decompression is enough to make all segments readable."""
+    """Return whether all segments become readable by decompressing them."""
     return not any(segment.problem for segment in segments)
 
 
@@ -72,7 +73,7 @@ def why_unread(segments: Sequence[UnreadSegment]) -> str:
 
 
 def described(segments: Sequence[UnreadSegment], where: str = "") -> str:
-    """Return a text that says how many segments cannot be read as they are, and why."""
+    """Return the number of segments that cannot be read as they are, and the reason, as text."""
     kind = "compressed segment" if are_compressed(segments) else "segment"
     plural = "" if len(segments) == 1 else "s"
     return f"{len(segments)} {kind}{plural} ({segments[0].name}){where}: {why_unread(segments)}"

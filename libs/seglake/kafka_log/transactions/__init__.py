@@ -1,1 +1,1 @@
-"""Transactions of a log: which are open, which ended, and what proves it. Pure."""
+"""Transactions of a log: open ones, ended ones, and the proofs. Pure."""

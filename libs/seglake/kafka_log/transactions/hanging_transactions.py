@@ -1,4 +1,4 @@
-"""Transactions that do not end: how old they are, and what becomes of them. Pure.
+"""Ages of open transactions, and which of them are too old to wait for. Pure.
 
 Ages are measured against the partition's newest record, never against the clock: disks are copied.
 """

@@ -1,8 +1,8 @@
 """Outcomes of transactions whose markers no copy has, proved by files beside the copies. Pure.
 
-Markers that are there decide. Of a place where none can be seen, the transaction indexes and the
-snapshots of the copies tell by the rules of an ingest; and since here they stand alone, a file that
-the log or another copy denies is not used.
+Existing markers decide. For offsets that no copy has, the transaction indexes and snapshots of the
+copies decide by the rules of an ingest. Here they are the only evidence, so a file that the log or
+another copy contradicts is not used.
 """
 
 from bisect import bisect_right
@@ -23,7 +23,13 @@ _Entry = tuple[int, int, int]  # producer, first offset, marker
 
 
 class SegmentFiles(NamedTuple):
-    """The transaction index of a segment of offsets [start, next); `aborted` None: of no use."""
+    """Transaction index of a segment with the offsets [start, next).
+
+    Attributes:
+        is_last: the segment is the last of its copy.
+        has_index: the segment has an index file.
+        aborted: entries of the index, None if it is not usable.
+    """
 
     path: str
     start_offset: int
@@ -34,22 +40,22 @@ class SegmentFiles(NamedTuple):
 
 
 class CopyFiles(NamedTuple):
-    """Files beside the log of one copy, up to the end of the part that the lake's log shares."""
+    """Files beside the log of one copy, up to the end of the log that it shares with the lake."""
 
     segments: tuple[SegmentFiles, ...]
     snapshots: tuple[OpenTransactions, ...]
 
 
 class KnownLog(NamedTuple):
-    """A partition as the lake and the copies have it together.
+    """A partition as the lake and all copies together know it.
 
     Attributes:
-        markers: all that are known, in order.
-        ends: the same, to be asked.
-        holes: offsets that are not there, in order and apart.
-        cleaned: those of them that the cleaner removed, in order and apart.
-        covered_offset: behind it nothing was taken.
-        waiting: data of transactions in front of a hole, with no marker in between.
+        markers: all known markers, by offset.
+        ends: the markers, indexed for lookups.
+        holes: missing offsets, rising and disjoint.
+        cleaned: missing offsets that the cleaner removed, rising and disjoint.
+        covered_offset: exclusive end of the ingested offsets.
+        waiting: transactional data before a hole, with no marker in between.
     """
 
     key: PartitionKey
@@ -61,7 +67,7 @@ class KnownLog(NamedTuple):
     cleaned: tuple[OffsetRange, ...] = ()
 
     def holes_behind(self, data: DataSpan) -> list[OffsetRange]:
-        """Return the ranges that may have held the marker of some data."""
+        """Return the holes that may have held the marker of some data."""
         end = self.ends.next_marker(data.producer_id, data.offset)
         behind = self.holes[bisect_right(self.holes, data.offset, key=itemgetter(1)) :]
         return list(takewhile(lambda hole: end is None or hole[0] < end.offset, behind))
@@ -73,7 +79,12 @@ class KnownLog(NamedTuple):
 
 
 class MissingMarkers(NamedTuple):
-    """Proved outcomes: the markers of waiting data, and the data that they settle."""
+    """Proved outcomes of transactions.
+
+    Attributes:
+        markers: the markers that were missing.
+        settled: the data whose outcome is proved now.
+    """
 
     markers: tuple[Marker, ...] = ()
     settled: frozenset[DataSpan] = frozenset()
@@ -81,11 +92,16 @@ class MissingMarkers(NamedTuple):
 
 
 def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers:
-    """Ask the files for the ends of all that waits."""
+    """Return the outcomes of all waiting data that the files prove.
+
+    Args:
+        log: the partition as the lake and the copies know it.
+        files: files beside each copy.
+    """
     notes: list[str] = []
     trusted = [_trusted(copy, log, notes) for copy in files]
     asked = sorted({hole for data in log.waiting for hole in log.holes_behind(data)})
-    # The cleaner writes an index anew, without the aborts whose markers it removed.
+    # The cleaner rewrites an index without the aborts whose markers it removed.
     damage = [
         Damage(
             *hole,
@@ -118,7 +134,7 @@ def _end(
     producer_id = data.producer_id
     for span in damage:
         if span.start_offset <= data.offset:
-            return None  # its own batch is sound, and damage that is not told apart is around it
+            return None  # the damage is around the batch: the marker may be before or after it
         transaction = OpenTransaction(producer_id, data.offset)
         match evidence.verdict(transaction, span):
             case Verdict.ABORTED:
@@ -136,7 +152,10 @@ def _end(
 
 
 def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
-    """Return the copy without indexes that the log contradicts, if an outcome depends on them."""
+    """Return the copy's files without indexes that the log contradicts, with a note on each.
+
+    Only entries that may decide an outcome are compared.
+    """
     waits = {data.producer_id: data.offset for data in reversed(log.waiting)}
     segments = []
     for segment in copy.segments:
@@ -155,6 +174,7 @@ def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
 
 
 def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
+    """Yield the contradictions between an index entry and the log, as text."""
     producer_id, last = entry.producer_id, entry.last_offset
     name = f"an abort of producer {producer_id} at offset {last}"
     is_in_hole = any(start <= last < stop for start, stop in log.holes)
@@ -170,7 +190,7 @@ def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
 
 
 def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
-    """Whether the indexes of a copy would name every abort in a hole."""
+    """Return whether the indexes of a copy would name every abort in a hole."""
     start, stop = hole
     parts = [
         file for file in copy.segments if file.start_offset < stop and start < file.next_offset
@@ -180,7 +200,7 @@ def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
 
 
 def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLog) -> bool:
-    """Return whether an index is complete as in an ingest, and names all known aborts it should."""
+    """Return whether an index is complete by the rules of an ingest and names all known aborts."""
     behind = min(stop, segment.next_offset)
     is_closed = any(snapshot.offset >= behind for snapshot in copy.snapshots)
     aborts = {
@@ -203,7 +223,7 @@ def _entries(copies: Iterable[CopyFiles]) -> list[AbortedTransaction]:
 
 
 def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) -> bool:
-    """Whether an index that names every abort of a hole lacks one that another one names there."""
+    """Return whether indexes contradict each other about the aborts in a hole."""
     said: list[set[_Entry]] = []
     complete: list[set[_Entry]] = []
     for copy in copies:
@@ -221,7 +241,7 @@ def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) 
 
 
 def _snapshot(copies: Iterable[CopyFiles], log: KnownLog) -> OpenTransactions | None:
-    """Return the newest snapshot that has nothing above the ingested offsets."""
+    """Return the newest snapshot that ends at or below the end of the ingested offsets."""
     found = [snapshot for copy in copies for snapshot in copy.snapshots]
     usable = [snapshot for snapshot in found if snapshot.offset <= log.covered_offset]
     return max(usable, key=attrgetter("offset"), default=None)

@@ -1,4 +1,4 @@
-"""What other copies of a log tell of transactions where the one that is read is damaged. Pure."""
+"""Facts from other copies of a log about transactions in damaged ranges. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from seglake.kafka_log.transactions.transaction_evidence import Damage
 
 @dataclass(frozen=True, slots=True)
 class ReplicaEvidence:
-    """Where a copy has the same log without damage, and the transactions in all of it."""
+    """Undamaged ranges that a copy shares with the log that is read, and all events in the copy."""
 
     sound: tuple[OffsetRange, ...]
     events: tuple[Event, ...]
 
     def covers(self, damage: Damage) -> bool:
-        """Whether nothing that the damage hides is hidden here."""
+        """Return whether the copy has all damaged offsets undamaged."""
         return any(
             start <= damage.start_offset and damage.next_offset <= stop
             for start, stop in self.sound
         )
 
     def inside(self, damage: Damage) -> list[Event]:
-        """What the damage hides."""
+        """Return the copy's events at the damaged offsets; its markers count as not read."""
         hidden = damage.offsets
         return [
             event._replace(is_read=False) if isinstance(event, Marker) else event
@@ -36,7 +36,7 @@ class ReplicaEvidence:
 
 
 def evidence_of(other: OtherReplica) -> ReplicaEvidence:
-    """What another replica tells, up to where it is the same log."""
+    """Return the evidence of another replica, up to the end of the shared log."""
     segments = other.replica.segments
     found: list[OffsetRange] = []
     for file, survey in zip(
@@ -58,7 +58,12 @@ def evidence_of(other: OtherReplica) -> ReplicaEvidence:
 def resolve_from_replicas(
     evidence: Sequence[ReplicaEvidence], damage: Iterable[Damage]
 ) -> tuple[list[Damage], list[Event]]:
-    """The damage of which no copy knows what it hides, and what the rest of it hides."""
+    """Return the damage that no copy covers, and the events in the damage that copies cover.
+
+    Args:
+        evidence: facts from other copies.
+        damage: damaged ranges of the log that is read.
+    """
     left: list[Damage] = []
     known: list[Event] = []
     for span in damage:

@@ -1,6 +1,6 @@
 """A log as surveyed: its segments, their events, and ranges where markers may be lost. Pure.
 
-`transaction_outcomes` folds it.
+`transaction_outcomes` follows the transactions through it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +17,7 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 @dataclass(frozen=True, slots=True)
 class WalkedSegment:
-    """A surveyed segment and the offsets [start, next) that it can have."""
+    """A surveyed segment and the offsets [start, next) that it may have."""
 
     survey: SegmentSurvey
     start_offset: int
@@ -32,9 +32,10 @@ class WalkedSegment:
 
 @dataclass(frozen=True, slots=True)
 class WalkedLog:
-    """Last segments of a log; batches from `upper_offset` on do not count.
+    """Last segments of a log, as surveyed.
 
     Attributes:
+        upper_offset: exclusive end; batches from here on are ignored.
         walk_offset: first offset that was read.
         cleaned_offset: below this offset, the cleaner may have removed batches.
         snapshot: the newest producer snapshot among the offsets that were read, None without one;
@@ -49,7 +50,13 @@ class WalkedLog:
 
 
 def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -> WalkedLog:
-    """Return the log of one replica; `surveys` are of its last segments, in order."""
+    """Return the surveyed log of one replica.
+
+    Args:
+        replica: the replica, with its checkpoints.
+        surveys: surveys of its last segments, in order.
+        upper: exclusive end; batches from here on are ignored.
+    """
     files = replica.segments[len(replica.segments) - len(surveys) :]
     stops = [*(file.base_offset for file in files[1:]), upper]
     segments = tuple(
@@ -92,8 +99,13 @@ def own_events(log: WalkedLog) -> list[Event]:
 def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
     """Return the ranges where markers may be lost: damage in segments, and offsets between them.
 
-    A marker whose offset is above its segment is damage too, even in a cleaned log: no checksum
-    covers offsets. Its true offset is after the segment's last known event.
+    If a marker's offset is above its segment, the offsets after the segment's last known event
+    count as damage, even in a cleaned log: no checksum covers the marker's offset, so its true one
+    is there.
+
+    Args:
+        log: the surveyed log.
+        events: its events, by offset.
     """
     aborts = _aborts_of_data(events)
     found: list[Damage] = []
@@ -117,7 +129,7 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
 
 
 def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
-    """Return the end of a segment's events if one of its markers is above it; None otherwise."""
+    """Return the end of a segment's events if one of its markers lies above it, else None."""
     events = segment.survey.transactions.events
     if not any(isinstance(each, Marker) and each.offset >= next_base for each in events):
         return None
@@ -131,8 +143,8 @@ def _is_indexed(
     """Return whether a segment's index would name an abort below an offset.
 
     The last segment's index may be older than its log, unless it names an abort at or above the
-    offset. A missing index is lost, or nothing was aborted: a later snapshot shows that the files
-    are complete.
+    offset. A missing index is lost, unless nothing was aborted: a later snapshot shows that the
+    files are complete.
     """
     files = segment.survey.transactions.files
     is_closed = log.snapshot is not None and log.snapshot.offset >= next_offset
@@ -145,7 +157,7 @@ def _is_indexed(
 
 
 def _aborts_of_data(events: Iterable[Event]) -> frozenset[int]:
-    """Return the offsets of the markers that aborted a transaction: an index names these."""
+    """Return the offsets of markers that aborted a transaction: only these are in an index."""
     fold = TransactionFold()
     found = []
     for event in events:

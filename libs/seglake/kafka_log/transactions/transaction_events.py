@@ -25,13 +25,19 @@ _MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned
 
 
 class TransactionEvents:
-    """Events of transactions, added in the order of a walk's bytes and returned by offset.
+    """Collector of transaction events: added in the order of a walk, returned by offset.
 
     If a walk is in order of offsets too, only the first batch of each transaction is kept.
     """
 
     def __init__(self, base_offset: int, *, is_in_order: bool) -> None:
-        self.first_batches: dict[int, RecordBatch] = {}  # of what is open, if in order
+        """Start at the segment's base offset.
+
+        Args:
+            base_offset: lowest offset that the segment may have.
+            is_in_order: the batches of the walk have rising offsets.
+        """
+        self.first_batches: dict[int, RecordBatch] = {}  # of open transactions, if in order
         self._events: list[Event] = []
         self._is_in_order = is_in_order
         self._reached = base_offset
@@ -40,6 +46,7 @@ class TransactionEvents:
         self._defects: list[Defect] = []  # since the last sound batch
 
     def defect(self, defect: Defect) -> None:
+        """Add damaged bytes, which may hide a marker."""
         self._defects.append(defect)
 
     def sound(self, unit: Unit) -> None:
@@ -74,7 +81,7 @@ class TransactionEvents:
             *(run.column(name)[places].tolist() for name in _EVENT_FIELDS),
             strict=True,
         )
-        begun: dict[int, int] = {}  # the first batch of what is open, by its place
+        begun: dict[int, int] = {}  # open transactions of this run: place of the first batch
         for place, kind, offset, producer_id, newest_ms in met:
             if kind in MARKER_KINDS:
                 begun.pop(producer_id, None)
@@ -88,6 +95,7 @@ class TransactionEvents:
             self.first_batches[producer_id] = run.batch(place)
 
     def end(self) -> None:
+        """End the walk: defects after the last sound batch become damage without an end."""
         self._end_damage(None)
 
     def events(self) -> tuple[Event, ...]:
@@ -98,12 +106,17 @@ class TransactionEvents:
         return tuple(_without_repeats(events, self._spans()))
 
     def damage(self, *, is_cleaned: bool) -> tuple[DamagedSpan, ...]:
-        """Return where markers may be lost; skips of the cleaner do not count: it keeps markers."""
+        """Return the ranges where markers may be lost.
+
+        Args:
+            is_cleaned: the cleaner has run here. It keeps markers, so skipped offsets do not count.
+        """
         if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
             return tuple(self._damage)
         return tuple(self._spans())
 
     def _spans(self) -> list[DamagedSpan]:
+        """Return damaged and skipped ranges, by offset."""
         return sorted([*self._damage, *self._skipped], key=attrgetter("start_offset"))
 
     def _reach(self, start: int, stop: int, *, shows_skips: bool) -> None:
@@ -121,6 +134,7 @@ class TransactionEvents:
             _take_out(self._skipped, range(start, stop))
 
     def _end_damage(self, next_offset: int | None) -> None:
+        """Add the range that the last defects hide, if one of them may be a marker."""
         defects, self._defects = self._defects, []
         if not defects or next_offset == self._reached:
             return
@@ -139,6 +153,7 @@ def _telling(run: BatchRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _data_span(offset: int, producer_id: int, newest_ms: int) -> DataSpan:
+    """Return the event of a transactional batch; a negative time is none."""
     return DataSpan(offset, producer_id, newest_ms if newest_ms >= 0 else None)
 
 

@@ -1,8 +1,8 @@
 """Evidence in the small files on transactions whose end damage may hide. Pure.
 
-A broker notes each abort in the transaction index of the marker's segment, with the transaction's
-first offset, and what is open in the producer snapshots. So what damage did to a marker can often
-be told: an abort is named, and what ended without being named was committed.
+For each abort, a broker notes the transaction's first offset in the transaction index of the
+marker's segment. Its producer snapshots list open transactions. So the fate of a damaged marker is
+often provable: an abort is named, and a transaction that ended without being named was committed.
 """
 
 from bisect import bisect_left
@@ -19,8 +19,9 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 class Damage(NamedTuple):
     """Offsets [start, next) that are damaged or gone.
 
-    `is_indexed` says that their segment's transaction index can be used and was written behind
-    them: then an abort that it does not name did not happen there.
+    Attributes:
+        is_indexed: the segment's transaction index is usable and was written after these offsets,
+            so an abort that it does not name did not happen here.
     """
 
     start_offset: int
@@ -29,27 +30,21 @@ class Damage(NamedTuple):
 
     @property
     def offsets(self) -> range:
+        """Return the damaged offsets as a range."""
         return range(self.start_offset, self.next_offset)
 
 
 class Verdict(Enum):
     """Outcome, inside damage, of a transaction that was open before it."""
 
-    NO_END = auto()  # none that matters: an end is behind it, or the transaction is still open
+    NO_END = auto()  # it did not end there: it ended later, or it is still open
     ABORTED = auto()
     COMMITTED = auto()
     UNCERTAIN = auto()
 
 
 class Evidence:
-    """The markers and files of one partition, ready to be asked.
-
-    Args:
-        markers: those that were read, here or in another copy.
-        aborted: entries of all transaction indexes that can be used.
-        snapshot: of an offset behind which nothing counts.
-        damage: all that markers may be gone in.
-    """
+    """Markers and files of one partition, indexed for verdicts on damage."""
 
     def __init__(
         self,
@@ -58,6 +53,14 @@ class Evidence:
         snapshot: OpenTransactions | None,
         damage: Iterable[Damage],
     ) -> None:
+        """Index the markers and the files' entries.
+
+        Args:
+            markers: markers that were read, here or in another copy.
+            aborted: entries of all usable transaction indexes.
+            snapshot: the newest snapshot at or below the end of what counts, None without one.
+            damage: all ranges where markers may be lost.
+        """
         self._markers = Markers(markers)
         self._aborted: dict[int, list[AbortedTransaction]] = {}
         entries = sorted(aborted, key=attrgetter("last_offset"))
@@ -68,7 +71,7 @@ class Evidence:
         self._damage = tuple(damage)
 
     def next_aborted(self, producer_id: int, offset: int) -> AbortedTransaction | None:
-        """Return the first abort of a producer at or behind an offset, as the index names it."""
+        """Return the index's first abort of a producer at or after an offset, None without one."""
         entries = self._aborted.get(producer_id, [])
         index = bisect_left(entries, offset, key=attrgetter("last_offset"))
         return entries[index] if index < len(entries) else None
@@ -89,10 +92,10 @@ class Evidence:
         if marker is None and aborted is None:
             return self._by_snapshot(transaction, damage)
         if aborted is None or (marker is not None and marker.offset < aborted.last_offset):
-            # Committed by this marker or by a lost one: the same for its records.
+            # Either this marker or a lost one committed the records: the result is the same.
             is_commit = marker is not None and marker.is_commit
             return Verdict.NO_END if is_commit else Verdict.UNCERTAIN
-        # It ended before the one that was aborted began.
+        # The transaction ended before the aborted one began, and no index names an abort of it.
         is_indexed = self._is_indexed(damage, aborted.first_offset)
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
@@ -105,6 +108,7 @@ class Evidence:
         return is_filled and all(producer != producer_id for _, producer in named)
 
     def _by_snapshot(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
+        """Return the verdict on a transaction without later markers, by the producer snapshot."""
         if self._snapshot is None or self._snapshot.offset < damage.next_offset:
             return Verdict.UNCERTAIN
         is_open = any(

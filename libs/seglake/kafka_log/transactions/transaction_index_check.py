@@ -1,6 +1,6 @@
 """Compares the aborted transactions of the log with those of the transaction indexes. Pure.
 
-The two say the same where nothing is wrong. The log decides; that they differ is worth a look.
+In a healthy log both agree. If they differ, the log decides, and a person should look.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,17 +17,22 @@ def disagreements(
     ended: Iterable[tuple[OpenTransaction, Marker]],
     damage: Sequence[Damage],
 ) -> list[str]:
-    """Where log and indexes differ, in words; segments without a usable index say nothing.
+    """Return the differences between log and indexes, as text.
+
+    Segments without a usable index are skipped.
 
     Args:
-        ended: the transactions whose data was met, with their markers.
+        log: the surveyed log.
+        markers: its markers, read ones and proved ones.
+        ended: transactions whose data was found, with their markers.
+        damage: ranges where markers may be lost.
     """
     aborted = {_key(marker): begun for begun, marker in ended if not marker.is_commit}
     read = {_key(marker): marker for marker in markers if marker.is_read}
     known_offset = max(log.walk_offset, log.cleaned_offset)
 
     def is_hidden(offset: int) -> bool:
-        """Whether the log cannot tell what was there: not read, cleaned away, or damaged."""
+        """Return whether the log has no answer: the offset is unread, cleaned away or damaged."""
         return offset < known_offset or any(offset in span.offsets for span in damage)
 
     found: list[str] = []
@@ -40,7 +45,7 @@ def disagreements(
                 reason = _entry_fault(entry, read.get(key), aborted.get(key), is_hidden)
                 if reason is not None:
                     found.append(reason)
-        # An index that is copied before its log, or that a crash cut, lacks the newest entries.
+        # An index that was copied before its log, or cut by a crash, lacks the newest entries.
         known = max((entry.last_offset for entry in segment.aborted), default=-1)
         stop = min(segment.next_offset, known) if segment.is_last else segment.next_offset
         found += [
@@ -55,6 +60,7 @@ def disagreements(
 
 
 def _key(marker: Marker) -> tuple[int, int]:
+    """Return the producer and the offset of a marker, which identify an abort."""
     return marker.producer_id, marker.offset
 
 
@@ -64,7 +70,10 @@ def _entry_fault(
     begun: OpenTransaction | None,
     is_hidden: Callable[[int], bool],
 ) -> str | None:
-    """What of an entry the log denies; what the log cannot know, it does not deny."""
+    """Return the contradiction between an index entry and the log; None if there is none.
+
+    Offsets that the log cannot know contradict nothing.
+    """
     name = f"producer {entry.producer_id} at offset {entry.last_offset}"
     if marker is None:
         is_unknown = is_hidden(entry.last_offset)

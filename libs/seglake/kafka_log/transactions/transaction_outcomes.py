@@ -1,8 +1,8 @@
-"""Outcomes of a log's transactions, and those still open. Pure.
+"""Outcomes of a log's transactions, and transactions still open. Pure.
 
-The markers in the log decide. Its small files say what the markers cannot: a producer snapshot,
-what was open before the first header that was read; a transaction index, which abort marker lies
-in damaged bytes.
+The markers in the log decide. Small files answer what the markers cannot: a producer snapshot,
+which transactions were open before the first header that was read; a transaction index, which abort
+marker is in damaged bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +29,11 @@ _MOST_DETAILS = 3
 
 
 class UnknownOutcome(NamedTuple):
-    """A transaction whose end damage may hide; its data, and that damage, lie in [start, next).
+    """A transaction whose end damage may hide; its data and that damage lie in [start, next).
 
     Attributes:
-        state: state that its records count as.
+        text: the finding, as a sentence.
+        state: the state that its records are given.
     """
 
     text: str
@@ -46,10 +47,11 @@ class Transactions:
     """The transactions of one log below its upper bound.
 
     Attributes:
-        markers: in order; those that were not read are known from the small files or other copies.
-        open: without an end, the oldest first.
-        notes: what the small files said.
-        unknown_outcomes: ends that damage may hide.
+        markers: markers by offset; those that were not read are proved by small files or other
+            copies.
+        open: transactions without an end, the oldest first.
+        notes: sentences about conclusions from the small files, for the summary.
+        unknown_outcomes: transactions whose end damage may hide.
     """
 
     markers: tuple[Marker, ...]
@@ -64,12 +66,13 @@ def transactions_of(
     upper: int,
     evidence: Sequence[ReplicaEvidence] = (),
 ) -> Transactions:
-    """Follow the transactions of a log through its last segments.
+    """Return the transactions of a log, followed through its last segments.
 
     Args:
-        surveys: of the last segments of the replica, in order.
-        upper: what stands from here on does not count.
-        evidence: other copies, which may know what damage hides here.
+        replica: the replica, with its checkpoints.
+        surveys: surveys of its last segments, in order.
+        upper: exclusive end; batches from here on are ignored.
+        evidence: facts from other copies about transactions that damage hides here.
     """
     log = walked_log(replica, surveys, upper)
     events = own_events(log)
@@ -92,7 +95,7 @@ def transactions_of(
 
 
 class _Fold(TransactionFold):
-    """Follows one log, and settles or says what damage did; used once."""
+    """The transactions of one log, settled where damage may hide a marker; used once."""
 
     def __init__(
         self, key: PartitionKey, log: WalkedLog, events: Sequence[Event], damage: Sequence[Damage]
@@ -116,7 +119,7 @@ class _Fold(TransactionFold):
                 self.data(*transaction)
 
     def run(self, events: Iterable[Event]) -> None:
-        """Go through what was met and what is damaged, both in the order of offsets."""
+        """Follow the events and the damage, both by offset."""
         for step in merge(self._damage, events, key=_first_offset):
             if isinstance(step, Marker):
                 self.marker(step)
@@ -126,13 +129,14 @@ class _Fold(TransactionFold):
                 self.data(step.producer_id, step.offset, step.timestamp_ms)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
+        """Add a marker, and remember the transaction that it ends."""
         transaction = super().marker(marker)
         if transaction is not None:
             self.ended.append((transaction, marker))
         return transaction
 
     def _pass(self, damage: Damage) -> None:
-        """Settle what the damage did to each open transaction, if that can be told."""
+        """Decide for each open transaction whether it ended in the damage, if that is provable."""
         for transaction in self.open_transactions():
             producer_id = transaction.producer_id
             verdict = self._evidence.verdict(transaction, damage)
@@ -156,7 +160,7 @@ class _Fold(TransactionFold):
                 )
 
     def uncertain(self) -> Iterator[UnknownOutcome]:
-        """Yield the outcomes that damage makes uncertain, each with the assumed one."""
+        """Yield the outcomes that damage makes uncertain, each with the assumed state."""
         outcomes = Markers(self.markers)
         for transaction, damage in self._doubts:
             state = outcomes.state(transaction.producer_id, transaction.first_offset)
@@ -174,6 +178,7 @@ class _Fold(TransactionFold):
 def _disagreement(
     key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
 ) -> list[str]:
+    """Return one note on all differences between log and indexes; none without one."""
     found = disagreements(log, fold.markers, fold.ended, damage)
     if not found:
         return []
@@ -183,10 +188,12 @@ def _disagreement(
 
 
 def _first_offset(step: Damage | Event) -> int:
+    """Return the first offset of an event or of damage."""
     return step.start_offset if isinstance(step, Damage) else step.offset
 
 
 def _shown(damage: Damage) -> str:
+    """Return the damaged offsets as text."""
     if len(damage.offsets) == 1:
         return f"offset {damage.start_offset}"
     return f"offsets [{damage.start_offset}, {damage.next_offset})"
