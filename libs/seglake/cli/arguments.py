@@ -1,6 +1,6 @@
-"""The parser of each command, and the settings that its arguments add up to.
+"""Build each command's parser, and the settings from its parsed arguments.
 
-What the options are stands in options.toml. Effect: reads it.
+The options are defined in options.toml. Effect: reads that file.
 """
 
 import argparse
@@ -26,15 +26,15 @@ _CLOSED_SETS = {
     "LineFormat": LineFormat,
     "UpperBound": UpperBound,
 }
-# What recorded commands read of any of them, whether it has the option or not.
+# Attributes that recorded commands read even if the command has no such option.
 _ABSENT: Mapping[str, object] = {"source": [], "report": None, "run_id": None, "dry_run": False}
 
-# Any: what TOML can hold.
+# Any: a TOML table may hold values of every kind.
 _Table = Mapping[str, Any]
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """Return the settings that a command line adds up to: files, then --set, then options.
+    """Return the settings of a command line: files, then --set, then single options.
 
     Raises:
         WrongCallError: a file or an assignment cannot be read, or two options exclude each other.
@@ -68,7 +68,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps line breaks, and leaves the options' column enough room for one line each."""
+    """Formatter that keeps line breaks and widens the options' column to fit every option."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=32)
@@ -80,7 +80,7 @@ def _tables() -> _Table:
 
 
 def _listed(options: Iterable[str | list[str]]) -> Iterator[str | list[str]]:
-    """Yield the options of a command, with those of the sets that it names."""
+    """Yield the options of a command; expand the names of option sets."""
     for option in options:
         if isinstance(option, str):
             yield from _tables()["sets"].get(option, [option])
@@ -89,7 +89,7 @@ def _listed(options: Iterable[str | list[str]]) -> Iterator[str | list[str]]:
 
 
 def _add(parser: argparse._ActionsContainer, name: str, said: _Table) -> None:
-    """Add an option as a command has it."""
+    """Add one option to a parser, with the changes that the command makes to it."""
     changed = {**_tables()["options"][name], **said.get("changes", {}).get(name, {})}
     option = {key: value for key, value in changed.items() if value != ""}
     flags = [option.pop("short")] if "short" in option else []

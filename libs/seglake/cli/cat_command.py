@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
     from seglake.pipelines.record_print.record_choice import RecordChoice
 
-_MOST_ROWS = 8192  # whose lines are made at once: more only need more memory
-_MOST_DECODED_BYTES = 4 << 20  # the first lines come sooner, and more at once is no faster
+_MOST_ROWS = 8192  # rows formatted at once: more would only need more memory
+_MOST_DECODED_BYTES = 4 << 20  # the first lines come sooner than with more, and the run is as fast
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; damage ends with 3, a reader that goes away with 0."""
+    """Run the command; exit with 3 on damage, and with 0 if the reader of stdout closes early."""
     arguments = parser_of("cat").parse_args(argv)
     return run_job(partial(_cat, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 class _Teller:
-    """Prints notes on stderr, and remembers whether a person should look."""
+    """Printer of notes on stderr that remembers whether a person should look."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet
@@ -69,7 +69,8 @@ def _cat(arguments: argparse.Namespace) -> int:
     if arguments.lake is not None:
         found = _of_lake(arguments, settings, choice, teller)
     else:
-        if not is_quiet and sys.stderr.isatty():  # else it says nothing, and takes 0.07 s to load
+        # elsewhere the hint is empty, and loading it takes 0.07 s
+        if not is_quiet and sys.stderr.isatty():
             from seglake.environment.warm_up import compilation_hint
 
             if hint := compilation_hint(os.environ)():
@@ -103,7 +104,7 @@ def _of_sources(
     wanted = Wanted().with_offsets(*arguments.offsets or (None, None))
     if arguments.partition:
         wanted = wanted.with_partitions(arguments.partition)
-    # What is older than the end of the window may lie behind it, so the end is not cut off.
+    # Records are not ordered by time: an older one may follow the first that is too new.
     read, select = settings.read, replace(settings.select, to_timestamp=None)
     read = replace(read, decoded_bytes=min(read.decoded_bytes, _MOST_DECODED_BYTES))
     return ordered_records(

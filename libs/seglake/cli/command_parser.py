@@ -1,4 +1,4 @@
-"""A parser of arguments that names near options and values where one is misspelled."""
+"""A parser of arguments that suggests similar names for a misspelled option or value."""
 
 import argparse
 import sys
@@ -9,13 +9,13 @@ from seglake.near_names import did_you_mean
 
 
 class CommandParser(argparse.ArgumentParser):
-    """As argparse's, but for what it says of an option or a choice that does not exist."""
+    """Argument parser with suggestions in its error messages."""
 
     _unknown: tuple[str, ...] = ()
 
-    # Any: as argparse's overloads have it.
+    # Any: argparse's overloads use it.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does; what else was given that looks like an option is kept in mind."""
+        """Parse like argparse, and remember unknown options for the error message."""
         given = sys.argv[1:] if args is None else [*args]
         named = [text.partition("=")[0] for text in takewhile(lambda text: text != "--", given)]
         known = self._option_string_actions
@@ -23,13 +23,13 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """End with 2: a misspelled option also is why a required one is missing."""
+        """Exit with 2; if an option is misspelled, suggest the name that was probably meant."""
         known = self._option_string_actions
         near = ((name, did_you_mean(name, known)) for name in self._unknown)
         said = [f"; there is no option {name}{meant}" for name, meant in near if meant]
         super().error(f"{message}{''.join(said)}")
 
-    # Any: whatever an option takes.
+    # Any: an option may have values of every type.
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
             super()._check_value(action, value)

@@ -1,6 +1,6 @@
-"""`seglake completion`: what makes a shell complete calls of seglake.
+"""`seglake completion`: prints a shell script that completes calls of seglake.
 
-The script is made of the parsers and knows everything itself, so Tab starts no Python.
+The script is generated from the parsers and needs no Python when Tab is pressed.
 """
 
 import argparse
@@ -31,14 +31,14 @@ def _complete(shell: str) -> int:
 
 
 def _whole_parser() -> argparse.ArgumentParser:
-    """All commands as one parser; a call needs only the parser of its command."""
+    """Return one parser with all commands; other calls build only their own command's parser."""
     import shtab
 
     whole = argparse.ArgumentParser(prog="seglake", add_help=False)
     commands = whole.add_subparsers()
     for name, command in COMMANDS.items():
         parser = parser_of(name)
-        # Private, and without another way: argparse does not show what a parser takes.
+        # argparse has no public way to list the options of a parser.
         for action in parser._actions:
             if action.dest in _FILES | _FOLDERS:
                 complete = shtab.FILE if action.dest in _FILES else shtab.DIRECTORY

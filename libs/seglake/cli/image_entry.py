@@ -1,10 +1,10 @@
-"""Effect: what the image starts. It makes a place to write, then becomes the program asked for.
+"""Entry point of the image: makes a writable folder, then becomes the requested program. Effect.
 
-The image works as any user and with a read-only root, so what is written at run time lies in one
-new folder of the temporary one. The program is a command of seglake; `driver` or `executor`, by
-which Spark on Kubernetes asks its images for them; or any other program of the image.
+The image runs as any user and with a read-only root, so files written at run time go to one new
+temporary folder. The program is a command of seglake, any other program of the image, or `driver`
+or `executor`, with which Spark on Kubernetes starts its containers.
 
-Source of what the two are given: apache/spark, resource-managers/kubernetes,
+Source of the arguments and variables of these two: apache/spark, resource-managers/kubernetes,
 DriverCommandFeatureStep.scala, BasicDriverFeatureStep.scala and BasicExecutorFeatureStep.scala.
 """
 
@@ -22,14 +22,15 @@ from seglake.errors import ExitCode
 from seglake.near_names import did_you_mean
 
 KERNELS_VARIABLE = "SEGLAKE_KERNELS"
-"""Names the folder of the image with the compiled kernels, in the form of numba's cache."""
+"""Name of a variable: the image's folder of compiled kernels, laid out as numba's cache."""
 
 USER_NAME = "seglake"
-"""What a user is called that the image does not know; Hadoop refuses one without a name."""
+"""Name for a user that the image does not know; Hadoop refuses a user without a name."""
 
 _NAME_GIVER = "libnss_wrapper.so"
 _EXECUTOR_CLASS = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-_EXECUTOR_OPTIONS = {  # of the class above, and where Kubernetes says their values
+# options of the class above, and the variables in which Kubernetes passes their values
+_EXECUTOR_OPTIONS = {
     "--driver-url": "SPARK_DRIVER_URL",
     "--executor-id": "SPARK_EXECUTOR_ID",
     "--cores": "SPARK_EXECUTOR_CORES",
@@ -42,7 +43,14 @@ _JAVA_OPTION = re.compile(r"SPARK_JAVA_OPT_(\d+)")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Become the program; returns only when there is none such, or nowhere to write."""
+    """Replace this process by the requested program.
+
+    Args:
+        arguments: the arguments of the container.
+
+    Returns:
+        An exit code, only if there is no such program or no writable folder.
+    """
     environment = dict(os.environ)
     try:
         provide_writable(environment)
@@ -67,10 +75,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list[str]:
-    """The command line to become.
+    """Return the command line that this process becomes.
+
+    Args:
+        arguments: the arguments of the container.
+        environment: its variables; some name places of Spark and Java.
 
     Raises:
-        KeyError: a driver or an executor lacks a variable that Kubernetes gives it.
+        KeyError: Kubernetes did not set a variable that a driver or an executor needs.
     """
     match list(arguments):
         case ["driver", *rest]:
@@ -84,7 +96,11 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list
 
 
 def provide_writable(environment: MutableMapping[str, str]) -> None:
-    """Make the folder, with what cannot be used where it is: kernels, home, the user's name."""
+    """Copy the kernels to a new writable folder, and provide a home and a user name if they lack.
+
+    Args:
+        environment: the process's variables; those that name these places are changed in place.
+    """
     folder = Path(tempfile.mkdtemp(prefix="seglake-"))
     kernels = environment.get(KERNELS_VARIABLE)
     if kernels and "NUMBA_CACHE_DIR" not in environment:
@@ -106,7 +122,7 @@ def _has_name(user_id: int) -> bool:
 
 
 def _give_name(folder: Path, environment: MutableMapping[str, str]) -> None:
-    """Let every program started from here find the user, without writing to /etc."""
+    """Let programs started from here find the user's name, without writing to /etc."""
     line = f"{USER_NAME}:x:{os.getuid()}:{os.getgid()}::{environment['HOME']}:/bin/sh\n"
     names = folder / "passwd"
     names.write_text(Path("/etc/passwd").read_text("utf-8") + line, "utf-8")
@@ -117,7 +133,7 @@ def _give_name(folder: Path, environment: MutableMapping[str, str]) -> None:
 
 
 def _driver(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
-    """spark-submit inside the pod: for it, the driver is this very process."""
+    """Return the spark-submit call of a driver, which runs in this very process."""
     address = environment["SPARK_DRIVER_BIND_ADDRESS"]
     command = [f"{environment['SPARK_HOME']}/bin/spark-submit", "--deploy-mode", "client"]
     command += ["--conf", f"spark.driver.bindAddress={address}"]
@@ -135,7 +151,7 @@ def _executor(environment: Mapping[str, str]) -> list[str]:
 
 
 def _java_options(environment: Mapping[str, str]) -> list[str]:
-    """They come one a variable, numbered."""
+    """Return the Java options, which Kubernetes passes in numbered variables, in order."""
     numbered = {
         int(match[1]): value
         for name, value in environment.items()
@@ -145,7 +161,7 @@ def _java_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def _class_path(environment: Mapping[str, str]) -> str:
-    """Configuration before JARs: what is found first counts."""
+    """Return the class path: configuration folders before JARs, since the first match counts."""
     spark = environment["SPARK_HOME"]
     places = [
         environment.get("SPARK_CONF_DIR", f"{spark}/conf"),

@@ -1,4 +1,4 @@
-"""`seglake inspect`: what Kafka's files hold, for a person. Plain Python."""
+"""`seglake inspect`: shows the contents of Kafka's files to a person. Plain Python."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from seglake.cli.outcome import run_job
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the job; without --check the exit code is 0 whatever it finds."""
+    """Run the command; without --check it exits with 0 even if there is damage."""
     arguments = parser_of("inspect").parse_args(argv)
     return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
 

@@ -1,4 +1,4 @@
-"""`seglake COMMAND`: finds the module of a command and hands it the arguments."""
+"""`seglake COMMAND`: finds the module of a command and passes it the arguments."""
 
 import argparse
 import os
@@ -12,7 +12,7 @@ from seglake.version import __version__
 
 
 class _Command(NamedTuple):
-    module: str  # with main(argv) -> int; imported only when the command is called
+    module: str  # has main(argv) -> int; imported only when the command is called
     does: str
 
 
@@ -31,11 +31,11 @@ COMMANDS = {
     "completion": _Command("seglake.cli.completion_command", "print a shell's completion script"),
 }
 NAMES = (*COMMANDS, "help", "version")
-"""What may stand first: the last two are other words for --help and --version."""
+"""First arguments that are known; `help` and `version` mean --help and --version."""
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command that `argv` names; its own arguments follow it."""
+    """Run the command that the first argument names, with the arguments after it."""
     match [*argv]:
         case ["help", "help" | "version", *_]:
             argv = ["--help"]
@@ -50,8 +50,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def entry_point() -> NoReturn:
-    """What the installed command `seglake` runs."""
-    # numpy would start threads for linear algebra, which spin for a tenth of a second.
+    """Run the installed command `seglake`, and end the process with its exit code."""
+    # Threads of numpy's linear algebra are of no use here, and would spin for a tenth of a second.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     exit_with(main)
 

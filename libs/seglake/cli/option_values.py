@@ -1,4 +1,4 @@
-"""Values of options that are more than a text. Pure."""
+"""Parsers for the values of options that are more than text. Pure."""
 
 import argparse
 import os
@@ -6,14 +6,22 @@ import re
 
 
 def number(text: str) -> int:
-    """A number from 0 on."""
+    """Return the number that a text of decimal digits means.
+
+    Raises:
+        argparse.ArgumentTypeError: the text has anything but digits.
+    """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
     return int(text)
 
 
 def offsets(text: str) -> tuple[int, int | None]:
-    """FROM:TO; nothing for FROM is 0, nothing for TO is no bound."""
+    """Return the bounds of `FROM:TO`: an empty FROM is 0, an empty TO is None (no bound).
+
+    Raises:
+        argparse.ArgumentTypeError: the text has another form, or FROM is not below TO.
+    """
     first, colon, stop = text.partition(":")
     if not colon or not all(part.isdecimal() or not part for part in (first, stop)):
         raise argparse.ArgumentTypeError(f"expected FROM:TO, as 100:200, got {text!r}")
@@ -28,7 +36,11 @@ _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
 
 
 def delimiter(text: str) -> bytes:
-    """Bytes, some of them written with a backslash."""
+    r"""Return the bytes of a text in which some may be written as escapes, such as `\n` or `\x1f`.
+
+    Raises:
+        argparse.ArgumentTypeError: a backslash begins no known escape.
+    """
 
     def unescaped(found: re.Match[bytes]) -> bytes:
         if found[1] is not None:

@@ -1,4 +1,4 @@
-"""Turns what a job ends with into an exit code and, when it failed, one paragraph for a person."""
+"""Turns the end of a job into an exit code, and its failure into one paragraph for a person."""
 
 import errno
 import gc
@@ -25,14 +25,16 @@ _WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can 
 
 
 def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bool = True) -> int:
-    """Run a job and say how it ended.
+    """Run a job and return its exit code, explaining a failure on stderr.
 
-    A failure the job foresaw becomes one paragraph on stderr, with the traceback before it when
-    `verbose`. An exception that is a fault of ours passes through, to `exit_with`.
+    An expected failure becomes one paragraph on stderr, with the traceback before it if `verbose`.
+    An exception that is a fault of seglake passes through to `exit_with`.
 
     Args:
+        job: does the work and returns its exit code.
+        verbose: print the traceback of a failure too.
         writes: the job commits to a lake, or may.
-        explains: else the job itself says on stderr what went wrong.
+        explains: False if the job itself explains its failures on stderr.
     """
     _says.set(explains)
     if not verbose:
@@ -60,19 +62,23 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
 
 
 def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
-    """Be the process: run `main` on the command line's arguments and exit with its code.
+    """Run `main` with the command line's arguments, and end the process with its exit code.
 
-    The interpreter does not take itself down: threads of the stores' native clients still run
-    then, and an audit that was done has been seen to end with SIGABRT there.
+    The process ends without the interpreter's shutdown: threads of the storages' native clients
+    still run then, and finished audits have ended with SIGABRT there.
+
+    Args:
+        main: takes the arguments after the program's name and returns an exit code.
     """
     make_ready()
     sys.excepthook = _explain_fault
-    # A run keeps most of what it makes: to look for cycles in it takes a tenth of a large one.
+    # A run keeps most objects that it makes, so the search for cycles would only cost time: a tenth
+    # of a large run.
     gc.set_threshold(50_000, 20, 50)
     ends_process.set(True)
     try:
         code = main(sys.argv[1:])
-    except SystemExit as ended:  # argparse has printed help, or what is wrong with the arguments
+    except SystemExit as ended:  # argparse has printed help, or the mistake in the arguments
         code = int(ended.code or 0)
     except KeyboardInterrupt:  # before the job began
         print(_INTERRUPTED, file=sys.stderr)
@@ -82,7 +88,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     except BrokenPipeError:
         pass
     except OSError as error:
-        if code == ExitCode.DONE:  # else the job has met it already
+        if code == ExitCode.DONE:  # else the job has reported this failure
             _explain(error, verbose=False)
             code = ExitCode.FAILED
     sys.stderr.flush()
@@ -91,7 +97,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
 
 
 def _remove_scratch_folder() -> None:
-    """Remove the folder of multiprocessing's socket, as the interpreter would."""
+    """Remove the folder of multiprocessing's socket, as the interpreter would at its end."""
     if "multiprocessing.forkserver" in sys.modules:
         from multiprocessing.util import get_temp_dir
 
@@ -117,7 +123,7 @@ def _text_of(error: Exception) -> str:
 def _explain_fault(
     kind: type[BaseException], fault: BaseException, trace: TracebackType | None
 ) -> None:
-    """The hook of last resort: Python ends with code 1 after it."""
+    """Explain an unexpected exception (`sys.excepthook`); Python then exits with 1."""
     if not _says.get():
         return
     if not _VERBOSE.isdisjoint(sys.argv[1:]):

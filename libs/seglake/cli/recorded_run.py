@@ -1,6 +1,6 @@
-"""Runs a command that works on a lake: settings, progress, records for machines, result, exit code.
+"""Runs a command on a lake: settings, progress, run records, output and exit code.
 
-The commands that do so differ in what they call, and in the options of their own.
+The commands differ only in the function that they call and in some options.
 """
 
 import argparse
@@ -28,16 +28,18 @@ if TYPE_CHECKING:
 
 
 class Summary(Protocol):
-    """What a command's function returns."""
+    """Result of a command's function."""
 
     @property
-    def exit_code(self) -> int: ...
+    def exit_code(self) -> int:
+        """Return the exit code that the command ends with."""
 
-    def to_json(self) -> str: ...
+    def to_json(self) -> str:
+        """Return the summary as JSON on one line."""
 
 
 class Call(NamedTuple):
-    """What a command's function is called with besides its own options."""
+    """Arguments of a command's function, besides options that only this command has."""
 
     arguments: argparse.Namespace
     settings: "Settings"
@@ -46,7 +48,7 @@ class Call(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a command's function brought: a summary, that as text, and what writes the report."""
+    """Result of a command: a summary, its text, and a function that writes the report."""
 
     summary: Summary
     text: str
@@ -54,9 +56,10 @@ class Done(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One of the commands that are recorded.
+    """One of the recorded commands.
 
     Attributes:
+        name: its name on the command line.
         run: calls the pipeline.
         writes: it commits to a lake, or may.
     """
@@ -142,7 +145,7 @@ def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorde
 
 
 def _reported(write_report: Callable[[], None], log: "EventLog | None") -> None:
-    """Write the page, unless the run found nothing to make a lake of."""
+    """Write the report, unless the run found no data to create a lake for."""
     from seglake.commands import NotALakeError
 
     try:
@@ -159,10 +162,10 @@ def _tell(log: "EventLog | None", text: str) -> None:
 
 
 def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterator[RunRecorder]":
-    """The recorders that the arguments name; what they need is imported only then.
+    """Yield the recorders that the arguments request; import their packages only then.
 
     Raises:
-        WrongCallError: one cannot be.
+        WrongCallError: a file cannot be written, or a package is not installed.
     """
     tell = partial(_tell, log)
     for option, target in (("metrics", arguments.metrics), ("openlineage", arguments.openlineage)):

@@ -1,4 +1,4 @@
-"""`seglake register`: the tables and views of a lake in a catalog."""
+"""`seglake register`: registers a lake's tables and views in a catalog."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""`seglake report`: a lake as one page to look at."""
+"""`seglake report`: writes one HTML page about a lake."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; that partitions need a look is no failure of it."""
+    """Run the command; partitions that need a look do not change its exit code."""
     arguments = parser_of("report").parse_args(argv)
     return run_job(partial(_report, arguments), verbose=arguments.verbose > 0, writes=False)
 

@@ -1,4 +1,4 @@
-"""`--report FILE` of the commands that work on a lake: the page, with what the command said.
+"""`--report FILE` of commands that work on a lake: the report, with the command's own output.
 
 Effect: writes the page.
 """
@@ -20,7 +20,7 @@ def check(arguments: argparse.Namespace, settings: Settings) -> None:
     """Check before the work that the report can be written.
 
     Raises:
-        WrongCallError: it could not.
+        WrongCallError: the report could not be written, or would have nothing to show.
     """
     if arguments.report is None:
         return
@@ -41,7 +41,7 @@ def write(
     settings: Settings,
     found: "IngestSummary | ReplaySummary | RetakeSummary | AuditResult",
 ) -> None:
-    """Write the page that was asked for, if one was, with what the run found."""
+    """Write the report if it is requested, with the findings and the output of the command."""
     if arguments.report is None:
         return
     from seglake.commands import run_report

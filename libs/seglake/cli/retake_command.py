@@ -1,4 +1,4 @@
-"""`seglake retake`: ingests again what lost an election after it was ingested."""
+"""`seglake retake`: re-ingests ranges that an unclean leader election replaced."""
 
 from collections.abc import Sequence
 from functools import partial

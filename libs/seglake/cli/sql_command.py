@@ -1,4 +1,4 @@
-"""`seglake sql`: asks the tables, in DuckDB or in Spark."""
+"""`seglake sql`: queries the tables, in DuckDB or in Spark."""
 
 import argparse
 import os
@@ -22,7 +22,7 @@ _STDIN = "-"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the job; a missing lake or a query that is refused ends with 2."""
+    """Run the command; exit with 2 if there is no lake or a statement is refused."""
     arguments = parser_of("sql").parse_args(argv)
     return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
 
@@ -48,14 +48,14 @@ def _query(arguments: argparse.Namespace) -> int:
         for statement in statements:
             if arguments.parquet is None:
                 queries.write(statement, form, sys.stdout)
-                sys.stdout.flush()  # the next one may be long in coming
+                sys.stdout.flush()  # the next statement may take long
             else:
                 _write_parquet(queries, statement, Path(arguments.parquet))
     return ExitCode.DONE
 
 
 def _text(arguments: argparse.Namespace) -> str | None:
-    """Return the statements as they were given; None where a person is to type them."""
+    """Return the text of the statements; None if a person will type them at a prompt."""
     if arguments.query is not None:
         if arguments.file is not None:
             raise WrongCallError("give a statement or --file, not both")
@@ -77,7 +77,7 @@ def _text(arguments: argparse.Namespace) -> str | None:
 
 
 def _statements(text: str, parquet: str | None) -> list[str]:
-    """Return the single statements of a text; raise if one is no query."""
+    """Split a text into statements; raise WrongCallError unless all are queries."""
     statements = split_statements(text)
     if not statements:
         raise WrongCallError("there is no statement: give a SELECT")
@@ -93,7 +93,7 @@ def _statements(text: str, parquet: str | None) -> list[str]:
 
 
 def _write_parquet(queries: "LakeQueries", statement: str, target: Path) -> None:
-    """Write the answer whole, or leave what was there."""
+    """Write the answer to a file; if that fails, an older file stays as it was."""
     from seglake.pipelines.lake_query.answers import write_parquet
 
     answer = queries.answer(statement)

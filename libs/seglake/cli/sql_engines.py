@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[LakeQueries]:
-    """Yield the engine over the lake of a call: DuckDB, unless the call requests Spark.
+    """Yield the engine for the lake that the arguments name: DuckDB, unless Spark is requested.
+
+    Spark is also chosen if the lake is on HDFS, or if the settings or spark-submit name a cluster.
+
+    Args:
+        arguments: the parsed arguments of `seglake sql`.
+        settings: the settings of the call.
 
     Raises:
         LakeFolderError: there is no lake, or its storage denies access.
-        UnsupportedUriError: no storage has this kind of URI.
+        UnsupportedUriError: no storage supports this kind of URI.
     """
     storage = open_storages(settings.spark.properties)
     tables = require_lake(arguments.lake, storage)
@@ -79,7 +85,7 @@ def _session(
 
 
 def _spill_folder() -> str:
-    """Return a folder that DuckDB creates if memory runs out, and removes."""
+    """Return the path of a folder that DuckDB creates if memory runs out, and removes."""
     return str(Path(tempfile.gettempdir()) / f"seglake-sql-{os.getpid()}")
 
 

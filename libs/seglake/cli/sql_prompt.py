@@ -1,4 +1,4 @@
-"""The prompt of `seglake sql`: statements typed by a person, one after the other."""
+"""The prompt of `seglake sql`: reads the statements that a person types, one after the other."""
 
 import os
 import sys
@@ -49,7 +49,7 @@ def prompt(ask: Callable[[str], None], *, survives_interrupts: bool) -> None:
 
 
 def _answer(typed: str, ask: Callable[[str], None], *, survives_interrupts: bool) -> None:
-    """Answer statements until one fails."""
+    """Answer the typed statements until one fails."""
     try:
         for statement in split_statements(typed):
             require_query(statement)
@@ -79,7 +79,7 @@ def _history() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # a home that is read-only
+        with suppress(OSError):  # the home folder is read-only
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             readline.write_history_file(file)
 

@@ -1,4 +1,4 @@
-"""The standard streams of a process, whatever is at their other end. Effect."""
+"""Makes the standard streams safe to use, even if they are closed or nobody reads them. Effect."""
 
 import io
 import os
@@ -12,7 +12,7 @@ _UNENCODABLE = "backslashreplace"
 
 
 class _Unheard(io.TextIOWrapper):
-    """Standard error: what is said there is lost where nobody reads it, or the disk is full."""
+    """Standard error that drops text if its reader is gone or its disk is full."""
 
     def write(self, text: str) -> int:
         with suppress(OSError):
@@ -25,10 +25,11 @@ class _Unheard(io.TextIOWrapper):
 
 
 def make_ready() -> None:
-    """Let no stream end what the process does: for a process of ours, before all else.
+    """Prepare the standard streams of this process, so that none of them can end it.
 
-    A closed one leads nowhere, and takes its number: else the next file that is opened would be
-    standard output to the JVM. What an encoding lacks is written as an escape.
+    A closed stream is opened on the null device: otherwise the next opened file would take its
+    number, and the JVM would write to it. Characters that the encoding lacks are written as
+    escapes. Call it before all else, in a process of ours only.
     """
     for number in range(3):
         try:
@@ -48,10 +49,10 @@ def _writer(number: int) -> io.BufferedWriter:
 
 
 def write_out(text: str) -> None:
-    """Write to standard output, all of it; nothing is wrong where its reader has gone.
+    """Write a text to standard output completely; ignore that its reader is gone.
 
     Raises:
-        SeglakeError: it cannot be written, as on a full disk.
+        SeglakeError: standard output cannot be written, for example because its disk is full.
     """
     try:
         sys.stdout.write(text)
@@ -64,18 +65,18 @@ def write_out(text: str) -> None:
 
 
 def out_is_gone() -> bool:
-    """Whether nobody reads standard output any more."""
+    """Return whether nobody reads standard output any more."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return bool(poll.poll(0))
 
 
 def write_as_utf_8() -> None:
-    """Let standard output have what is for machines, whatever the terminal's encoding is."""
+    """Switch standard output to UTF-8, for programs, whatever the encoding of the terminal."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 
 
 def abandon_out() -> None:
-    """Whoever read our output has gone: what is left of it goes nowhere."""
+    """Discard further output: the reader of standard output is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

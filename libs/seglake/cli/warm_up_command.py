@@ -1,4 +1,4 @@
-"""`seglake warm-up`: compiles and fetches ahead what a first run would wait for."""
+"""`seglake warm-up`: compiles and fetches in advance what a first run needs."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; without a way to the JARs it ends with 1, and only `sql` misses them."""
+    """Run the command; exit with 1 if the JARs cannot be fetched, which only `sql` needs."""
     arguments = parser_of("warm-up").parse_args(argv)
     return run_job(partial(_warm_up, arguments), verbose=arguments.verbose > 0, writes=False)
 
