@@ -1,1 +1,1 @@
-"""What surrounds a run: settings files, credentials, Java, JARs, Spark's start."""
+"""The surroundings of a run: settings files, credentials, Java, JARs, Spark's start."""

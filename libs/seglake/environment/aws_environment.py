@@ -1,4 +1,4 @@
-"""Effect: what AWS's tools would know of S3: their variables, and the files of their profiles."""
+"""Reads S3 settings as AWS's own tools do: from variables and profile files. Effect."""
 
 import configparser
 from collections.abc import Mapping
@@ -17,16 +17,19 @@ _OF_CONFIG = {"region": "AWS_DEFAULT_REGION"}
 
 
 def aws_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that are set, and what the profile says where they say nothing.
+    """Return AWS's variables that are set, and the profile's values for those that are not.
+
+    Args:
+        environment: the variables of the process.
 
     Raises:
-        WrongCallError: a file of the profiles is there and cannot be read.
+        WrongCallError: a file of profiles exists and cannot be read.
     """
     set_ones = {name: environment[name] for name in VARIABLES if environment.get(name)}
     profile = environment.get("AWS_PROFILE", "default")
     folder = Path(environment["HOME"], ".aws") if "HOME" in environment else None
     if _KEY not in set_ones:
-        # All of a key from one place: a token that is set belongs to another one.
+        # All parts of a key come from one place: a token in the variables belongs to another key.
         for name in _OF_CREDENTIALS.values():
             set_ones.pop(name, None)
         path = _place(environment, "AWS_SHARED_CREDENTIALS_FILE", folder, "credentials")
@@ -49,7 +52,8 @@ def _section(path: Path | None, section: str, names: Mapping[str, str]) -> dict[
     try:
         if path is None or not parser.read(path, "utf-8"):
             return {}
-    except (configparser.Error, UnicodeDecodeError):  # its text shows the line that is wrong
+    # the parser's message would show the wrong line, which may hold a secret
+    except (configparser.Error, UnicodeDecodeError):
         raise WrongCallError(f"cannot read the profiles in {path}: it is not an INI file") from None
     if not parser.has_section(section):
         return {}

@@ -1,9 +1,9 @@
-"""Effect: finds the two JARs with which Spark reads Delta tables, or fetches them once.
+"""Finds the two JARs with which Spark reads Delta tables, or fetches them once. Effect.
 
-The delta-spark package has none. Spark could resolve them itself (`spark.jars.packages`), but that
-takes 33 JARs instead of two, some seconds at every start, and fills the screen.
+The package delta-spark has no JARs. Spark could resolve them itself (`spark.jars.packages`), but
+would fetch 33 instead of two, take some seconds at every start, and fill the screen.
 
-python -m seglake.environment.delta_jars prints them as a class path.
+`python -m seglake.environment.delta_jars` prints them as a class path.
 """
 
 import os
@@ -32,15 +32,15 @@ JARS = (
 
 
 def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
-    """The JARs to give to Spark; none when Spark's own folder has them.
+    """Return the JARs to give to Spark; none if Spark's own folder has them.
 
     Args:
         environment: with a JAVA_HOME that works.
         spark_home: folder of Spark, with its `jars`.
 
     Raises:
-        DeltaJarsError: they are not there and cannot be fetched.
-        AlteredJarError: what was fetched is not what was wanted.
+        DeltaJarsError: the JARs are missing and cannot be fetched.
+        AlteredJarError: a fetched JAR has an unexpected checksum.
     """
     if folder := environment.get(FOLDER_VARIABLE):
         return _jars_of(Path(folder))
@@ -68,7 +68,7 @@ def _jars_of(folder: Path) -> list[Path]:
 
 
 def main() -> int:
-    """Print the JARs, fetched if need be."""
+    """Print the JARs, fetched if they are missing; return the exit code."""
     return print_jars(delta_jars, os.pathsep)
 
 

@@ -1,4 +1,4 @@
-"""Effect: opens the engine a command line asks for, and closes it."""
+"""Opens and closes the engine that a command requests. Effect."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,13 @@ R = TypeVar("R")
 def open_engine(
     kind: str, settings: Settings, *, verbosity: int, preloaded: Sequence[str] = ()
 ) -> Iterator[Engine]:
-    """Open `local` worker processes or `spark`; they end with the block.
+    """Open worker processes (`local`) or Spark (`spark`); they end with the block.
 
     Args:
-        preloaded: see `LocalEngine`.
+        kind: "local" or "spark".
+        settings: they give the number of processes, or Spark's master and properties.
+        verbosity: how much Spark prints; below 1 nothing.
+        preloaded: modules that local workers import once, before the first task.
 
     Raises:
         WrongCallError: there is no such engine.
@@ -50,7 +53,7 @@ def open_engine(
 
 
 class _LateSparkEngine:
-    """Starts Spark with the first tasks, so that wrong calls and empty runs do not wait for it."""
+    """Engine that starts Spark with its first tasks: wrong calls and empty runs need none."""
 
     def __init__(self, settings: Settings, verbosity: int, stack: ExitStack) -> None:
         self._settings = settings
@@ -59,11 +62,11 @@ class _LateSparkEngine:
         self._engine: SparkEngine | None = None
 
     def spark_context(self) -> "SparkContext":
-        """Start Spark, and return its context."""
+        """Start Spark if it does not run, and return its context."""
         return self._started().spark_context()
 
     def start(self) -> None:
-        """Start Spark and wait for it."""
+        """Start Spark and wait until it runs."""
         self._started()
 
     def run(
@@ -71,8 +74,16 @@ class _LateSparkEngine:
     ) -> list[R]:
         """Run the function once for each task; see `Engine.run`.
 
+        Args:
+            function: runs in a worker; it and its tasks and results must be picklable.
+            tasks: the arguments of the calls; without any, Spark is not started.
+            on_done: called with the index of each finished task.
+
+        Returns:
+            The results in the order of the tasks.
+
         Raises:
-            WorkersUnfitError: the workers cannot run our tasks, and the text says what to do.
+            WorkersUnfitError: the workers cannot run the tasks; the message has a remedy.
         """
         if not tasks:
             return []
@@ -86,7 +97,7 @@ class _LateSparkEngine:
 
     def _started(self) -> SparkEngine:
         if self._engine is None:
-            # Imported here: runs without tasks must not wait for PySpark.
+            # Imported here, so that runs without tasks do not wait for PySpark.
             from pyspark import SparkContext
 
             from seglake.environment.spark_session import is_ours, spark_context
@@ -97,18 +108,18 @@ class _LateSparkEngine:
                     self._settings.spark, application="ingest", verbosity=self._verbosity
                 )
                 self._engine = SparkEngine(self._stack.enter_context(context))
-            else:  # a notebook's: it is left as it is
+            else:  # made by a notebook, which goes on to use it
                 _check_fits(self._settings, is_ours=is_ours(running))
                 self._engine = SparkEngine(running)
         return self._engine
 
 
 def _check_fits(settings: Settings, *, is_ours: bool) -> None:
-    """See that a Spark that runs already can do what is asked.
+    """Check that a running Spark can be used for this call.
 
     Raises:
-        SparkStartError: it is of another call of ours, which ends it, or was interrupted.
-        WrongCallError: the settings say something of Spark, for which it is too late.
+        SparkStartError: another call of seglake started it, or an interrupted one left it.
+        WrongCallError: the settings have properties that only a new Spark would read.
     """
     if is_ours:
         raise SparkStartError(

@@ -1,10 +1,10 @@
-"""What can go wrong before a pipeline starts; each message is one paragraph for a person."""
+"""Failures before a pipeline starts; each message is one paragraph for a person."""
 
 from seglake.errors import SeglakeError
 
 
 class NoJavaError(SeglakeError):
-    """Neither the machine nor the installed packages have a Java that runs Spark."""
+    """Neither the machine nor the installed packages have a Java that can run Spark."""
 
 
 class SparkStartError(SeglakeError):
@@ -12,12 +12,12 @@ class SparkStartError(SeglakeError):
 
 
 class WorkersUnfitError(SeglakeError):
-    """The workers of a cluster lack what our tasks need; the message says how to bring it."""
+    """The workers of a cluster lack packages that tasks need; the message has a remedy."""
 
 
 class DeltaJarsError(SeglakeError):
-    """Delta's JARs are neither there nor to be had."""
+    """Delta's JARs are missing and cannot be fetched."""
 
 
 class S3JarsError(SeglakeError):
-    """The JARs with which Spark reads S3 are neither there nor to be had."""
+    """The JARs with which Spark reads S3 are missing and cannot be fetched."""

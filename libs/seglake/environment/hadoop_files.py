@@ -1,8 +1,8 @@
-"""Effect: reads the properties that Hadoop and Spark keep in files, as their own clients find them.
+"""Reads Hadoop's properties from its XML files and from spark-defaults.conf. Effect.
 
-Of Hadoop's files that is `<property>` with `<name>` and `<value>`, where `${env.NAME}` stands for
-a variable and `${name}` for another property; files that include others are not followed. No text
-here shows a value: it may be a secret.
+The XML files have `<property>` elements with a `<name>` and a `<value>`, in which `${env.NAME}`
+stands for a variable and `${name}` for another property. Included files are not read. No message
+shows a value, which may be a secret.
 """
 
 import re
@@ -14,19 +14,22 @@ from seglake.errors import WrongCallError
 
 SPARK_PREFIX = "spark.hadoop."
 USERS_CONF_FOLDER = "_SEGLAKE_SPARK_CONF_DIR"
-"""A variable for us and the processes that we start, since SPARK_HOME is changed for Spark."""
+"""Variable with the user's Spark configuration folder, kept when SPARK_HOME is changed."""
 _SITE_FILES = ("core-site.xml", "hdfs-site.xml")
 _DEFAULTS = "spark-defaults.conf"
 _DEFAULTS_LINE = re.compile(r"spark\.hadoop\.(\S+?)(?:\s*[=:]\s*|\s+)(.*)")
 _REFERENCE = re.compile(r"\$\{([^${}]+)\}")
-_MOST_ROUNDS = 20  # as in Hadoop
+_MOST_ROUNDS = 20  # Hadoop's own limit
 
 
 def site_properties(environment: Mapping[str, str]) -> dict[str, str]:
-    """What core-site.xml and hdfs-site.xml in HADOOP_CONF_DIR say; nothing where there are none.
+    """Return the properties of core-site.xml and hdfs-site.xml in HADOOP_CONF_DIR, if they exist.
+
+    Args:
+        environment: the variables of the process.
 
     Raises:
-        WrongCallError: a file is there and cannot be read.
+        WrongCallError: a file exists and cannot be read.
     """
     folder = environment.get("HADOOP_CONF_DIR")
     found: dict[str, str] = {}
@@ -36,10 +39,13 @@ def site_properties(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def spark_defaults(environment: Mapping[str, str]) -> dict[str, str]:
-    """Hadoop's properties in the spark-defaults.conf that spark-submit would take.
+    """Return Hadoop's properties in the spark-defaults.conf that spark-submit would read.
+
+    Args:
+        environment: the variables of the process.
 
     Raises:
-        WrongCallError: the file is there and cannot be read.
+        WrongCallError: the file exists and cannot be read.
     """
     folder = spark_conf_folder(environment)
     text = _text_of(Path(folder, _DEFAULTS)) if folder else None
@@ -48,7 +54,7 @@ def spark_defaults(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def spark_conf_folder(environment: Mapping[str, str]) -> str | None:
-    """Where the user keeps spark-defaults.conf, also when a Spark of ours has begun to run."""
+    """Return the folder of the user's spark-defaults.conf, even if SPARK_HOME was changed."""
     home = environment.get("SPARK_HOME")
     named = environment.get("SPARK_CONF_DIR") or environment.get(USERS_CONF_FOLDER)
     return named or (str(Path(home, "conf")) if home else None)
@@ -77,7 +83,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _expanded(value: str, properties: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """Put in what `${...}` stands for; what nobody knows stays as it is."""
+    """Replace each `${...}` by its value; leave unknown names as they are."""
 
     def known(match: re.Match[str]) -> str:
         name = match[1]

@@ -1,6 +1,6 @@
-"""Whether Ctrl-C ends the process at once while Spark starts: in a command, not in a notebook."""
+"""A flag: Ctrl-C ends the process at once while Spark starts, in commands but not in notebooks."""
 
 from contextvars import ContextVar
 
 ends_process: ContextVar[bool] = ContextVar("ends_process", default=False)
-"""Set by the command line, which has a process of its own."""
+"""True in a command's own process; the command line sets it."""

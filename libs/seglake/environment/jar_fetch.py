@@ -1,6 +1,7 @@
-"""Effect: fetches JARs once, into a folder of the user's, and compares their checksums with ours.
+"""Fetches JARs once into the user's cache folder and checks their checksums. Effect.
 
-Spark's own Ivy fetches them, trusting what Java trusts, and failing that what the machine trusts.
+Spark's own Ivy fetches them. It first trusts the certificates that Java trusts; if that fails,
+those that the machine trusts.
 """
 
 import os
@@ -19,13 +20,13 @@ from seglake.errors import SeglakeError
 from seglake.progress.run_reporter import step_within
 
 FOLDER_VARIABLE = "SEGLAKE_JARS"
-"""Names a folder of JARs that is used as it is, for machines without access to Maven."""
+"""Variable that names a folder of JARs to use as it is, for machines without access to Maven."""
 
 _FETCH_SECONDS = 300
 
 
 class Jar(NamedTuple):
-    """One JAR of Maven Central, and its SHA-256."""
+    """One JAR of Maven Central, and its SHA-256 in hexadecimal digits."""
 
     group: str
     module: str
@@ -34,11 +35,12 @@ class Jar(NamedTuple):
 
     @property
     def name(self) -> str:
+        """Return the JAR's file name."""
         return f"{self.module}-{self.version}.jar"
 
 
 class AlteredJarError(SeglakeError):
-    """A JAR is not the one that was wanted; none is kept."""
+    """A fetched JAR has an unexpected checksum; none of the fetched JARs is kept."""
 
 
 class NotFetchedError(SeglakeError):
@@ -48,12 +50,19 @@ class NotFetchedError(SeglakeError):
 def fetched(
     jars: Sequence[Jar], name: str, environment: Mapping[str, str], spark_home: Path
 ) -> list[Path]:
-    """The JARs in the user's folder of that name, fetched if one is missing.
+    """Return the paths of the JARs in the user's cache folder, fetched if one is missing.
 
-    Several processes may do this at once: JARs are moved into the folder when all are checked.
+    Several processes may do this at once: the JARs are moved into the folder after all are checked.
+
+    Args:
+        jars: the JARs to return.
+        name: the folder's name inside of the cache folder.
+        environment: with a JAVA_HOME that works.
+        spark_home: folder of Spark, whose `jars` have Ivy.
 
     Raises:
-        AlteredJarError, NotFetchedError: none of them is kept.
+        AlteredJarError: a fetched JAR has an unexpected checksum; none is kept.
+        NotFetchedError: the JARs cannot be fetched; none is kept.
     """
     folder = cache_folder(environment) / name
     paths = [folder / jar.name for jar in jars]
@@ -77,16 +86,17 @@ def fetched(
 
 
 def spark_home() -> Path:
-    """The folder of the PySpark that is installed, found without loading it."""
+    """Return the folder of the installed PySpark, without importing it."""
     spark = find_spec("pyspark")
     return Path((spark.origin if spark is not None else None) or "").parent
 
 
 def print_jars(find: Callable[[Mapping[str, str], Path], list[Path]], separator: str) -> int:
-    """Print JARs in a line, fetched if need be; return the exit code.
+    """Print JARs on one line, fetched if they are missing; return the exit code.
 
     Args:
-        find: what finds them, given an environment with a JAVA_HOME that works and Spark's folder.
+        find: returns the JARs, given an environment with a working JAVA_HOME, and Spark's folder.
+        separator: the text between two paths.
     """
     environment = dict(os.environ)
     try:

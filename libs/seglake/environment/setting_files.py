@@ -1,4 +1,4 @@
-"""Reads settings files and options into layers, weakest first."""
+"""Reads settings files and options into layers, weakest first. Effect."""
 
 import re
 import tomllib
@@ -10,7 +10,7 @@ from seglake.near_names import did_you_mean
 from seglake.settings.settings import setting_keys
 
 Layer = tuple[str, dict[str, object]]
-"""(origin, sections), as `Settings.from_mappings` takes them."""
+"""(origin, sections): a layer of `Settings.from_mappings`."""
 
 _TEXT_TABLES = frozenset({"spark.properties"})
 _SPARK_SUFFIXES = frozenset({".conf", ".properties"})
@@ -20,8 +20,14 @@ _SPARK_PROPERTY = re.compile(r"(spark\.[^\s=:\\]+)(?:\s*[=:]\s*|\s+)([^\\]*)")
 def file_layers(paths: Sequence[str]) -> list[Layer]:
     """Read files in order: TOML, or Spark's own properties (`.conf`, `.properties`).
 
+    Args:
+        paths: files of this machine.
+
+    Returns:
+        One layer for each file.
+
     Raises:
-        WrongCallError: a file cannot be read, or is not of its format.
+        WrongCallError: a file cannot be read, or has another format.
     """
     return [
         (path, _read_spark(path) if Path(path).suffix in _SPARK_SUFFIXES else _read_toml(path))
@@ -30,10 +36,16 @@ def file_layers(paths: Sequence[str]) -> list[Layer]:
 
 
 def assignment_layers(assignments: Sequence[str]) -> list[Layer]:
-    """Read `section.key=value`; a value that is no TOML is taken as text.
+    """Read assignments `section.key=value`; a value that is not TOML is text.
 
     Spark's properties have dots in their names and are always texts:
     `spark.properties.spark.driver.memory=4g`.
+
+    Args:
+        assignments: the values of `--set`.
+
+    Returns:
+        One layer for each assignment.
 
     Raises:
         WrongCallError: an assignment has another form.
@@ -42,7 +54,7 @@ def assignment_layers(assignments: Sequence[str]) -> list[Layer]:
 
 
 def option_layer(option: str, key: str, value: object) -> Layer:
-    """One option of the command line as a layer of its own, so that errors can name it."""
+    """Return the layer of one option, so that errors can name the option."""
     section, _, name = key.partition(".")
     return option, {section: {name: value}}
 
@@ -55,9 +67,9 @@ def _read_toml(path: str) -> dict[str, object]:
 
 
 def _read_spark(path: str) -> dict[str, object]:
-    """What `spark-submit --properties-file` takes, without the escapes of Java's format.
+    """Read a file of `spark-submit --properties-file`, without the escapes of Java's format.
 
-    A line that does not fit is named by its number alone: it may hold a secret.
+    An error names a wrong line by its number only, since the line may hold a secret.
     """
     properties: dict[str, object] = {}
     for number, line in enumerate(_text_of(path).splitlines(), start=1):

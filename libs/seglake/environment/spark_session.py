@@ -1,6 +1,6 @@
-"""Effect: starts Spark for the jobs, quietly and with the versions that are installed with us.
+"""Starts Spark with the installed versions of its packages, quietly. Effect.
 
-Under spark-submit the JVM runs already: its master and properties are kept, ours only fill gaps.
+Under spark-submit the JVM already runs: its master and properties are kept, and ours fill gaps.
 """
 
 import logging
@@ -38,24 +38,25 @@ _HDFS_USER = "HADOOP_USER_NAME"
 _PYTHON_OF_WORKERS = "spark.pyspark.python"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
-_LOG_LEVELS = ("off", "warn", "info")  # by the number of -v
+_LOG_LEVELS = ("off", "warn", "info")  # indexed by the number of -v
 
-# PySpark prints a failing query as a line of JSON with Java's whole stack, beside raising it.
+# PySpark logs a failing query as JSON with Java's whole stack, and raises the error as well.
 _NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.python.worker.faulthandler.enabled": "true",  # a segfault shows its Python line
+    # a segmentation fault shows its Python line
+    "spark.python.worker.faulthandler.enabled": "true",
     "spark.redaction.regex": SECRET_NAMES,
-    # A metastore that accepts calls and says nothing: Hive's own patience is ten minutes a call.
+    # For a metastore that accepts calls and never answers: Hive's own limit is ten minutes a call.
     "spark.hadoop.hive.metastore.client.socket.timeout": "60s",
     "spark.hadoop.hive.metastore.connect.retries": "1",
     "spark.hadoop.hive.metastore.failure.retries": "0",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-# Our tables' logs are small, and on one machine each task costs more than it saves.
+# The logs of our tables are small, and on one machine each task costs more than it saves.
 _LOCAL_SQL = {
     "spark.sql.shuffle.partitions": "4",
     "spark.databricks.delta.snapshotPartitions": "4",
@@ -73,11 +74,16 @@ _OURS: "WeakSet[SparkContext]" = WeakSet()
 def spark_context(
     settings: SparkSettings, *, application: str, verbosity: int
 ) -> Iterator[SparkContext]:
-    """Spark's core alone, for jobs that need an engine and no SQL; stopped at the end.
+    """Start Spark's core without SQL, for jobs that need only an engine; stop it after the block.
+
+    Args:
+        settings: Spark's master and properties.
+        application: the command's name, part of the application's name.
+        verbosity: how much Spark prints; below 1 nothing.
 
     Raises:
         NoJavaError: there is no Java for it.
-        SparkStartError: it does not start.
+        SparkStartError: Spark does not start.
     """
     _prepare_environment()
     _quieten_python(verbosity)
@@ -91,7 +97,7 @@ def spark_context(
 
 
 def is_ours(context: SparkContext) -> bool:
-    """Whether a context was started here, and not by whoever called."""
+    """Return whether seglake started a context, and not its caller."""
     return context in _OURS
 
 
@@ -104,16 +110,19 @@ def delta_session(
     lake: str = "",
     hadoop: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session that reads Delta tables; stopped at the end.
+    """Start a session that reads Delta tables; stop it after the block.
 
     Args:
-        lake: what it is to read, as Hadoop spells it.
-        hadoop: what Hadoop must be told to reach that; shown nowhere.
+        settings: Spark's master and properties.
+        application: the command's name, part of the application's name.
+        verbosity: how much Spark prints; below 1 nothing.
+        lake: the place to read, as a URI of Hadoop.
+        hadoop: Hadoop's properties for access to it; they are never shown.
 
     Raises:
         NoJavaError: there is no Java for it.
-        DeltaJarsError, S3JarsError: its JARs are neither there nor to be had.
-        SparkStartError: it does not start, or starts without Delta.
+        DeltaJarsError, S3JarsError: its JARs are missing and cannot be fetched.
+        SparkStartError: Spark does not start, or starts without Delta.
     """
     _prepare_environment()
     _quieten_python(verbosity)
@@ -134,10 +143,10 @@ def delta_session(
 
 @contextmanager
 def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
-    """Stop Spark at the end, but not after Ctrl-C.
+    """Stop Spark after the block, except after Ctrl-C.
 
-    That may have cut a conversation with the JVM in two, and the next answer would be a wrong one.
-    The JVM ends by itself when our process does.
+    Ctrl-C may have interrupted an exchange with the JVM, so that the next answer would be that of
+    an earlier call. The JVM ends with our process.
     """
     try:
         yield
@@ -150,20 +159,20 @@ def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
 
 
 def _stop(running: SparkContext | SparkSession) -> None:
-    """Stop Spark; in a command, whose process ends behind it, only the JVM's side.
+    """Stop Spark; in a command, whose process will end, stop the JVM's side only.
 
-    PySpark's side waits up to a second for a server of its own, which nobody asks any more.
+    PySpark's side would wait up to a second for a server of its own that nobody needs any more.
     """
     context = running.sparkContext if isinstance(running, SparkSession) else running
     if ends_process.get():
-        with suppress(Py4JError):  # the JVM has died, and what came of that is told already
+        with suppress(Py4JError):  # the JVM has died, and the failure has been reported
             context._jsc.stop()
     else:
         running.stop()
 
 
 def _prepare_environment() -> None:
-    """Set what Spark's launcher reads from the environment; spark-submit has done so."""
+    """Set the variables that Spark's launcher reads; spark-submit sets them itself."""
     if is_submitted():
         return
     provide_java(os.environ)
@@ -178,17 +187,17 @@ def _choose_python_of_workers(conf: SparkConf) -> None:
     """Set PYSPARK_PYTHON, which PySpark reads when its context starts."""
     named = conf.get(_PYTHON_OF_WORKERS)
     if named is not None and not _is_local(_master(conf)):
-        os.environ["PYSPARK_PYTHON"] = named  # Spark itself heeds it under spark-submit only
+        os.environ["PYSPARK_PYTHON"] = named  # Spark itself reads it under spark-submit only
     elif is_submitted():
         return
-    elif _is_local(_master(conf)):  # they are on this machine and must have our packages
+    elif _is_local(_master(conf)):  # local workers must have our packages
         os.environ["PYSPARK_PYTHON"] = sys.executable
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def _quieten_python(verbosity: int) -> None:
-    """Keep PySpark and py4j from printing the tracebacks of what they raise as well."""
+    """Stop PySpark and py4j from printing tracebacks of exceptions that they also raise."""
     for name in _NOISY_LOGGERS:
         PySparkLogger.getLogger(name).disabled = verbosity < 1
     if verbosity < 1:
@@ -200,14 +209,14 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _configuration(settings: SparkSettings, application: str, verbosity: int) -> SparkConf:
-    """Ours where nobody says otherwise, then what spark-submit was told, then the settings."""
+    """Return our defaults, overridden by spark-submit's properties, and those by the settings."""
     conf = known_configuration()
     conf.setIfMissing("spark.master", settings.master)
     if settings.master != SparkSettings().master:
         conf.setMaster(settings.master)
     for name, value in (_ALWAYS | (_LOCAL if _is_local(_master(conf)) else {})).items():
         conf.setIfMissing(name, value)
-    if user := os.environ.get(_HDFS_USER):  # for whom tasks act, too
+    if user := os.environ.get(_HDFS_USER):  # tasks act for this user, too
         conf.setIfMissing(f"spark.executorEnv.{_HDFS_USER}", user)
     conf.setIfMissing("spark.app.name", f"seglake {application}")
     conf.setAll(list(settings.properties))
@@ -222,10 +231,10 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
 
 
 def _compile_quickly(conf: SparkConf) -> None:
-    """Keep a command to Java's first compiler where all that Java does is hand tasks to Python.
+    """Limit a local command's JVM to Java's first compiler: it only hands tasks to Python.
 
-    The second one is worth its cost in runs of minutes only: without it a run starts in a sixth
-    less time. A JVM that a notebook goes on to use has both.
+    The second compiler pays only in runs of minutes; without it a run starts in a sixth less time.
+    A JVM that a notebook continues to use has both.
     """
     if ends_process.get() and _is_local(_master(conf)) and not is_submitted():
         given = conf.get(_JAVA_OPTIONS) or ""
@@ -241,7 +250,7 @@ def _add_delta(conf: SparkConf) -> None:
 def _add_jars(
     conf: SparkConf, module: str, find: Callable[[Mapping[str, str], Path], list[Path]]
 ) -> None:
-    """Add JARs unless `module` is given; a JVM that runs already cannot be given any more."""
+    """Add JARs unless `module` is already given or the JVM runs already."""
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
     if is_submitted() or module in f"{given} {packages}":
@@ -251,19 +260,19 @@ def _add_jars(
 
 
 def _tell_hadoop(context: SparkContext, properties: Mapping[str, str]) -> None:
-    """Set Hadoop's properties where neither Spark's page nor its SQL shows them."""
+    """Set Hadoop's properties in a place that neither Spark's pages nor its SQL show."""
     configuration = context._jsc.hadoopConfiguration()
     for name, value in properties.items():
         configuration.set(name, value)
 
 
 def _master(conf: SparkConf) -> str:
-    """Where Spark will run: under spark-submit that is its word unless the settings have one."""
+    """Return Spark's master; under spark-submit its own, unless the settings name one."""
     return conf.get("spark.master") or ""
 
 
 def _require_delta(session: SparkSession) -> None:
-    """Load Delta's classes: Spark itself only warns when they are missing, and fails later."""
+    """Load Delta's classes now: Spark would only warn that they are missing, and fail later."""
     for class_name in _DELTA.values():
         _require_class(
             session,
@@ -275,7 +284,7 @@ def _require_delta(session: SparkSession) -> None:
 
 
 def _require_s3a(session: SparkSession) -> None:
-    """Load Hadoop's classes for S3, which only a JVM that was running before us may lack."""
+    """Load Hadoop's classes for S3; only a JVM that ran before seglake can lack them."""
     _require_class(
         session,
         _S3A_CLASS,
@@ -286,7 +295,7 @@ def _require_s3a(session: SparkSession) -> None:
 
 
 def _require_class(session: SparkSession, class_name: str, lacking: str) -> None:
-    """Load a class of Java's; `lacking` says what to do where that fails."""
+    """Load a Java class; if that fails, raise SparkStartError with the text `lacking`."""
     load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # only None before a start
     try:
         load(class_name, True, False)

@@ -1,7 +1,7 @@
-"""Effect: starts Spark's JVM and its context, and says in words why they do not start.
+"""Starts Spark's JVM and its context, and explains why they do not start. Effect.
 
-A master that is not there is found out before Spark asks it for a minute. Secrets are not on the
-JVM's command line, which everybody on the machine can read: they reach it by the context.
+A master that does not answer is found before Spark would wait a minute for it. Secrets are not on
+the JVM's command line, which every user of the machine can read: they are set in the context.
 """
 
 import os
@@ -27,20 +27,20 @@ from seglake.progress.run_reporter import leave_terminal, step_within
 from seglake.storage.daemon_call import called
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"
-"""Spark's own pattern of what it shows nobody, with the names that it lacks of S3's."""
+"""Spark's own pattern of names whose values it hides, and S3's names that it lacks."""
 
 _STANDALONE = "spark://"
 _CONNECT_SECONDS = 5
-_INTERRUPTED_CODE = 130  # as shells have it
-_ANSWER_SECONDS = 30  # Spark itself asks for 60, and goes on with a context that is dead
+_INTERRUPTED_CODE = 130  # the code that shells use
+_ANSWER_SECONDS = 30  # Spark itself waits for 60, and continues with a dead context
 
 _Started = TypeVar("_Started")
 
 
 def known_configuration() -> SparkConf:
-    """What Spark has been told so far: all that spark-submit was, else nothing.
+    """Return Spark's configuration so far: all of spark-submit's, or an empty one.
 
-    PySpark learns it only from the JVM, so one must be connected to that before it is asked.
+    PySpark reads it from the JVM, so it must be connected to the JVM first.
     """
     if is_submitted():
         SparkContext._ensure_initialized()
@@ -48,10 +48,13 @@ def known_configuration() -> SparkConf:
 
 
 def start_context(conf: SparkConf) -> SparkContext:
-    """Start a JVM, unless spark-submit or another context has, and a context in it.
+    """Start a context, and a JVM unless spark-submit or another context has started one.
+
+    Args:
+        conf: the complete configuration.
 
     Raises:
-        SparkStartError: it does not start; the text names the master.
+        SparkStartError: Spark does not start; the message names the master.
     """
     master = conf.get("spark.master") or ""
     with step_within("starting Spark"):
@@ -61,10 +64,14 @@ def start_context(conf: SparkConf) -> SparkContext:
 
 
 def start(create: Callable[[], _Started], master: str) -> _Started:
-    """Start a part of Spark; Ctrl-C ends the process of a command at once.
+    """Start a part of Spark; during the start, Ctrl-C ends the process of a command at once.
 
-    It runs in a thread of its own, so that a master that does not answer can be given up. PySpark's
-    own handler for Ctrl-C, which talks to the JVM from within, is not set in such a thread.
+    The start runs in a thread of its own, so that a master that does not answer can be given up.
+    PySpark's own handler for Ctrl-C, which talks to the JVM, is not set in such a thread.
+
+    Args:
+        create: starts it and returns it.
+        master: the URL of Spark's master, for messages and the time limit.
 
     Raises:
         SparkStartError: it does not start, or not in time.
@@ -93,7 +100,7 @@ def start(create: Callable[[], _Started], master: str) -> _Started:
 
 
 def _leave_interrupted() -> NoReturn:
-    """End the process on Ctrl-C, without unwinding, which would hang."""
+    """End the process on Ctrl-C without cleaning up, which would hang."""
     leave_terminal()
     sys.stderr.write("seglake: interrupted while Spark started; it can be run again\n")
     sys.stderr.flush()
@@ -101,14 +108,14 @@ def _leave_interrupted() -> NoReturn:
 
 
 def _require_listener(master: str) -> None:
-    """See that somebody listens at a standalone master's address; of several, one is enough."""
+    """Raise SparkStartError unless one of the standalone master's addresses accepts connections."""
     if not master.startswith(_STANDALONE):
         return
     problems = []
     for address in master.removeprefix(_STANDALONE).split(","):
         host, _, port = address.rpartition(":")
         if not (host and port.isdecimal()):
-            return  # Spark says what is wrong with it
+            return  # Spark's own message explains the mistake
         try:
             with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS):
                 return
@@ -128,7 +135,7 @@ def _launch(conf: SparkConf) -> JavaGateway:
 
 
 def _reason(error: Exception) -> str:
-    """What Java or PySpark says, without the name of the call that failed."""
+    """Return the message of Java or PySpark without the line that names the failed call."""
     lines = str(error).strip().splitlines()
     is_call = lines[0].startswith("An error occurred while calling") and len(lines) > 1
     return lines[is_call].lstrip(": ").rstrip(".")

