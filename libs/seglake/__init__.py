@@ -6,7 +6,7 @@
     print(summary.to_text())
     records = seglake.tables("/data/lake")["records"].to_pyarrow_table()
 
-The functions do what the commands of their names do, and take the commands' options as keywords.
+Each function does what the command of its name does, and takes the command's options as keywords.
 """
 
 from importlib import import_module
@@ -47,12 +47,13 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
+    """List the public names too, which are imported only when they are used."""
     return [*globals(), *__all__]
 
 
-# Any: whatever has the name.
+# Any: the type of whatever has this name.
 def __getattr__(name: str) -> Any:
-    """Import the functions when they are first used: tasks and commands need few of them."""
+    """Import a public name when it is first used: tasks and commands need few of them."""
     if name in __all__:
         return getattr(import_module("seglake.api"), name)
     raise AttributeError(f"module 'seglake' has no attribute {name!r}")

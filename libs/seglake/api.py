@@ -1,8 +1,7 @@
-"""The commands as functions: `import seglake` hands them on. Effect.
+"""The commands as functions, which `import seglake` exports. Effect.
 
-Each does what the command of its name does, with the command's options as keywords, prints
-nothing, and returns what the command would have printed as an object. The command line calls the
-same functions, below in `commands`.
+Each function takes the options of the command of its name as keywords, prints nothing, and returns
+the command's result as an object. The command line calls the functions of `commands`, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

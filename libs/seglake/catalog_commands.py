@@ -1,4 +1,4 @@
-"""`seglake register` for the command line and the API. Effect: starts Spark for its catalogs."""
+"""`seglake register` for the command line and the API. Effect: starts Spark."""
 
 import sys
 from dataclasses import replace
@@ -25,7 +25,20 @@ def run_register(
     metastore: str | None = None,
     verbosity: int = _QUIET,
 ) -> "Registration":
-    """Register a lake's tables in a catalog of Spark's."""
+    """Register a lake's tables and views in a catalog of Spark's, and return the entries.
+
+    Args:
+        lake: the folder of the tables, a path or a URI.
+        database: the catalog's database; made if it is missing.
+        settings: they name Spark's master and properties, and access to the storage.
+        metastore: a Hive metastore, as "thrift://host:9083"; None: the catalog that the properties
+            name.
+        verbosity: how much progress is printed; -1 prints nothing.
+
+    Raises:
+        WrongCallError: there is no lake, a table is missing, or the name of the database is wrong.
+        SeglakeError: Spark or the catalog does not answer, or refuses.
+    """
     from seglake.environment.metastore import forget, properties_of
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
@@ -60,7 +73,18 @@ def run_register(
 def run_register_iceberg(
     lake: str, database: str, folder: str, settings: Settings, *, verbosity: int = _QUIET
 ) -> "Registration":
-    """Write Iceberg metadata of a lake's tables (`register --iceberg`)."""
+    """Write Iceberg metadata for a lake's tables (`register --iceberg`), and return the entries.
+
+    Args:
+        lake: the folder of the tables, a path or a URI.
+        database: the namespace of the tables.
+        folder: where the metadata is written, a path or a URI.
+        settings: they give access to the storage.
+        verbosity: how much progress is printed; -1 prints nothing.
+
+    Raises:
+        WrongCallError: pyiceberg is not installed, there is no lake, or a name is wrong.
+    """
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_query.scripts import check_database
     from seglake.progress.run_reporter import RunReporter
@@ -83,7 +107,17 @@ def run_register_iceberg(
 def statements_of(
     lake: str, database: str | None, dialect: "CatalogDialect", settings: Settings
 ) -> "Iterator[str]":
-    """Return the statements that `register --print` prints, without semicolons."""
+    """Return the statements that `register --print` prints, without semicolons.
+
+    Args:
+        lake: the folder of the tables, a path or a URI.
+        database: the database to create; some dialects can do without.
+        dialect: whose SQL it is.
+        settings: they give access to the storage.
+
+    Raises:
+        WrongCallError: there is no lake, or this dialect cannot read it or needs a database.
+    """
     from seglake.pipelines.lake_query import duckdb_script, scripts
     from seglake.pipelines.lake_query.asked_lake import is_on_hdfs
     from seglake.pipelines.lake_query.registration import CatalogDialect
@@ -100,7 +134,7 @@ def statements_of(
         case CatalogDialect.DUCKDB_FILES:
             return duckdb_script.file_statements(found, database, topics)
         case CatalogDialect.SPARK:
-            # Spark alone knows the scheme s3a only; a catalog knows s3.
+            # Spark's own catalog knows only the scheme s3a; another catalog knows s3.
             is_own = database is None or scripts.catalog_of(database) is None
             place = found.storage.hadoop_uri(path) if is_own else path
             return scripts.spark_statements(database, place, topics)

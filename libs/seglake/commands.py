@@ -1,7 +1,7 @@
-"""The commands with complete settings, for the command line and the API.
+"""The commands with complete settings, for the command line and the API. Effect.
 
-With the engine "spark", a Spark that runs in this process already is used; else one is started, for
-which SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are set and stay set. Effect.
+The engine "spark" uses the Spark that already runs in this process. If there is none, it starts one
+and sets SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON, which stay set.
 """
 
 import json
@@ -92,7 +92,7 @@ class AuditResult:
 
     @property
     def findings(self) -> "Findings":
-        """Return what the lake and the disks have that a person should know."""
+        """Return the findings of the lake and of the disks."""
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
         found = self.lake.findings
@@ -101,12 +101,12 @@ class AuditResult:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if everything is explained and equal, else 3."""
+        """Return 0 if everything is explained and all records are equal, else 3."""
         return self.findings.exit_code
 
-    # Any: what JSON can hold.
+    # Any: the types that JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
-        """Return all findings, as `--json` prints them."""
+        """Return the results and findings as a mapping, which `--json` prints."""
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
         facts = self.lake.to_mapping() | self.findings.to_mapping()
@@ -115,11 +115,15 @@ class AuditResult:
         return {**facts, "exit_code": self.exit_code}
 
     def to_json(self) -> str:
-        """Return JSON on one line."""
+        """Return the mapping as JSON on one line."""
         return json.dumps(self.to_mapping(), sort_keys=True)
 
     def to_text(self, *, is_quiet: bool = False) -> str:
-        """Return the text for a person; if quiet, only partitions and copies with a problem."""
+        """Return the result as text for a person.
+
+        Args:
+            is_quiet: show only partitions and copies with a problem.
+        """
         from seglake.pipelines.lake_audit import text_report
         from seglake.pipelines.lake_audit.disk_check import disk_check_report
 
@@ -136,7 +140,7 @@ def run_ingest(
     options: RunOptions,
     view: "View | None" = None,
 ) -> "IngestSummary":
-    """Run `ingest` with complete settings."""
+    """Run `ingest` with complete settings, and return its summary."""
     from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
     from seglake.pipelines.segment_ingest.parquet_export import convert
 
@@ -153,7 +157,7 @@ def run_replay(
     options: RunOptions,
     view: "View | None" = None,
 ) -> "ReplaySummary":
-    """Run `replay` with complete settings."""
+    """Run `replay` with complete settings, and return its summary."""
     from seglake.pipelines.lake_replay.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
@@ -168,7 +172,11 @@ def run_retake(
     options: RetakeOptions,
     view: "View | None" = None,
 ) -> "RetakeSummary":
-    """Run `retake` with complete settings."""
+    """Run `retake` with complete settings, and return its summary.
+
+    Raises:
+        WrongCallError: whole partitions are requested without naming topics.
+    """
     from seglake.pipelines.lake_retake.retake import retake as retaken
     from seglake.pipelines.lake_retake.retake_plan import Selection
 
@@ -183,7 +191,7 @@ def run_retake(
 def run_maintain(
     lake: str, settings: Settings, options: MaintainOptions, view: "View | None" = None
 ) -> "MaintainSummary":
-    """Run `maintain` with complete settings."""
+    """Run `maintain` with complete settings, and return its summary."""
     from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
     from seglake.pipelines.lake_maintenance.maintain import maintain as maintained
 
@@ -211,7 +219,7 @@ def run_audit(
     options: EngineOptions,
     view: "View | None" = None,
 ) -> AuditResult:
-    """Run `audit` with complete settings."""
+    """Run `audit` with complete settings, and return its result."""
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_audit.disk_check.disk_check import check_disks, find_disks
     from seglake.pipelines.lake_audit.run import audit as audited
@@ -231,10 +239,14 @@ def run_audit(
 
 
 def check_report_place(output: str, settings: Settings) -> None:
-    """Check in advance that a page can be written to a place.
+    """Check in advance that the report can be written.
+
+    Args:
+        output: the report's place, a path or a URI.
+        settings: they give access to the storage.
 
     Raises:
-        WrongCallError: there is a folder, the URI is none that is known, or access is refused.
+        WrongCallError: the place is a folder or in none, its URI is unknown, or access is refused.
     """
     from seglake.environment.output_places import may_add_files, may_be_written
     from seglake.environment.storages import open_storages
@@ -247,7 +259,7 @@ def check_report_place(output: str, settings: Settings) -> None:
         found = storage.info(path)
         if not is_local and found is None:
             storage.write_bytes(path, b"")
-            with suppress(StorageError):  # the page takes its place
+            with suppress(StorageError):  # the report will replace it
                 storage.delete(path)
     except (RefusedError, NotFoundError) as error:
         raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
@@ -264,7 +276,14 @@ def check_report_place(output: str, settings: Settings) -> None:
 def run_report(
     lake: str, output: str, settings: Settings, this_run: "ThisRun | None" = None
 ) -> "LakeReport":
-    """Run `report` with complete settings, and the findings of the run before it."""
+    """Run `report` with complete settings, and return the report that was written.
+
+    Args:
+        lake: the folder of the tables, a path or a URI.
+        output: where the page is written, a path or a URI.
+        settings: they give access to the storage, and the age from which a bound is stuck.
+        this_run: the run that the page describes too, if the report follows one.
+    """
     from seglake.environment.storages import open_storages
     from seglake.pipelines.lake_report.page import to_html
     from seglake.pipelines.lake_report.run import report as reported

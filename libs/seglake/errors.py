@@ -1,6 +1,7 @@
-"""The base of every exception that seglake raises on purpose, and the exit codes.
+"""The base class of all exceptions that seglake raises on purpose, and the exit codes.
 
-Bad bytes never come through here: they are rows. These are bad calls and a failing world.
+Damaged bytes are no exceptions: they become rows. Exceptions are for wrong calls and for failures
+of the machine, the network or a storage.
 """
 
 from enum import IntEnum
@@ -10,7 +11,7 @@ from seglake.printable import on_one_line
 
 
 class ExitCode(IntEnum):
-    """What the caller of a command may rely on."""
+    """Exit codes of the commands."""
 
     DONE = 0
     FAILED = 1  # safe to run again
@@ -20,22 +21,22 @@ class ExitCode(IntEnum):
 
 
 class SeglakeError(Exception):
-    """Something failed that was foreseen; the message is one paragraph for a person.
+    """An expected failure; the message is one paragraph for a person.
 
-    What was committed stays, and the call may be made again. The commands end with 1.
+    Commits made before it stay, and the call may be repeated. The commands exit with 1.
     """
 
     def __str__(self) -> str:
-        """What it names may come from a disk: nothing in it moves a cursor or begins a line."""
+        """Escape control characters: names in the message may come from a disk."""
         return on_one_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Come back from a worker process with message and facts, whatever `__init__` takes."""
+        """Pickle by message and attributes, not by `__init__`: workers send it to the driver."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
 class WrongCallError(SeglakeError):
-    """The call, a setting or a place is wrong, and nothing was touched. The commands end with 2."""
+    """A wrong call, setting or place; nothing was touched. The commands exit with 2."""
 
 
 def _restored(

@@ -1,15 +1,15 @@
-"""Which names that exist a misspelled one may mean. Pure."""
+"""Suggestions of existing names for a misspelled one. Pure."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 _MOST_NAMES = 3
-_LEAST_ALIKE = 0.6  # as difflib has it
-_MOST_BEHIND = 0.1  # what is so much less alike than the nearest is not meant
+_LEAST_ALIKE = 0.6  # difflib's default
+_MOST_BEHIND = 0.1  # names that are so much less similar than the nearest are left out
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that are spelled like a name, the nearest first; capitals do not count."""
+    """Return the known names that are spelled like a name, the nearest first; case is ignored."""
     alike = [
         (SequenceMatcher(None, name.casefold(), other.casefold()).ratio(), other) for other in known
     ]
@@ -19,7 +19,7 @@ def near_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message about a name that does not exist; empty where none is near."""
+    """Return an end for an error message that suggests similar names; empty if none is near."""
     found = near_names(name, known)
     if not found:
         return ""

@@ -1,10 +1,10 @@
-"""Text with names from a disk or a lake in it, as a terminal may show it. Pure."""
+"""Escapes names from disks and lakes so that a terminal shows them safely. Pure."""
 
 from collections.abc import Iterable
 
 
 def on_one_line(text: str) -> str:
-    """The text with what a terminal would obey, or would not show, as escapes."""
+    """Return a text with its control and unprintable characters as escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -14,5 +14,5 @@ def on_one_line(text: str) -> str:
 
 
 def as_lines(texts: Iterable[str]) -> str:
-    """Texts as one line each, whatever they name."""
+    """Join texts into lines, each with its control characters escaped."""
     return "\n".join(map(on_one_line, texts))

@@ -1,3 +1,3 @@
-"""The version of this library, said once."""
+"""The version of this library, defined here only."""
 
 __version__ = "0.1.0"
