@@ -9,15 +9,21 @@ from seglake.findings.kinds import FindingKind, Look
 
 _PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
 _SECTION = re.compile(r"^## Findings$(.*?)^## ", re.MULTILINE | re.DOTALL)
-_ROW = re.compile(r"^\| `([^`]+)`([^|]*)\| ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
+_ROW = re.compile(r"^\| (`[^|]*`) \| ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 _LOOK = "Exit code 3"
 
 
 def _rows() -> list[tuple[str, str, str, str]]:
-    """Name, what else is quoted, meaning and advice of each row."""
+    """Name, what else is quoted, meaning and advice; a row of several kinds once for each."""
     section = _SECTION.search(_PAGE.read_text("utf-8"))
-    return [] if section is None else _ROW.findall(section[1])
+    rows = [] if section is None else _ROW.findall(section[1])
+    return [
+        (name, quoted, meaning, to_do)
+        for quoted, meaning, to_do in rows
+        for name in re.findall(r"`([^`]+)`", quoted)
+        if name in [*FindingKind]
+    ]
 
 
 def test_each_kind_has_one_row_in_the_order_of_the_catalogue() -> None:
