@@ -8,20 +8,18 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
 from seglake.lake.tables import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, Table
-from seglake.segment_codec.formats.internal_topics.coordinator_records import CoordinatorRecord
-from seglake.segment_codec.formats.internal_topics.group_records import (
+from seglake.segment_codec.formats.internal_topics.coordinator_records import (
     OFFSET_COMMIT,
+    STATUS_NAMES,
+    CoordinatorRecord,
     group_record,
+    transaction_record,
 )
 from seglake.segment_codec.formats.internal_topics.message_layout import Json
 from seglake.segment_codec.formats.internal_topics.metadata_records import (
     RESOURCE_TYPES,
     MetadataRecord,
     metadata_record,
-)
-from seglake.segment_codec.formats.internal_topics.transaction_records import (
-    STATUS_NAMES,
-    transaction_record,
 )
 
 # A dict is what a struct in Arrow is made from.

@@ -3,9 +3,11 @@
 import json
 from random import Random
 
-from seglake.segment_codec.formats.internal_topics.group_records import group_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import (
+    group_record,
+    transaction_record,
+)
 from seglake.segment_codec.formats.internal_topics.metadata_records import metadata_record
-from seglake.segment_codec.formats.internal_topics.transaction_records import transaction_record
 from support.encoder.internal import config_value, metadata_value, offset_key, offset_value, string
 from torture.hostile.numbers import lie, packed
 from torture.hostile.payloads import wounded

@@ -2,7 +2,7 @@
 
 import pytest
 
-from seglake.segment_codec.formats.internal_topics.group_records import group_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import group_record
 from support.encoder.internal import int16, int32, int64, offset_key, string, tagged
 
 KEY = offset_key("g", "orders", 7)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seglake.segment_codec.formats.internal_topics.group_records import group_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import group_record
 from support.encoder.internal import (
     array,
     compact,

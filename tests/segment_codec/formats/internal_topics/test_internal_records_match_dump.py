@@ -6,14 +6,16 @@ from typing import NamedTuple
 
 import pytest
 
-from seglake.segment_codec.formats.internal_topics.coordinator_records import CoordinatorRecord
-from seglake.segment_codec.formats.internal_topics.group_records import group_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import (
+    CoordinatorRecord,
+    group_record,
+    transaction_record,
+)
 from seglake.segment_codec.formats.internal_topics.message_layout import Json
 from seglake.segment_codec.formats.internal_topics.metadata_records import (
     MetadataRecord,
     metadata_record,
 )
-from seglake.segment_codec.formats.internal_topics.transaction_records import transaction_record
 from seglake.segment_codec.formats.record import Record
 from seglake.segment_codec.formats.record_batch import RecordBatch
 from seglake.segment_codec.formats.reference_decoder import decode

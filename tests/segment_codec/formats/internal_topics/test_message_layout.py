@@ -2,7 +2,7 @@
 
 import struct
 
-from seglake.segment_codec.formats.internal_topics.group_records import group_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import group_record
 from seglake.segment_codec.formats.internal_topics.metadata_records import metadata_record
 from support.encoder.internal import compact, compact_array, int16, metadata_value, string, tagged
 

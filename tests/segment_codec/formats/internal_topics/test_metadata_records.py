@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seglake.segment_codec.formats.internal_topics.group_records import group_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import (
+    group_record,
+    transaction_record,
+)
 from seglake.segment_codec.formats.internal_topics.metadata_records import metadata_record
-from seglake.segment_codec.formats.internal_topics.transaction_records import transaction_record
 from support.encoder.internal import (
     compact,
     compact_array,

@@ -1,6 +1,6 @@
 """Records of `__transaction_state`."""
 
-from seglake.segment_codec.formats.internal_topics.transaction_records import transaction_record
+from seglake.segment_codec.formats.internal_topics.coordinator_records import transaction_record
 from support.encoder.internal import (
     compact,
     compact_array,

@@ -3,27 +3,31 @@
 A key is an i16 that says what the record is, and a message without versions; a value is an
 i16, the version, and a message. A value of null is a tombstone. Integers are big-endian.
 
-Source: apache/kafka 1eb7644, CoordinatorRecordSerde.java.
+Source: apache/kafka 1eb7644, CoordinatorRecordSerde.java and TransactionState.java.
 """
 
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from seglake.segment_codec.formats.errors import MessageError
 from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json, Layout
+from seglake.segment_codec.formats.internal_topics.record_forms import Form, forms_of
 
 NUMBER = struct.Struct(">h")
 UNKNOWN = "unknown"
-
-
-class Form(NamedTuple):
-    """How the records of one key type are laid out; `value` is None where it is not read."""
-
-    kind: str
-    key: Layout
-    value: Layout | None
+OFFSET_COMMIT = "offset_commit"  # a kind
+STATUS_NAMES = (
+    "empty",
+    "ongoing",
+    "prepare_commit",
+    "prepare_abort",
+    "complete_commit",
+    "complete_abort",
+    "dead",
+    "prepare_epoch_fence",
+)
+"""Kafka's names of a transaction's states, by number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +49,17 @@ class CoordinatorRecord:
     unread_reason: str | None
 
 
-def read_record(
-    forms: Mapping[int, Form], key: bytes | None, value: bytes | None
-) -> CoordinatorRecord:
-    """Read one record; forms are by key type. Never raises: see `unread_reason`."""
+def group_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
+    """Read one record of `__consumer_offsets`. Never raises: see `unread_reason`."""
+    return _record(forms_of("consumer_offsets"), key, value)
+
+
+def transaction_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
+    """Read one record of `__transaction_state`. Never raises: see `unread_reason`."""
+    return _record(forms_of("transaction_state"), key, value)
+
+
+def _record(forms: Mapping[int, Form], key: bytes | None, value: bytes | None) -> CoordinatorRecord:
     key_type, version = _number(key), _number(value)
     form = None if key_type is None else forms.get(key_type)
     key_fields: Mapping[str, Json] = {}

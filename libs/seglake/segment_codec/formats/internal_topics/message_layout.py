@@ -238,11 +238,6 @@ class Layout:
         return self._versions[version].read(cursor)
 
 
-def flexible(text: str, newest: int = 0) -> Layout:
-    """A layout of which all versions are flexible."""
-    return Layout(text, newest, flexible=0)
-
-
 class _Line(NamedTuple):
     """One line of a layout."""
 

@@ -3,7 +3,7 @@
 Layout of a value, which has no key beside it::
 
     frame    uvarint  1; the preview of Kafka 2.8 had 0 and other layouts
-    type     uvarint  what is below, see `metadata_layouts`
+    type     uvarint  what is below, see cluster_metadata.toml
     version  uvarint  of the layout
     fields
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from seglake.segment_codec.formats.errors import MessageError
 from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json
-from seglake.segment_codec.formats.internal_topics.metadata_layouts import FORMS
+from seglake.segment_codec.formats.internal_topics.record_forms import forms_of
 
 UNKNOWN = "unknown"
 RESOURCE_TYPES: Mapping[int, str] = {
@@ -87,13 +87,13 @@ def metadata_record(value: bytes | None) -> MetadataRecord:
         if frame != _FRAME_VERSION:
             raise MessageError(f"frame version {frame}, expected {_FRAME_VERSION}")
         type_id, version = cursor.uvarint(), cursor.uvarint()
-        form = FORMS.get(type_id)
+        form = forms_of("cluster_metadata").get(type_id)
         if form is None:
             raise MessageError(f"type {type_id} is not known")
-        name = form.name
-        is_redacted = form.layout is None
-        if form.layout is not None:
-            found = form.layout.read(cursor, version)
+        name = form.kind
+        is_redacted = form.value is None
+        if form.value is not None:
+            found = form.value.read(cursor, version)
             cursor.end()
             fields = found
     except MessageError as error:

@@ -1,0 +1,51 @@
+"""Forms of the records of internal topics: name, key and value, by the type of the record.
+
+The forms are data: one table for each topic, in the TOML file of its name beside this module.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from seglake.segment_codec.formats.internal_topics.message_layout import Layout
+
+_NO_FIELDS = Layout("")
+
+
+class Form(NamedTuple):
+    """Layouts of one type of record.
+
+    Attributes:
+        kind: name of the type.
+        key: without fields in topics whose keys hold nothing.
+        value: None if values of the type are not read.
+    """
+
+    kind: str
+    key: Layout
+    value: Layout | None
+
+
+@cache
+def forms_of(topic: str) -> Mapping[int, Form]:
+    """Return the forms of a topic's records, by type.
+
+    Args:
+        topic: without the two underscores, as `consumer_offsets`.
+    """
+    table = tomllib.loads(files(__package__).joinpath(f"{topic}.toml").read_text("utf-8"))
+    keys = {name: Layout(fields) for name, fields in table.get("keys", {}).items()}
+    return {
+        number: Form(row["name"], keys.get(row.get("key"), _NO_FIELDS), _value(row))
+        for row in table["records"]
+        for number in row["types"]
+    }
+
+
+def _value(row: Mapping[str, Any]) -> Layout | None:
+    """Return the layout of a record's value; all of its versions are flexible by default."""
+    if "fields" not in row:
+        return None
+    return Layout(row["fields"], row.get("newest", 0), row.get("flexible", 0))
