@@ -1,4 +1,4 @@
-"""Kafka's files on a broker's disk: bytes in, values out.
+"""Codec for Kafka's files on a broker's disk: bytes in, values out.
 
-Knows no file system, no clock, no log and no Spark. Import by module.
+It uses no file system, no clock, no log and no Spark. Import by module.
 """

@@ -2,9 +2,9 @@
 
 python -m seglake.segment_codec.warm
 
-The cache is beside the code, or where NUMBA_CACHE_DIR says. It is valid for the processor that it
-was made on or, with NUMBA_CPU_NAME=generic here and later, for every one of the platform. numba
-uses no cache that it cannot write to: copy a read-only one first.
+The cache is beside the code, or in NUMBA_CACHE_DIR. It is valid for the processor that it was made
+on or, with NUMBA_CPU_NAME=generic here and later, for every processor of the platform. numba
+ignores a cache that it cannot write to: copy a read-only one first.
 """
 
 import gzip
@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 20
 
 
 def warm() -> None:
-    """Walk and decode a handful of bytes that run all kernels."""
+    """Compile all kernels by walking and decoding a few bytes that run each of them."""
     damaged = _message(0, b"hi", 0) + _message(1, b"hi", 0)[:-1] + b"?"
     wrapper = _message(9, gzip.compress(damaged), 1)
     content = b"".join(map(_batch, range(4))) + b"\x7f" * 64 + _message(7, b"hi", 0) + wrapper
@@ -53,14 +53,14 @@ def warm() -> None:
 
 
 def _batch(offset: int) -> bytes:
-    """A batch of one record."""
+    """Return the bytes of a batch of one record."""
     record = b"\x0e\x00\x00\x00\x02k\x01\x00"
     tail = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + record
     return struct.pack(">qiibI", offset, 9 + len(tail), 0, 2, crc32c(tail)) + tail
 
 
 def _message(offset: int, value: bytes, codec_id: int) -> bytes:
-    """A message of magic 1, or a wrapper around others."""
+    """Return the bytes of a message of magic 1; with a codec, of a wrapper."""
     body = struct.pack(">bbqii", 1, codec_id, 0, -1, len(value)) + value
     return struct.pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body
 

@@ -1,1 +1,1 @@
-"""What lies on a broker's disk, byte by byte: layouts, and values read from them."""
+"""Layouts of the files on a broker's disk, byte by byte, and values read from them."""

@@ -1,11 +1,11 @@
-"""gzip payloads: all members, and never more bytes than allowed.
+"""Bounded decompression of gzip payloads, with all their members.
 
-Member: 1F 8B, method 8, flags, mtime u32, two bytes, then what the flags ask for (extra field with
-its length u16, name and comment that end with 0, header checksum u16), deflated bytes, CRC-32 u32,
-length u32 of the content; all little-endian. Source: RFC 1952.
+Member: 1F 8B, method 8, flags, mtime u32, two bytes, then the fields that the flags announce (extra
+field with its length u16, name and comment that end with 0, header checksum u16), deflated bytes,
+CRC-32 u32, length u32 of the content; all little-endian. Source: RFC 1952.
 
-Java's GZIPInputStream, which Kafka reads with, ignores bytes after a member that begin no other
-one, and flags without a meaning, which zlib refuses.
+Kafka reads with Java's GZIPInputStream. It ignores bytes after a member unless they begin another
+one, and undefined flags, which zlib refuses.
 """
 
 import struct
@@ -19,7 +19,7 @@ _START = b"\x1f\x8b\x08"
 _HEADER_CHECKSUM, _EXTRA, _NAME, _COMMENT = 0x02, 0x04, 0x08, 0x10
 _TWO_BYTES = struct.Struct("<H")
 _TRAILER = struct.Struct("<II")  # CRC-32, length
-_FEWEST_BYTES_OF_A_NEXT_MEMBER = 19  # in fewer, Java looks for none
+_FEWEST_BYTES_OF_A_NEXT_MEMBER = 19  # Java ignores a shorter rest
 _PIECE_BYTES = 64 << 10  # zlib copies everything after the stream, every time
 _NAME_PIECE_BYTES = 256
 
@@ -31,7 +31,11 @@ class _Stream(NamedTuple):
 
 
 def decompress_gzip(data: memoryview, max_bytes: int) -> bytes:
-    """Decompress all members of `data`, or one zlib stream, which librdkafka accepts as well.
+    """Decompress all members of `data`, or one zlib stream, which librdkafka accepts too.
+
+    Args:
+        data: the whole compressed payload.
+        max_bytes: most bytes that the result may have.
 
     Raises:
         DefectError: decompression_failed, or decompression_limit above `max_bytes`.
@@ -54,6 +58,7 @@ def decompress_gzip(data: memoryview, max_bytes: int) -> bytes:
 def _inflated(
     data: memoryview, position: int, window_bits: int, room: int, max_bytes: int
 ) -> _Stream:
+    """Return the content of one deflate stream, its CRC-32 and its end."""
     parts: list[bytes] = []
     crc = 0
     stream = zlib.decompressobj(wbits=window_bits)
@@ -75,6 +80,7 @@ def _inflated(
 
 
 def _checked_trailer_stop(data: memoryview, stream: _Stream) -> int:
+    """Return the position after a member's trailer; raise DefectError if it does not fit."""
     stop = stream.stop + _TRAILER.size
     if stop > len(data):
         raise _failed("the stream is cut")
@@ -89,7 +95,7 @@ def _checked_trailer_stop(data: memoryview, stream: _Stream) -> int:
 
 
 def _header_stop(data: memoryview, start: int) -> int | None:
-    """Return where a member's deflated bytes begin; None if no header, or a cut one, is there."""
+    """Return where a member's deflated bytes begin; None without a complete header."""
     position = start + _FIXED.size
     if position > len(data):
         return None
@@ -114,7 +120,7 @@ def _header_stop(data: memoryview, start: int) -> int | None:
 
 
 def _text_stop(data: memoryview, position: int) -> int:
-    """Return the position after the next 0; one after the end of `data` if there is none."""
+    """Return the position after the next zero byte; len(data) + 1 if there is none."""
     while position < len(data):
         piece = bytes(data[position : position + _NAME_PIECE_BYTES])
         index = piece.find(0)
@@ -125,4 +131,5 @@ def _text_stop(data: memoryview, position: int) -> int:
 
 
 def _failed(reason: object) -> DefectError:
+    """Return the defect of a payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"gzip: {reason}")

@@ -1,14 +1,14 @@
-"""lz4 payloads: one frame, and never more bytes than allowed.
+"""Bounded decompression of lz4 payloads of one frame.
 
 Frame: magic 04 22 4D 18, flags, block descriptor, content size u64, dictionary id u32, header
 checksum (one byte), blocks, an end mark (a length of 0), content checksum u32. Block: length u32
 with the highest bit set if the bytes are stored, then its bytes, and a checksum u32. The flags say
-which of these there are; all numbers are little-endian.
+which of these fields exist; all numbers are little-endian.
 
-The library is given what Kafka's reader looks at: it skips the content size, never compares the
-content checksum, ends at the first length of 0 and ignores bytes after the frame. In magic 0 it
-ignores the header checksum: Kafka up to 0.9 also hashed the four magic bytes, and writes magic 0 so
-until today (KAFKA-3160).
+The library gets only the parts that Kafka's reader uses: Kafka skips the content size, never
+compares the content checksum, ends at the first length of 0 and ignores bytes after the frame. In
+magic 0 it ignores the header checksum: Kafka up to 0.9 also hashed the four magic bytes, and still
+writes magic 0 so (KAFKA-3160).
 
 Source: apache/kafka 4.3.0, Lz4BlockInputStream.java.
 """
@@ -35,7 +35,9 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
     """Decompress the frame at the start of `data`.
 
     Args:
-        checks_header: whether a wrong header checksum is a defect, as it is above magic 0.
+        data: the whole compressed payload.
+        max_bytes: most bytes that the result may have.
+        checks_header: treat a wrong header checksum as a defect, as Kafka does above magic 0.
 
     Raises:
         DefectError: decompression_failed, or decompression_limit above `max_bytes`.
@@ -54,7 +56,7 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
 
 
 def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memoryview, int]:
-    """Return the frame without content size and content checksum, and its most plain bytes."""
+    """Return the frame without content size and checksum, and the most bytes it expands to."""
     if data[:4] != _MAGIC:
         raise _failed("there is not a frame")
     if len(data) < _SMALLEST_HEADER_BYTES:
@@ -77,7 +79,7 @@ def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memo
 
 
 def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[int, int]:
-    """Return where the end mark lies, and how many blocks precede it."""
+    """Return the position of the end mark, and the number of blocks before it."""
     count = 0
     overhead = _LENGTH.size + (_CHECKSUM_BYTES if has_checksums else 0)
     while position + _LENGTH.size <= len(data):
@@ -90,13 +92,13 @@ def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[
 
 
 def _block_bytes(block_descriptor: int) -> int:
-    """Return the size of the largest block; too large is harmless, the library checks the rest."""
+    """Return the largest size of a block; too large is harmless, the library checks the rest."""
     return min(1 << 8 + 2 * (block_descriptor >> 4 & 7), _LARGEST_BLOCK_BYTES)
 
 
 @cache
 def _header_checksum(descriptor: bytes) -> int:
-    """The second byte of xxh32 (seed 0) of a frame descriptor, which is shorter than 16 bytes."""
+    """Return the second byte of xxh32 (seed 0) of a frame descriptor of less than 16 bytes."""
     mask = 0xFFFFFFFF
     value = (374761393 + len(descriptor)) & mask
     whole = len(descriptor) // 4 * 4
@@ -114,4 +116,5 @@ def _header_checksum(descriptor: bytes) -> int:
 
 
 def _failed(reason: object) -> DefectError:
+    """Return the defect of a payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"lz4: {reason}")

@@ -1,10 +1,10 @@
-"""zstd payloads: all frames, and never more bytes than allowed.
+"""Bounded decompression of zstd payloads, with all their frames.
 
 The library's one-shot call is fast, but it drops a second frame silently and trusts the size that a
 frame header claims. So the headers of all frames and blocks are checked first.
 
-A cut frame after whole ones gives what it holds, as in Kafka, which reads such an end as the end of
-the stream; cut records are found later.
+If a cut frame follows whole ones, its readable bytes are used, as in Kafka, which takes such an end
+for the end of the stream; cut records are found later.
 
 Frame: magic u32 little-endian, descriptor byte, window byte (not with the single-segment flag),
 dictionary id, content size, blocks, optional checksum of four bytes. Block: three bytes
@@ -36,15 +36,19 @@ class _Frame(NamedTuple):
 
 
 class _CutError(DefectError):
-    """A frame that would go on after the end of the payload."""
+    """A frame that continues after the end of the payload."""
 
 
 def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
-    """The content of all frames of `data`.
+    """Return the content of all frames of `data`.
+
+    Args:
+        data: the whole compressed payload.
+        max_bytes: most bytes that the result may have.
 
     Raises:
-        DefectError: decompression_failed, or decompression_limit above `max_bytes`, be it real or
-            a frame's claim.
+        DefectError: decompression_failed, or decompression_limit if the content, or the size that a
+            frame claims, is above `max_bytes`.
     """
     parts: list[bytes] = []
     position, room = 0, max_bytes
@@ -67,6 +71,7 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
 
 
 def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -> bytes:
+    """Return the content of one whole frame; at most `room` bytes."""
     if frame.claimed_bytes is not None and frame.claimed_bytes > min(room, frame.bound_bytes):
         if frame.claimed_bytes > room:
             raise limit_exceeded(max_bytes)
@@ -82,7 +87,7 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
 
 
 def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
-    """Decompress a frame piece by piece; of a cut one, what it holds."""
+    """Return the content of a frame piece by piece; if it is cut, all its readable bytes."""
     try:
         plain = _decompressor().stream_reader(frame_data).read(room + 1)
     except zstandard.ZstdError as error:
@@ -93,6 +98,7 @@ def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
 
 
 def _next_frame(data: memoryview, start: int) -> _Frame:
+    """Return the bounds of the frame at a position, from its headers."""
     if len(data) - start < _FRAME_START.size:
         raise _cut("the frame is cut")
     magic, descriptor = _FRAME_START.unpack_from(data, start)
@@ -118,7 +124,7 @@ def _next_frame(data: memoryview, start: int) -> _Frame:
 
 
 def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
-    """Where the last block ends, and how many bytes the blocks can give at most."""
+    """Return the end of the last block, and the most bytes that the blocks can expand to."""
     bound = 0
     stop = len(data)
     while True:
@@ -145,6 +151,7 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
 
 
 def _little_endian(data: memoryview, position: int, length: int) -> int:
+    """Return an unsigned number of `length` bytes; raise _CutError if they are not all there."""
     if position + length > len(data):
         raise _cut("the frame is cut")
     return int.from_bytes(data[position : position + length], "little")
@@ -156,8 +163,10 @@ def _decompressor() -> zstandard.ZstdDecompressor:
 
 
 def _cut(reason: str) -> _CutError:
+    """Return the error of a frame that is cut off."""
     return _CutError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")
 
 
 def _failed(reason: str) -> DefectError:
+    """Return the defect of a payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Codec(IntEnum):
-    """The compression codec ids of the attributes; 5 to 7 are not given out."""
+    """Compression codec ids in a batch's attributes; 5 to 7 are unassigned."""
 
     NONE = 0
     GZIP = 1
@@ -13,4 +13,4 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-CODECS = tuple(Codec)  # by id; looking one up is cheaper than making it
+CODECS = tuple(Codec)  # by id; an index is cheaper than a call of the enum

@@ -1,6 +1,6 @@
-"""Bounded decompression of what a batch carries.
+"""Bounded decompression of a batch's payload.
 
-Nothing on disk bounds how far a payload expands, and a frame may lie about its size: every path
+Nothing on disk limits how far a payload expands, and a frame may lie about its size: every function
 here stops at `max_bytes` without allocating more.
 """
 
@@ -17,15 +17,17 @@ from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_
 
 
 def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) -> bytes | memoryview:
-    """The plain bytes of a payload; `data` itself where the codec is none.
+    """Return the plain bytes of a payload; `data` itself without a codec.
 
     Args:
-        magic: of the batch or wrapper; magic 0 has lz4 frames with a wrong header checksum.
-        max_bytes: how long the result may be.
+        codec: the codec in the attributes of the batch or wrapper.
+        data: the whole payload.
+        magic: magic of the batch or wrapper; in magic 0, lz4 frames have a wrong header checksum.
+        max_bytes: most bytes that the result may have.
 
     Raises:
-        DefectError: the stream is broken or cut (decompression_failed), or would become longer
-            than `max_bytes` (decompression_limit).
+        DefectError: the stream is broken or cut (decompression_failed), or would become longer than
+            `max_bytes` (decompression_limit).
     """
     if codec is Codec.LZ4 and magic == 0:
         return decompress_lz4(data, max_bytes, checks_header=False)
@@ -33,6 +35,7 @@ def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) ->
 
 
 def _failed(reason: object) -> DefectError:
+    """Return the defect of a snappy payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"snappy: {reason}")
 
 
@@ -43,7 +46,7 @@ _BLOCK_LENGTH = struct.Struct(">i")
 
 
 def _snappy(data: memoryview, max_bytes: int) -> bytes:
-    """A xerial stream if it begins so, else one raw block.
+    """Return the content of a xerial stream, or of one raw block without the stream's magic.
 
     Only the eight magic bytes decide: some writers give the two version words little-endian.
     """
@@ -69,6 +72,7 @@ def _snappy(data: memoryview, max_bytes: int) -> bytes:
 
 
 def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
+    """Return the content of one raw block; at most `room` bytes."""
     claimed, shift = 0, 0
     for byte in block[:5]:
         claimed |= (byte & 0x7F) << shift
@@ -86,7 +90,7 @@ def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
     return plain
 
 
-# What `decompress` does where the magic is not 0; the number is `max_bytes`.
+# Decompression above magic 0; the second argument is `max_bytes`.
 DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes | memoryview]] = {
     Codec.NONE: lambda data, _: data,
     Codec.GZIP: decompress_gzip,

@@ -1,4 +1,4 @@
-"""Control records: the markers that end transactions, and those of the raft log.
+"""Control records: markers that end transactions, and control records of the raft log.
 
 Layout of the key, integers big-endian::
 
@@ -19,7 +19,7 @@ KEY = struct.Struct(">hh")
 
 
 class ControlType(StrEnum):
-    """What a control batch says."""
+    """Type of a control batch, from the key of its first record."""
 
     ABORT = "abort"
     COMMIT = "commit"
@@ -35,9 +35,10 @@ _BY_NUMBER = tuple(ControlType)[:-1]
 
 
 def control_type(records: list[Record]) -> ControlType:
-    """What the records of one control batch say; the first decides, as in Kafka's consumer.
+    """Return the type of a control batch; its first record decides, as in Kafka's consumer.
 
-    A batch that the cleaner emptied has no records and is a marker of unknown kind.
+    Args:
+        records: all records of the batch; none is UNKNOWN: the cleaner emptied the batch.
 
     Raises:
         DefectError: the key is shorter than four bytes or its version is negative.

@@ -1,4 +1,4 @@
-"""Bytes of a segment that are not records, as values."""
+"""Values for bytes of a segment that are not records."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,10 @@ class Defect:
     """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
 
     Attributes:
-        expected_offset: the end offset of the valid batches before it.
-        unfinished_offset: end offset of a batch that its writer will never finish, None for other
+        position: first byte in the segment.
+        detail: the reason, in words.
+        expected_offset: end offset of the sound batches before it.
+        unfinished_offset: end offset of a batch that its writer will never finish; None for other
             damage, and if nothing confirms its header.
         content: the bytes if they lie inside the compressed batch at `position`, whose codec is
             `codec_id`; None if they lie in the file.
@@ -35,7 +37,7 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Bytes after the last batch that are not damage; they reach to the end of the file."""
+    """Bytes from the last batch to the end of the file that are not damage."""
 
     position: int
     size_bytes: int

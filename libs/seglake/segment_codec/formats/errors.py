@@ -1,15 +1,15 @@
-"""What can be wrong with bytes, as closed lists, and the library's exceptions.
+"""Kinds of damage, as closed lists, and the library's exceptions.
 
-Bad bytes end as values: a `Defect` or a `Tail` of `segment`, with a code from here. Inside the
-library they travel as `DefectError`, which the walk never raises. Bad calls and a source that
-misbehaves are the other children of `SegmentCodecError`.
+Bad bytes end as values: a `Defect` or a `Tail`, with a code from here. Inside the library they
+travel as `DefectError`, which the walk never raises. Wrong calls and a source that changes while it
+is read raise other children of `SegmentCodecError`.
 """
 
 from enum import StrEnum
 
 
 class DefectCode(StrEnum):
-    """Why bytes are not records. The list is closed; its order is the order of the checks."""
+    """Reasons why bytes are not records: a closed list, in the order of the checks."""
 
     BAD_LENGTH = "bad_length"
     ZERO_FILLED = "zero_filled"
@@ -34,7 +34,7 @@ Fault = tuple[DefectCode, str]
 
 
 class TailKind(StrEnum):
-    """How the last segment of a partition may end without being damaged."""
+    """Kinds of an undamaged end of a partition's last segment that is not a whole batch."""
 
     TORN = "tail_torn"
     ZERO = "tail_zero"
@@ -46,9 +46,16 @@ class SegmentCodecError(Exception):
 
 
 class OutOfBoundsError(SegmentCodecError):
-    """A read outside the file: a fault of the caller, not of the bytes."""
+    """A read outside the file: a mistake of the caller, not damage."""
 
     def __init__(self, *, position: int, length: int, size_bytes: int) -> None:
+        """Keep the facts as attributes.
+
+        Args:
+            position: first byte of the read.
+            length: bytes of the read.
+            size_bytes: size of the file.
+        """
         self.position = position
         self.length = length
         self.size_bytes = size_bytes
@@ -58,9 +65,16 @@ class OutOfBoundsError(SegmentCodecError):
 
 
 class SourceChangedError(SegmentCodecError):
-    """The source gave fewer bytes than its size promised: it changed while being read."""
+    """A source returned fewer bytes than its size promised: it changed while it was read."""
 
     def __init__(self, *, position: int, expected_bytes: int, read_bytes: int) -> None:
+        """Keep the facts as attributes.
+
+        Args:
+            position: first byte of the read.
+            expected_bytes: bytes that the size of the source promised.
+            read_bytes: bytes that the source returned.
+        """
         self.position = position
         self.expected_bytes = expected_bytes
         self.read_bytes = read_bytes
@@ -74,18 +88,24 @@ class DefectError(SegmentCodecError):
     """Bytes that cannot be decoded, with the code under which they will be quarantined."""
 
     def __init__(self, code: DefectCode, detail: str) -> None:
+        """Keep the facts as attributes.
+
+        Args:
+            code: the kind of damage.
+            detail: the reason, in words.
+        """
         self.code = code
         self.detail = detail
         super().__init__(f"{code}: {detail}")
 
 
 def malformed(detail: str) -> DefectError:
-    """The defect of bytes that do not fit their layout."""
+    """Return the defect of bytes that do not fit their layout; `detail` says why."""
     return DefectError(DefectCode.MALFORMED_RECORD, detail)
 
 
 def limit_exceeded(max_bytes: int) -> DefectError:
-    """The defect of a payload, of any codec, that would become too long."""
+    """Return the defect of a payload that would expand to more than `max_bytes`."""
     return DefectError(
         DefectCode.DECOMPRESSION_LIMIT,
         f"the payload expands to more than {max_bytes} bytes (limits.max_decompressed_batch_bytes)",
@@ -93,4 +113,4 @@ def limit_exceeded(max_bytes: int) -> DefectError:
 
 
 class MessageError(SegmentCodecError):
-    """A record of an internal topic that does not fit its layout; its checksum holds."""
+    """A record of an internal topic that does not fit its layout although its checksum is right."""

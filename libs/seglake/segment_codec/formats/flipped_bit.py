@@ -33,19 +33,26 @@ class FlippedBit(NamedTuple):
 
 
 class _Logarithms(NamedTuple):
-    """Numbers of bits that follow a flipped one, for the last `_BABY_STEPS`, and the giant step."""
+    """Baby steps and giant step of the discrete logarithm of one polynomial.
+
+    Attributes:
+        following: number of bits after a flipped one, by its difference, for the last
+            `_BABY_STEPS`.
+        rows: for each bit of a register, its value `_BABY_STEPS` steps earlier.
+    """
 
     following: dict[int, int]
-    rows: tuple[int, ...]  # what undoing `_BABY_STEPS` steps makes of each bit of a register
+    rows: tuple[int, ...]
 
 
 def flipped_bit(batch: bytes | memoryview) -> FlippedBit | None:
-    """Return the bit of a batch or message whose flip makes its checksum right, if there is one.
-
-    None also if the checksum is already right.
+    """Return the bit of a batch or message whose flip makes its checksum right.
 
     Args:
-        batch: all bytes; magic 0 to 2, with a whole header.
+        batch: all bytes of a batch or message of magic 0 to 2, with a whole header.
+
+    Returns:
+        None if no single bit explains the checksum, or if it is right already.
     """
     if batch[_MAGIC_PLACE] == 2:
         start, polynomial = record_batch.CHECKSUM_START, CASTAGNOLI
@@ -77,7 +84,7 @@ def with_flipped(batch: bytes | memoryview, flipped: FlippedBit) -> bytes:
 
 
 def _following_bits(difference: int, polynomial: int, bit_count: int) -> int | None:
-    """Return the number of bits that follow the one whose flip makes this difference."""
+    """Return the number of bits after the one whose flip makes this difference, or None."""
     if bit_count > _MOST_BITS:
         return None
     table = _logarithms(polynomial)
@@ -91,6 +98,7 @@ def _following_bits(difference: int, polynomial: int, bit_count: int) -> int | N
 
 @lru_cache(maxsize=2)
 def _logarithms(polynomial: int) -> _Logarithms:
+    """Return the tables of one polynomial; cached."""
     following: dict[int, int] = {}
     value = polynomial
     for count in range(_BABY_STEPS):
@@ -103,13 +111,14 @@ def _logarithms(polynomial: int) -> _Logarithms:
 
 
 def _undone(value: int, polynomial: int) -> int:
-    """Return the register before one step: only a step with the polynomial sets the highest bit."""
+    """Return the register one step earlier; its highest bit shows a step with the polynomial."""
     if value & _HIGHEST:
         return ((value ^ polynomial) << 1 | 1) & _REGISTER
     return value << 1
 
 
 def _product(rows: tuple[int, ...], value: int) -> int:
+    """Return a register multiplied by a matrix of bits, given by its rows."""
     result = 0
     while value:
         lowest = value & -value

@@ -13,7 +13,7 @@ Layout, in bytes from the first byte of the message, integers big-endian::
 
 A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
 offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
-Kafka's reader ignores the wrapper's offset in magic 0, and where it is 0 in magic 1. So does the
+Kafka's reader ignores the wrapper's offset in magic 0, and an offset of 0 in magic 1. So does the
 walk (`offset_places`), if the offsets inside fit their neighbours.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
@@ -35,7 +35,7 @@ SIZE_STOP = struct.calcsize(">qi")
 SMALLEST_SIZE = 14
 TIMESTAMP = struct.Struct(">q")
 LENGTH = struct.Struct(">i")
-LONG_MESSAGE_BYTES = 64 << 10  # longer ones are verified before a run takes them in
+LONG_MESSAGE_BYTES = 64 << 10  # longer messages are verified before they join a run
 RUN_BYTES = 4 << 20  # consecutive messages become one row of `batches` up to this size
 
 CODEC_MASK = 0x07
@@ -44,15 +44,16 @@ LOG_APPEND_TIME = 0x08
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A compressed message whose checksum holds; `value` is a view of the compressed set.
+    """A compressed message whose checksum is right; `value` is a view of the compressed set.
 
-    `first_offset` is not known before the set is decompressed, so it equals `last_offset` here.
+    The first offset is unknown until the set is decompressed, so `first_offset` is `last_offset`.
 
     Attributes:
-        part: the bytes [start, stop) of the decompressed set that are meant; None: all of it.
-        false_offset: what the header says where the messages inside prove another `last_offset`.
-        follows: where the batch before it ends, if the messages inside begin there for certain and
-            their end is unreadable.
+        timestamp_ms: time of the wrapper, in ms since 1970; None in magic 0.
+        part: bytes [start, stop) of the decompressed set that this value stands for; None for all.
+        false_offset: the header's offset if the messages inside prove another `last_offset`.
+        follows: end of the batch before it, if the messages inside certainly begin there and their
+            end is unreadable.
     """
 
     position: int
@@ -69,28 +70,30 @@ class Wrapper:
 
     @property
     def first_offset(self) -> int:
+        """Return the last offset: the first one is unknown before decompression."""
         return self.last_offset
 
     @property
     def is_log_append_time(self) -> bool:
+        """Return whether the broker stamped the messages with its own time; never in magic 0."""
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
 
     @property
     def is_resolved(self) -> bool:
-        """Return whether its neighbours or its messages tell what its header does not."""
+        """Return whether neighbours or inner messages replace or complete the header's offset."""
         return self.false_offset is not None or self.follows is not None
 
     @property
     def append_time_ms(self) -> int | None:
-        """Return the time of its messages of magic 1, None if they carry their own."""
+        """Return the time of its messages of magic 1; None if they have their own."""
         return self.timestamp_ms if self.is_log_append_time else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRun:
-    """Consecutive uncompressed messages of one magic and timestamp type, offsets rising.
+    """Consecutive valid, uncompressed messages of one magic and timestamp type, offsets rising.
 
-    All of them are valid. `crc` is that of the first; `data` is a view of all.
+    `crc` is the first message's; `data` is a view of all messages.
     """
 
     position: int
@@ -106,15 +109,20 @@ class MessageRun:
 
     @property
     def is_log_append_time(self) -> bool:
+        """Return whether the broker stamped the messages with its own time; never in magic 0."""
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
 
 
 def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
-    """Decompress the messages inside a wrapper, or those of its part; they are not parsed yet.
+    """Return the decompressed messages inside a wrapper, or those of its part; not parsed yet.
+
+    Args:
+        wrapper: the wrapper.
+        max_bytes: most bytes that the whole set may have.
 
     Raises:
         DefectError: unsupported_codec (zstd was never legal here), decompression_failed,
-            decompression_limit, or malformed_record where there is nothing inside.
+            decompression_limit, or malformed_record if it has no message inside.
     """
     codec_id = wrapper.attributes & CODEC_MASK
     if codec_id >= Codec.ZSTD:
@@ -138,8 +146,9 @@ def single_message(position: int, head: memoryview, data: memoryview) -> Message
     """Return a run of one message.
 
     Args:
+        position: position of the message in the segment.
         head: the bytes of its header, at least.
-        data: all bytes of the message, or none where only its claims are wanted.
+        data: all bytes of the message; empty if only its header's claims are needed.
     """
     offset, size, crc, magic, attributes = PREFIX.unpack_from(head)
     return MessageRun(
@@ -175,7 +184,11 @@ def message_checksum(
     """Return the CRC-32 in the header of an uncompressed message.
 
     Args:
-        timestamp_ms: ignored with magic 0.
+        magic: 0 or 1.
+        key: the key, None for null.
+        value: the value, None for null.
+        timestamp_ms: the time in ms since 1970; ignored with magic 0.
+        is_append_time: the time is the broker's; ignored with magic 0.
     """
     attributes = LOG_APPEND_TIME if magic == 1 and is_append_time else 0
     start = struct.pack(">bb", magic, attributes) + TIMESTAMP.pack(timestamp_ms) * magic
@@ -183,10 +196,12 @@ def message_checksum(
 
 
 def _stored(content: bytes | None) -> bytes:
+    """Return a key or value as the message stores it, with its length."""
     return LENGTH.pack(-1) if content is None else LENGTH.pack(len(content)) + content
 
 
 def _bytes_field(message: memoryview, position: int) -> tuple[memoryview | None, int]:
+    """Return a key or value, None for null, and the position after it."""
     start = position + LENGTH.size
     if start > len(message):
         raise malformed("a message ends inside a length")

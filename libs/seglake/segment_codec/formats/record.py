@@ -1,10 +1,10 @@
-"""One Kafka record, as the plain-Python decoder hands it out."""
+"""One Kafka record, as the plain-Python decoder returns it."""
 
 from typing import NamedTuple
 
 
 class RecordHeader(NamedTuple):
-    """A record's header; names may repeat and may be empty, a null value is not an empty one."""
+    """A record's header; keys may repeat and may be empty; a null value is not an empty one."""
 
     key: bytes
     value: bytes | None

@@ -46,7 +46,7 @@ DELETE_HORIZON = 0x40
 
 
 class BatchHeader(NamedTuple):
-    """The header's fields in their order on disk."""
+    """Fields of a batch header, in their order on disk."""
 
     base_offset: int
     batch_length: int
@@ -64,32 +64,40 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset by the header's delta, which must not be negative."""
+        """Return the last offset by the header's delta; a negative delta counts as 0."""
         return self.base_offset + max(self.last_offset_delta, 0)
 
     @property
     def codec_id(self) -> int:
+        """Return the compression codec id, which may be unassigned."""
         return self.attributes & CODEC_MASK
 
     @property
     def is_log_append_time(self) -> bool:
+        """Return whether the broker stamped all records with `max_timestamp_ms`."""
         return self.attributes & LOG_APPEND_TIME != 0
 
     @property
     def is_transactional(self) -> bool:
+        """Return whether the batch belongs to a transaction."""
         return self.attributes & TRANSACTIONAL != 0
 
     @property
     def is_control(self) -> bool:
+        """Return whether the batch holds control records instead of a user's."""
         return self.attributes & CONTROL != 0
 
     @property
     def has_delete_horizon(self) -> bool:
+        """Return whether `base_timestamp_ms` is a delete horizon: tombstones may go after it."""
         return self.attributes & DELETE_HORIZON != 0
 
 
 def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
-    """Return whether a header is a data batch's, too unlike a marker's for a few wrong bytes."""
+    """Return whether a batch is data even if a few bytes of its header are wrong.
+
+    A marker of a transaction is small, and has a producer id and no sequence.
+    """
     if header.is_control or header.last_offset_delta < 0:
         return False
     is_like_marker = header.producer_id >= 0 and header.base_sequence <= 0  # a marker has -1
@@ -98,9 +106,10 @@ def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordBatch:
-    """A batch whose checksum holds; `payload` is a view, still compressed.
+    """A batch whose checksum is right; `payload` is a view, still compressed.
 
-    Where `is_corrected`, the last offset delta is that of the records, and not the header's.
+    Attributes:
+        is_corrected: the last offset delta comes from the records, because the header's is false.
     """
 
     magic: ClassVar[int] = 2
@@ -112,14 +121,17 @@ class RecordBatch:
 
     @property
     def first_offset(self) -> int:
+        """Return the base offset, which a record may no longer have after compaction."""
         return self.header.base_offset
 
     @property
     def last_offset(self) -> int:
+        """Return the last offset, which a record may no longer have after compaction."""
         return self.header.last_offset
 
     @property
     def crc(self) -> int:
+        """Return the CRC-32C in the header."""
         return self.header.crc
 
     @property
@@ -131,9 +143,13 @@ class RecordBatch:
 def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
     """Return the records of a batch, decompressed, not yet parsed.
 
+    Args:
+        batch: the batch.
+        max_bytes: most bytes that the records may have.
+
     Raises:
         DefectError: unsupported_codec, decompression_failed, decompression_limit, or
-            record_count_mismatch where the header claims fewer than none.
+            record_count_mismatch if the header claims a negative count.
     """
     header = batch.header
     codec_id = header.attributes & CODEC_MASK

@@ -1,7 +1,7 @@
-"""The plain decoder of record bytes, written from the layout tables, one object per record.
+"""Plain decoder of record bytes, written from the layout tables, one object per record.
 
 It is the slow twin of the columnar decoder, with the same tests. It also serves where single
-records are wanted: for markers, and to inspect a segment.
+records are needed: for markers, and to inspect a segment.
 """
 
 from seglake.segment_codec.formats.checksum import crc32
@@ -29,7 +29,11 @@ _SMALLEST_RECORD_BODY_BYTES = 6
 
 
 def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
-    """Return the records of one unit that Kafka's consumer gives, control records included.
+    """Return the records of one unit that Kafka's consumer returns, control records included.
+
+    Args:
+        unit: the batch, wrapper or run of messages.
+        max_decompressed_bytes: most bytes that the plain records may have.
 
     Raises:
         DefectError: with the code under which the unit is quarantined.
@@ -57,6 +61,13 @@ def given_records(
 
     Offsets rise: a record at or below an earlier record's offset is skipped.
 
+    Args:
+        batch: the batch.
+        max_decompressed_bytes: most bytes that the plain records may have.
+
+    Returns:
+        The records, and the error of a wrong count or None.
+
     Raises:
         DefectError: the batch has another defect; then none of its records is trusted.
     """
@@ -68,12 +79,17 @@ def given_records(
 def stored_records(
     batch: RecordBatch, max_decompressed_bytes: int
 ) -> tuple[list[Record], DefectError | None]:
-    """Return the counted records of a batch in the order of its bytes, also the skipped ones.
+    """Return the counted records of a batch in the order of its bytes, skipped ones included.
 
-    The error says that their count is wrong.
+    Args:
+        batch: the batch.
+        max_decompressed_bytes: most bytes that the plain records may have.
+
+    Returns:
+        The records, and the error of a wrong count or None.
 
     Raises:
-        DefectError: of any other defect; then no record is believed.
+        DefectError: the batch has another defect; then none of its records is trusted.
     """
     data = plain_records(batch, max_decompressed_bytes)
     records: list[Record] = []
@@ -102,6 +118,7 @@ def _rising(records: list[Record]) -> list[Record]:
 
 
 def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatch) -> Record:
+    """Return the record whose body, after its length, lies in [position, end)."""
     timestamp_delta, position = read_varlong(data, position + 1, end)
     delta, position = read_varint(data, position, end)
     key, position = _field(data, position, end, "key")
@@ -136,6 +153,7 @@ def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatc
 def _field(
     data: bytes | memoryview, position: int, end: int, what: str
 ) -> tuple[bytes | None, int]:
+    """Return a key, value or header field, None for null, and the position after it."""
     length, position = read_varint(data, position, end)
     if length < 0:
         return None, position
@@ -145,6 +163,7 @@ def _field(
 
 
 def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
+    """Return the records of the inner messages, with absolute offsets and the right times."""
     inner = _messages(data)
     last = inner[-1].offset
     shift = wrapper.last_offset - last if wrapper.magic == 1 else 0
@@ -161,7 +180,7 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
 
 
 def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
-    """Return a record's time; Kafka gives magic 0 inside magic 1 the time -1."""
+    """Return a record's time in ms; -1 for an inner message of magic 0 in magic 1, as in Kafka."""
     if record.timestamp_ms is None:
         return -1 if wrapper.magic == 1 else None
     time_ms = wrapper.append_time_ms
@@ -169,6 +188,7 @@ def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
 
 
 def _messages(data: memoryview) -> list[Record]:
+    """Return a record per message, with the offset in its header."""
     records: list[Record] = []
     position = 0
     while position < len(data):
@@ -192,6 +212,7 @@ def _messages(data: memoryview) -> list[Record]:
 
 
 def _checked_message_end(data: memoryview, position: int) -> int:
+    """Return the end of the message at a position; raise DefectError if it is not sound."""
     left = len(data) - position
     if left < SIZE_STOP:
         raise malformed("the last inner message is cut")
@@ -219,8 +240,10 @@ def _wrapped_int64(value: int) -> int:
 
 
 def _out_of_order(detail: str) -> DefectError:
+    """Return the defect of offsets that do not rise."""
     return DefectError(DefectCode.OFFSET_OUT_OF_ORDER, detail)
 
 
 def _miscounted(detail: str) -> DefectError:
+    """Return the defect of a record count that does not fit the records."""
     return DefectError(DefectCode.RECORD_COUNT_MISMATCH, detail)

@@ -1,10 +1,10 @@
-"""Any unit of a log, whatever its format: a batch, a wrapper, or a run of single messages.
+"""Units of a log in any format: a batch, a wrapper, or a run of single messages.
 
-Every format keeps its offset, length and magic in the same 17 bytes::
+Every format has offset, length and magic in the same 17 bytes::
 
      0  offset  i64
      8  length  i32  bytes after this field
-    12          4 bytes that differ by format
+    12          4 bytes, different in each format
     16  magic   i8   0 to 2
 
 Source: apache/kafka 1eb7644, Records.java.
@@ -20,11 +20,11 @@ Unit = RecordBatch | Wrapper | MessageRun
 
 PREFIX = struct.Struct(">qiIb")
 PREFIX_BYTES = PREFIX.size
-HIGHEST_OFFSET = (1 << 63) - 1  # no record has it: the offset after the last one must be one too
+HIGHEST_OFFSET = (1 << 63) - 1  # no record has it: the next offset must fit an int64 too
 
 
 def smallest_length(magic: int) -> int:
-    """Return the least that the length field of a batch or message may say.
+    """Return the smallest valid length field of a batch or message.
 
     >>> [smallest_length(magic) for magic in (0, 1, 2)]
     [14, 14, 49]
@@ -33,10 +33,14 @@ def smallest_length(magic: int) -> int:
 
 
 def plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
-    """Decompress a unit.
+    """Return the decompressed records or messages of a unit.
+
+    Args:
+        unit: the batch, wrapper or run of messages.
+        max_bytes: most bytes that the result may have.
 
     Raises:
-        DefectError: it cannot be decompressed, or has more bytes than that.
+        DefectError: the unit cannot be decompressed, or would have more bytes.
     """
     match unit:
         case RecordBatch():

@@ -7,15 +7,15 @@ MAX_VARLONG_BYTES = 10
 
 
 def read_varint(data: memoryview | bytes, index: int, stop: int) -> tuple[int, int]:
-    r"""Return the 32-bit varint at `index` and the index after it; reads only below `stop`.
+    r"""Return the 32-bit varint at `index` and the index after it; read only below `stop`.
 
-    Numbers of small magnitude are short, also below zero:
+    Small numbers are short, negative ones too:
 
     >>> [read_varint(data, 0, len(data)) for data in (b"\x03", b"\x04", b"\xac\x02")]
     [(-2, 1), (2, 1), (150, 2)]
 
     Raises:
-        DefectError: it is cut off, or longer than five bytes.
+        DefectError: the varint is cut off, or longer than five bytes.
     """
     return _read(data, index, stop, MAX_VARINT_BYTES, 32)
 

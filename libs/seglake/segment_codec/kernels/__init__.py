@@ -1,1 +1,1 @@
-"""Many batches at a time: compiled loops, and the arrays that they read and write."""
+"""Compiled loops over many batches at a time, and the arrays that they read and write."""

@@ -1,4 +1,4 @@
-"""The arrays that `columns` hands to the compiled loops, grouped in named tuples."""
+"""Arrays that `columns` passes to the compiled loops, grouped in named tuples."""
 
 from typing import Any, NamedTuple
 
@@ -9,8 +9,13 @@ from numpy.typing import NDArray
 class BatchArrays(NamedTuple):
     """Batches of magic 2; the plain records of batch i are data[starts[i] : stops[i]].
 
-    Records with offsets outside [floors[i], ceilings[i]) are checked, but give no rows. A late
-    batch lies in a hole of those before it. Offsets below lows[i] are those of other batches.
+    Attributes:
+        floors: records of batch i below floors[i] are checked, but give no rows.
+        ceilings: records of batch i from ceilings[i] on are checked, but give no rows.
+        next_offsets: end of the offsets of each batch, by its header.
+        counts: record count of each header, bounded by the payload.
+        is_late: the batch lies in a hole of the batches before it.
+        lows: end of the batches before that are not in these arrays; lower offsets are theirs.
     """
 
     starts: NDArray[np.int64]
@@ -26,10 +31,13 @@ class BatchArrays(NamedTuple):
 
 
 class MessageSetArrays(NamedTuple):
-    """Sets of messages of magic 0 and 1: runs, and the contents of wrappers; as `BatchArrays`.
+    """Sets of messages of magic 0 and 1: runs, and the contents of wrappers.
 
-    `last_offsets` holds the wrappers' offsets. Where `is_append_time`, their messages of magic 1
-    have the time in `append_times`.
+    The first four arrays have the meaning that they have in `BatchArrays`.
+
+    Attributes:
+        last_offsets: for wrappers, the offset in the header.
+        is_append_time: messages of magic 1 in this set have the time in `append_times`.
     """
 
     starts: NDArray[np.int64]
@@ -44,10 +52,14 @@ class MessageSetArrays(NamedTuple):
 
 
 class UnitResults(NamedTuple):
-    """What a kernel writes per unit; one that is not kept has no rows.
+    """Results that a kernel writes per unit.
 
-    The last three are of batches of magic 2. They tell those from the header that have rows though
-    their status is not OK: where their records really end, and how many are skipped.
+    Attributes:
+        statuses: a status of `faults`.
+        row_stops: number of rows written up to the end of the unit.
+        is_kept: the batch has rows; for batches of magic 2, also if its status is not OK.
+        next_offsets: for kept batches of magic 2, the end of their offsets.
+        skipped_counts: for batches of magic 2, the number of records without a row though in range.
     """
 
     statuses: NDArray[np.int32]
@@ -59,12 +71,12 @@ class UnitResults(NamedTuple):
     skipped_counts: NDArray[np.int64]
 
     def part(self, start: int, stop: int) -> "UnitResults":
-        """The results of the units [start, stop)."""
+        """Return the results of the units [start, stop), as views."""
         return UnitResults._make(each[start:stop] for each in self)
 
 
 class RowArrays(NamedTuple):
-    """One element per row, in the order of the log; timestamps are -1 in magic 0."""
+    """Rows as arrays, in the order of the log; timestamps are -1 in magic 0."""
 
     offsets: NDArray[np.int64]
     timestamps: NDArray[np.int64]
@@ -75,7 +87,7 @@ class RowArrays(NamedTuple):
 
 
 class HeaderArrays(NamedTuple):
-    """The headers of all rows, one after another; stops are running ends, and begin with a 0."""
+    """Headers of all rows, one after another; stops are running ends, and begin with a 0."""
 
     row_stops: NDArray[np.int32]  # (rows + 1,)
     name_stops: NDArray[np.int32]  # (headers + 1,)
@@ -86,16 +98,23 @@ class HeaderArrays(NamedTuple):
 
 
 class KeptArrays:
-    """Arrays that serve one flush after another: fresh memory costs a page fault per page.
+    """Arrays that are reused by one flush after another: fresh memory costs a page fault per page.
 
     Pages that stay unused cost nothing.
     """
 
     def __init__(self) -> None:
+        """Start without arrays; each is made on first use."""
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def empty(self, name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """An uninitialised array; a name has one user at a time, and always the same kind."""
+        """Return an uninitialised array of at least its old size, cut to `count` elements.
+
+        Args:
+            name: name of the array; it has one user at a time, and always the same kind.
+            count: number of elements.
+            kind: type of an element.
+        """
         kept = self._arrays.get(name)
         if kept is None or len(kept) < count:
             kept = self._arrays[name] = np.empty(count, kind)
@@ -103,7 +122,7 @@ class KeptArrays:
 
 
 def unit_results(count: int) -> UnitResults:
-    """Results of so many units, none of them written."""
+    """Return zeroed results for `count` units."""
     return UnitResults(
         statuses=np.zeros(count, np.int32),
         row_stops=np.zeros(count, np.int64),
@@ -116,7 +135,7 @@ def unit_results(count: int) -> UnitResults:
 
 
 def row_arrays(kept: KeptArrays, capacity: int) -> RowArrays:
-    """Arrays with room for so many rows."""
+    """Return arrays with room for `capacity` rows, borrowed from the kept ones."""
     return RowArrays(
         offsets=kept.empty("offsets", capacity, np.int64),
         timestamps=kept.empty("timestamps", capacity, np.int64),
@@ -130,7 +149,14 @@ def row_arrays(kept: KeptArrays, capacity: int) -> RowArrays:
 def header_arrays(
     kept: KeptArrays, *, row_capacity: int, header_capacity: int, byte_capacity: int
 ) -> HeaderArrays:
-    """Arrays with room for so many rows and headers, and bytes of names and of values."""
+    """Return arrays with room for rows and headers, borrowed from the kept ones.
+
+    Args:
+        kept: arrays to reuse.
+        row_capacity: most rows.
+        header_capacity: most headers of all rows.
+        byte_capacity: most bytes of all names, and of all values.
+    """
     return HeaderArrays(
         row_stops=kept.empty("header_stops", row_capacity + 1, np.int32),
         name_stops=kept.empty("name_stops", header_capacity + 1, np.int32),
@@ -142,7 +168,7 @@ def header_arrays(
 
 
 def no_header_arrays(row_count: int) -> HeaderArrays:
-    """Arrays that say that no row has a header."""
+    """Return arrays for rows without headers."""
     return HeaderArrays(
         row_stops=np.zeros(row_count + 1, np.int32),
         name_stops=np.zeros(1, np.int32),

@@ -1,8 +1,7 @@
 """Many sound batches of magic 2 as one unit: their headers are an array, not objects.
 
-A run is what the exact walk would take for a row of sound batches, and nothing else: none that was
-damaged, no control batch but a marker in its usual form, none that reaches across an offset where
-runs break.
+A run has only batches that the exact walk would call sound: no damaged one, no control batch except
+a marker in its usual form, and none that crosses an offset where runs break.
 """
 
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ FEWEST = 4  # below, an array costs more than it saves
 
 
 class BatchKind(IntEnum):
-    """What a batch of a run is.
+    """Kind of a batch in a run.
 
     >>> [kind.name for kind in BatchKind if kind in MARKER_KINDS]
     ['ABORT', 'COMMIT']
@@ -49,14 +48,15 @@ CONTROL_TYPES = (None, None, ControlType.ABORT, ControlType.COMMIT)  # by kind
 
 @dataclass(frozen=True, slots=True)
 class BatchRun:
-    """Batches that lie one behind the other, with offsets that rise.
+    """Consecutive batches whose offsets rise.
 
     Attributes:
-        headers: (n, 13), in the order of `BatchHeader`.
-        kinds: (n,) by `BatchKind`.
-        starts: (n,) where each batch begins, from `position` on.
-        data: the bytes of all, a view; empty in a walk by headers only, and once the records were
-            taken. Of such a run `batch` gives headers without payloads.
+        position: position of the first batch in the segment.
+        headers: array (n, 13), in the order of `BatchHeader`.
+        kinds: array (n,) of `BatchKind`.
+        starts: array (n,) of the batches' positions, relative to `position`.
+        data: a view of all bytes; empty after a walk by headers only, and once the records were
+            decoded. Then `batch` returns headers without payloads.
     """
 
     position: int
@@ -66,56 +66,60 @@ class BatchRun:
     data: memoryview
 
     def __len__(self) -> int:
+        """Return the number of batches."""
         return len(self.headers)
 
     @property
     def size_bytes(self) -> int:
+        """Return the bytes from the first batch to the end of the last one."""
         return int(self.starts[-1] + self.headers[-1, 1]) + LENGTH_STOP
 
     @property
     def first_offset(self) -> int:
+        """Return the base offset of the first batch."""
         return int(self.headers[0, 0])
 
     @property
     def last_offset(self) -> int:
+        """Return the last offset of the last batch."""
         return int(self.headers[-1, 0] + self.headers[-1, 6])
 
     @property
     def crc(self) -> int:
-        """The first batch's."""
+        """Return the checksum of the first batch."""
         return int(self.headers[0, 4])
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """One field of all headers."""
+        """Return one field of all headers, as a view."""
         return self.headers[:, FIELD_PLACES[name]]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """The batches' bytes, headers included."""
+        """Return the bytes of each batch, headers included."""
         return self.column("batch_length") + LENGTH_STOP
 
     @property
     def is_compressed(self) -> bool:
-        """Whether any batch is."""
+        """Return whether any batch is compressed."""
         return bool((self.column("attributes") & CODEC_MASK).any())
 
     @property
     def is_marker(self) -> NDArray[np.bool_]:
-        """Of each batch."""
+        """Return for each batch whether it is a marker of a transaction."""
         return self.kinds >= BatchKind.ABORT
 
     @property
     def is_sparse(self) -> NDArray[np.bool_]:
-        """Of each batch: as `RecordBatch.is_sparse`."""
+        """Return for each batch whether it has fewer records than offsets."""
         return self.column("record_count") <= self.column("last_offset_delta")
 
     @property
     def next_offsets(self) -> NDArray[np.int64]:
-        """Where each batch's offsets end."""
+        """Return the end of the offsets of each batch."""
         return self.column("base_offset") + self.column("last_offset_delta") + 1
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """The offsets [start, stop) of batches without a hole between them."""
+        """Return the offset ranges [start, stop) of batches without holes between them."""
         first, after = self.column("base_offset"), self.next_offsets
         is_break = first[1:] != after[:-1]
         if not is_break.any():  # nearly always
@@ -125,7 +129,7 @@ class BatchRun:
         return zip(starts, after[np.append(breaks - 1, len(self) - 1)].tolist(), strict=True)
 
     def batch(self, index: int) -> RecordBatch:
-        """One of them, as the exact walk has it."""
+        """Return one batch as an object, as the exact walk would return it."""
         start = int(self.starts[index])
         header = BatchHeader._make(self.headers[index].tolist())
         size_bytes = header.batch_length + LENGTH_STOP
@@ -133,7 +137,7 @@ class BatchRun:
         return RecordBatch(self.position + start, size_bytes, header, payload)
 
     def part(self, start: int, stop: int) -> Self:
-        """The batches [start, stop); at least one."""
+        """Return the run of the batches [start, stop), at least one."""
         begin = int(self.starts[start])
         end = self.size_bytes if stop == len(self) else int(self.starts[stop])
         return type(self)(
@@ -145,11 +149,11 @@ class BatchRun:
         )
 
     def without_data(self) -> Self:
-        """The same, which does not keep a piece of the file in memory."""
+        """Return the run without its bytes, so that it keeps no piece of the file in memory."""
         return type(self)(self.position, self.headers, self.kinds, self.starts, memoryview(b""))
 
     def chosen(self, places: NDArray[np.int64]) -> Self:
-        """Some of the batches, by their places; the bytes of the others lie between them."""
+        """Return some of the batches, by index; the bytes of the others stay between them."""
         if len(places) == len(self):
             return self
         return type(self)(
@@ -162,7 +166,7 @@ class BatchRun:
 
 
 class PlainRun(NamedTuple):
-    """Batches that are not compressed: the records of batch i are data[starts[i] : stops[i]]."""
+    """Uncompressed batches: the records of batch i are data[starts[i] : stops[i]]."""
 
     data: memoryview
     starts: NDArray[np.int64]
@@ -170,7 +174,7 @@ class PlainRun(NamedTuple):
 
 
 def plain_run_of(run: BatchRun) -> PlainRun:
-    """The batches of an uncompressed run, up to one that cannot hold the records it claims."""
+    """Return the batches of an uncompressed run, up to one too small for its record count."""
     starts, stops = run.starts + HEADER_BYTES, run.starts + run.sizes
     is_right = run.column("record_count") <= (stops - starts) // SMALLEST_RECORD_BYTES
     count = len(run) if is_right.all() else int(is_right.argmin())
@@ -179,7 +183,12 @@ def plain_run_of(run: BatchRun) -> PlainRun:
 
 
 def plain_records_of(run: BatchRun, max_bytes: int) -> Iterator[bytes | memoryview]:
-    """The records of batch after batch; it ends in front of one that `plain_records` refuses."""
+    """Yield the plain records of each batch, up to one that `plain_records` refuses.
+
+    Args:
+        run: the run, with its bytes.
+        max_bytes: most bytes that the records of one batch may have.
+    """
     fields = zip(
         (run.column("attributes") & CODEC_MASK).tolist(),
         run.column("record_count").tolist(),

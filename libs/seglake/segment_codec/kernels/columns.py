@@ -1,6 +1,6 @@
-"""Batches to flat arrays, ready for Arrow without a Python object per record.
+"""Decodes batches to flat arrays, ready for Arrow, without a Python object per record.
 
-They are collected here, decompressed, until enough of them can be decoded together.
+Decompressed batches are collected until enough of them can be decoded together.
 """
 
 import numpy as np
@@ -25,16 +25,16 @@ _MOST_ROOM_BYTES = 256 << 20
 
 
 class ColumnBuilder:
-    """Collects decompressed batches and decodes them together.
+    """Collector of decompressed batches, which are decoded together.
 
     A flush never mixes magic 2 with older formats: call `accepts` first.
 
     Args:
-        max_decompressed_batch_bytes: a batch that is larger is a defect.
-        full_bytes: how much is collected before a flush, where that is known. With more than a
-            little of it, room for all is made.
-        reached_offset: where the first records may begin. Each later one lies above those before
-            it, or gives no row. None: that holds only within each batch.
+        max_decompressed_batch_bytes: most plain bytes of a batch; a larger batch is a defect.
+        full_bytes: bytes that are collected before a flush, 0 if unknown. After the first few, the
+            builder makes room for all.
+        reached_offset: lowest offset of the first records. Each later record is above the records
+            before it, or gives no row. If None, that holds only within each batch.
     """
 
     def __init__(
@@ -43,18 +43,19 @@ class ColumnBuilder:
         full_bytes: int = 0,
         reached_offset: int | None = None,
     ) -> None:
+        """Store the limits and make room for the first bytes."""
         self._max_bytes = max_decompressed_batch_bytes
-        # The last run goes beyond it. What is not filled costs nothing, but must be had.
+        # A quarter more: the last run exceeds it. Unused memory costs nothing.
         self._full_bytes = min(full_bytes + full_bytes // 4, _MOST_ROOM_BYTES)
         self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", _FIRST_BYTES, np.uint8)
         self._room = self._plain.data
         self._units: list[Unit | BatchRun] = []
-        self._starts: list[int] = []  # of each batch, from here on
+        self._starts: list[int] = []  # these lists have one element per batch
         self._stops: list[int] = []
         self._floors: list[int] = []
         self._ceilings: list[int] = []
-        self._late: set[int] = set()  # places of batches
+        self._late: set[int] = set()  # indexes of late batches
         self._lows: list[int] = []
         self._passed_offset = LOWEST_OFFSET
         is_followed = reached_offset is not None
@@ -63,22 +64,26 @@ class ColumnBuilder:
         self.plain_bytes = 0
 
     def accepts(self, unit: Unit | BatchRun) -> bool:
-        """Whether the unit has the format of those added since the last flush."""
+        """Return whether the unit has the format of those added since the last flush."""
         if not self._units:
             return True
         return isinstance(unit, RECORD_BATCHES) == isinstance(self._units[0], RECORD_BATCHES)
 
     def passed(self, next_offset: int) -> None:
-        """Let no record of the batches that follow lie below the end of one that is not added."""
+        """Skip records below the end of a batch that is not added, in all batches added later."""
         self._passed_offset = max(self._passed_offset, next_offset)
 
     def add(
         self, unit: Unit, floor_offset: int, ceiling_offset: int, *, is_late: bool = False
     ) -> None:
-        """Decompress the unit; only rows in [floor_offset, ceiling_offset) will be written.
+        """Decompress and add a unit.
 
         Args:
-            is_late: it lies in a hole of the batches before it, so no row is beside its header.
+            unit: the batch, wrapper or run of messages.
+            floor_offset: records below it give no rows.
+            ceiling_offset: records from it on give no rows.
+            is_late: the unit lies in a hole of the batches before it, so only offsets of its header
+                give rows.
 
         Raises:
             DefectError: the unit cannot be decompressed; the builder is unchanged.
@@ -104,13 +109,17 @@ class ColumnBuilder:
         most_plain_bytes: int,
         lows: NDArray[np.int64] | None = None,
     ) -> int:
-        """Decompress the batches of a run, and return how many were added.
+        """Decompress and add the batches of a run, and return how many were added.
 
-        They are fewer than all where `most_plain_bytes` wait, and in front of a batch that cannot
-        be decompressed.
+        It stops early once `most_plain_bytes` are collected, and before a batch that cannot be
+        decompressed.
 
         Args:
-            lows: where the batch before each of them ends, if others lie between them.
+            run: the run, with its bytes.
+            floor_offset: records below it give no rows.
+            ceiling_offset: records from it on give no rows.
+            most_plain_bytes: plain bytes in the builder at which to stop.
+            lows: for each batch, the end of the batch before it, if other batches lie between them.
         """
         before, start = len(self._stops), self.plain_bytes
         if run.is_compressed:
@@ -135,6 +144,7 @@ class ColumnBuilder:
         return count
 
     def _append(self, data: bytes | memoryview) -> None:
+        """Copy plain bytes to the end of the collected ones, and make room if needed."""
         stop = self.plain_bytes + len(data)
         if stop > len(self._plain):
             before = self._plain[: self.plain_bytes]
@@ -145,7 +155,7 @@ class ColumnBuilder:
         self.plain_bytes = stop
 
     def flush(self) -> tuple[Columns, list[UnitOutcome | PiecesOutcome]]:
-        """As `flush_runs`, with one outcome per batch."""
+        """Decode all added units and empty the builder; return rows and an outcome per batch."""
         columns, outcomes = self.flush_runs()
         return columns, [
             of_batch
@@ -156,7 +166,10 @@ class ColumnBuilder:
         ]
 
     def flush_runs(self) -> tuple[Columns, list[Outcome]]:
-        """Decode what was added and empty the builder; return an outcome per unit or run."""
+        """Decode all added units and empty the builder; return the rows and an outcome per unit.
+
+        The outcome of a run covers all its batches. The arrays are borrowed, see `Columns`.
+        """
         data = self._plain[: max(self.plain_bytes, 1)]
         data.flags.writeable = False
         flush = Flush(

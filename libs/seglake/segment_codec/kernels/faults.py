@@ -1,11 +1,11 @@
-"""What the compiled loops answer for each unit, and what that means: a defect's code, and a text.
+"""Statuses that the compiled loops return for each unit, and the defect code and text of each.
 
-Values; numba is not needed for them.
+This module does not import numba.
 """
 
 from seglake.segment_codec.formats.errors import DefectCode
 
-# A helper that reads returns the index after what it read, or minus one of these.
+# A reading helper of a kernel returns the index after the bytes read, or the negative status.
 OK = 0
 VARINT = 1
 RECORD_LENGTH = 2

@@ -1,4 +1,4 @@
-"""One flush of batches through the kernels: what they read, what they wrote, and what came of each.
+"""One flush of batches through the kernels: their input, their output, and the outcomes.
 
 Row i has `offsets[i]`, `timestamps_ms[i]`, a key and a value as binary views into `data`, and the
 headers [header_stops[i], header_stops[i + 1]).
@@ -51,7 +51,7 @@ _SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
 
 
 class Columns(NamedTuple):
-    """Arrays of one flush; n rows, h headers. Borrowed: the builder's next `add` reuses them."""
+    """Arrays of a flush with n rows and h headers. Borrowed: the next `add` reuses them."""
 
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]  # (n,)
@@ -70,16 +70,20 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flush:
-    """The units of one flush, and the arrays that the kernels read and write for them.
+    """Units of one flush, and the arrays that the kernels read and write for them.
 
     Attributes:
-        units: all of magic 2, or all of older formats.
+        units: units all of magic 2, or all of older formats.
         data: the decompressed bytes of all batches.
-        starts, stops: of each batch in them.
-        floors, ceilings: only rows with offsets [floor, ceiling) of a batch are written.
-        is_late: of each batch, whether it lies in a hole of those before it.
-        lows: of each batch, where the one before it ends that is not among these.
-        reach: see `ColumnBuilder`; the kernel moves it on.
+        starts: for each batch, the start of its bytes in `data`.
+        stops: for each batch, the end of its bytes in `data`.
+        floors: for each batch, the offset below which records give no rows.
+        ceilings: for each batch, the offset from which on records give no rows.
+        is_late: for each batch, whether it lies in a hole of the batches before it.
+        lows: for each batch, the end of the batches before it that are not in this flush.
+        kept: arrays to reuse.
+        reach: state of `decode_records` between flushes; the kernel updates it.
+        results: the kernels' results per batch.
     """
 
     units: list[Unit | BatchRun]
@@ -95,7 +99,7 @@ class Flush:
     results: UnitResults
 
     def columns(self, rows: RowArrays, headers: HeaderArrays) -> Columns:
-        """The parts of the arrays that the kernel filled."""
+        """Return the parts of the arrays that the kernel filled, as views."""
         n = int(self.results.row_stops[-1]) if self.units else 0
         h = int(headers.row_stops[n])
         return Columns(
@@ -115,7 +119,11 @@ class Flush:
         )
 
     def in_parts(self, pieces: Mapping[int, list[InnerPiece]]) -> "Flush":
-        """The same with the parts of damaged wrappers, by their index, in place of them."""
+        """Return a flush with the parts of damaged wrappers in their place.
+
+        Args:
+            pieces: parts and defects of damaged wrappers, by their index in `units`.
+        """
         units: list[Unit | BatchRun] = []
         places: list[int] = []
         starts: list[int] = []
@@ -140,6 +148,7 @@ class Flush:
         )
 
     def outcomes(self) -> list[Outcome]:
+        """Return an outcome per unit or run of magic 2."""
         found: list[Outcome] = []
         start = 0
         for unit in self.units:
@@ -155,7 +164,12 @@ class Flush:
     def message_outcomes(
         self, units: Sequence[Unit | BatchRun], pieces: Mapping[int, list[InnerPiece]]
     ) -> Iterator[Outcome]:
-        """One outcome for each of the units that were added; some are decoded in parts here."""
+        """Yield one outcome per added unit of the old formats.
+
+        Args:
+            units: the units as they were added; `self` may have parts in place of some.
+            pieces: parts and defects of damaged wrappers, by their index in `units`.
+        """
         decoded = (
             self._of_unit(unit, index)
             for index, unit in enumerate(self.units)
@@ -181,7 +195,7 @@ class Flush:
         status = int(results.statuses[start])
         record_count, next_offset = int(results.record_counts[start]), unit.last_offset + 1
         if isinstance(unit, RecordBatch):
-            record_count = unit.header.record_count  # of any size; the kernel's has a bound
+            record_count = unit.header.record_count  # the kernel's count is bounded
             next_offset = int(results.next_offsets[start])
         return UnitOutcome(  # per batch: by position, for speed
             unit,
@@ -210,10 +224,11 @@ def decoded(flush: Flush) -> tuple[Columns, list[Outcome]]:
 
 
 def _decode_records(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
+    """Decode batches of magic 2; retry with more room for headers until they fit."""
     from seglake.segment_codec.kernels.record_kernel import decode_records  # numba takes 0.2 s
 
     base_offsets = _of_headers(flush.units, "base_offset")
-    # A count may be any number: one record more than there is room for shows that it is wrong.
+    # A false count may be huge: one record more than the payload has room for proves it wrong.
     most_records = (flush.stops - flush.starts) // SMALLEST_RECORD_BYTES + 1
     batches = BatchArrays(
         starts=flush.starts,
@@ -248,6 +263,7 @@ def _decode_records(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
 
 
 def _decode_messages(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
+    """Decode sets of messages of magic 0 and 1."""
     from seglake.segment_codec.kernels.message_kernels import decode_messages  # numba takes 0.2 s
 
     units = [unit for unit in flush.units if not isinstance(unit, BatchRun)]
@@ -270,23 +286,24 @@ def _decode_messages(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
 
 
 def _pieces_of_damaged(flush: Flush) -> dict[int, list[InnerPiece]]:
-    """What can be had of wrappers that failed, by their index; nothing of those not listed."""
+    """Return the usable pieces of wrappers that failed, by index, if they have any."""
     found: dict[int, list[InnerPiece]] = {}
     for index in np.flatnonzero(flush.results.statuses).tolist():
         unit = flush.units[index]
         if isinstance(unit, Wrapper):
             content = flush.data[flush.starts[index] : flush.stops[index]]
-            with suppress(DefectError):  # its outcome tells
+            with suppress(DefectError):  # its outcome has the fault
                 found[index] = pieces_of(unit, content)
     return found
 
 
 def _int64s(values: Sequence[object], attribute: str) -> NDArray[np.int64]:
+    """Return one attribute of all values as an array."""
     return np.fromiter(map(attrgetter(attribute), values), np.int64, len(values))
 
 
 def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int64]:
-    """A field of the headers of batches and runs of magic 2."""
+    """Return one field of the headers of batches and runs of magic 2, as an array."""
     parts = [np.zeros(0, np.int64)]
     for kind, group in groupby(units, type):
         if kind is BatchRun:
@@ -298,7 +315,7 @@ def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int6
 
 
 def _stamp_records(flush: Flush, timestamps: NDArray[np.int64]) -> None:
-    """With log append time all records have the batch's time; those they carry are stale."""
+    """Give records with log append time their batch's time; the times on disk are stale."""
     is_append_time = _of_headers(flush.units, "attributes") & LOG_APPEND_TIME != 0
     if not is_append_time.any():
         return

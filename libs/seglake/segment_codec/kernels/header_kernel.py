@@ -1,6 +1,6 @@
-"""The compiled walk over batches of magic 2: headers to an array, as long as nothing is odd.
+"""Compiled walk over batches of magic 2: headers to an array, as long as nothing is odd.
 
-It judges nothing. Where a batch is not plainly sound it stops, and the exact walk says what it is.
+It judges nothing. It stops at a batch that is not plainly sound, and the exact walk judges that.
 """
 
 from typing import NamedTuple
@@ -33,10 +33,10 @@ _LAST_CODEC = int(max(Codec))
 _DATA, _EMPTY = int(BatchKind.DATA), int(BatchKind.EMPTY)
 _ABORT, _COMMIT = int(BatchKind.ABORT), int(BatchKind.COMMIT)
 _ODD = -1
-_MOST_TABLE_BYTES = 1024  # above, the library's checksum is faster than a call of it is slow
+_MOST_TABLE_BYTES = 1024  # for more bytes, the library is faster in spite of the call
 _TABLES = slicing_tables(CASTAGNOLI)
 
-# A marker's record: lengths of the record, its key and its value, and zeros. -1 is any byte.
+# Bytes of a marker's record: lengths of the record, key and value, and zeros; -1 is any byte.
 _MARKER = np.array(
     [0x20, 0, 0, 0, 8, 0, 0, 0, -1, 12, -1, -1, -1, -1, -1, -1, 0],
     np.int64,
@@ -46,10 +46,15 @@ _MARKER_BYTES = HEADER_BYTES + len(_MARKER)
 
 
 class RunLimits(NamedTuple):
-    """Offsets of a run lie in [low, high); `may_have_holes` between its batches.
+    """Limits of a run.
 
-    Without `verifies_all`, the checksums of those count that may be damaged markers. Of the others
-    only the headers must be in memory; all end within `size_bytes`.
+    Attributes:
+        low: lowest offset of the run.
+        high: offset from which on batches do not belong to the run.
+        may_have_holes: 1 if offsets may be missing between batches, else 0.
+        verifies_all: 1 to verify all checksums. If 0, only those of batches that may be damaged
+            markers are verified, and of the others only the headers must be in memory.
+        size_bytes: end of the last batch, at most, from the first byte of data.
     """
 
     low: Int
@@ -61,6 +66,7 @@ class RunLimits(NamedTuple):
 
 @inlined
 def _read_header(data: Array, p: Int, header: Array) -> None:
+    """Write the fields of the header at p to an array, in the order of `BatchHeader`."""
     header[0] = int64(data, p)
     header[1] = int32(data, p + 8)
     header[2] = int32(data, p + 12)
@@ -78,7 +84,7 @@ def _read_header(data: Array, p: Int, header: Array) -> None:
 
 @inlined
 def _kind_of(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
-    """What a batch is by its header, or _ODD; of a control batch the record decides."""
+    """Return the kind of a batch, or _ODD; a control batch's kind is in its record."""
     attributes, record_count = header[5], header[12]
     if header[6] < 0 or attributes & CODEC_MASK > _LAST_CODEC:
         return _ODD
@@ -93,6 +99,7 @@ def _kind_of(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
 
 @inlined
 def _marker_kind(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
+    """Return the kind of a marker in its usual form, or _ODD."""
     is_usual = size_bytes == _MARKER_BYTES and header[12] == 1 and header[6] == 0
     if not is_usual or header[5] & (TRANSACTIONAL | CODEC_MASK) != TRANSACTIONAL:
         return _ODD
@@ -108,7 +115,7 @@ def _marker_kind(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
 
 @inlined
 def _is_in_place(header: Array, expected: Int, limits: RunLimits) -> bool:
-    """Whether the offsets come where they should."""
+    """Return whether a batch's offsets continue the run, within its limits."""
     first = header[0]
     if first < expected or (first > expected and limits.may_have_holes == 0):
         return False
@@ -117,13 +124,13 @@ def _is_in_place(header: Array, expected: Int, limits: RunLimits) -> bool:
 
 @inlined
 def _may_be_marker(header: Array, size_bytes: Int) -> bool:
-    """As `record_batch.is_surely_data`, of a batch that is no marker by its header."""
+    """Return whether a data batch may be a damaged marker; see `record_batch.is_surely_data`."""
     return bool(size_bytes <= MOST_MARKER_BYTES and header[9] >= 0 and header[11] <= 0)
 
 
 @inlined
 def _needs_all(size_bytes: Int, limits: RunLimits) -> bool:
-    """Whether a batch may need more than its header: to be verified, or as a marker."""
+    """Return whether all bytes of a batch must be in memory, to be verified or as a marker."""
     return bool(limits.verifies_all != 0 or size_bytes <= MOST_MARKER_BYTES)
 
 
@@ -131,13 +138,13 @@ def _needs_all(size_bytes: Int, limits: RunLimits) -> bool:
 def scan_batches(
     data: Array, limits: RunLimits, headers: Array, kinds: Array, checked: Array
 ) -> Int:
-    """Write the headers of the plain batches that data (n,) begins with; their number.
+    """Write the headers of the plain batches at the start of data (n,), and return their number.
 
-    The last one may end behind data where its header is enough, see `RunLimits`.
+    The last batch may end after data if only its header is needed, see `RunLimits`.
 
-    headers (m, 13) is filled in the order of `BatchHeader`, for at most m batches, kinds (m,) by
-    `BatchKind`. checked (m,) is whether the checksum is right or of no account; that of large ones
-    is left to the caller.
+    headers (m, 13) is filled in the order of `BatchHeader`, for at most m batches, kinds (m,) with
+    `BatchKind`. checked (m,) is True if the checksum is right or need not be verified; the caller
+    verifies those of large batches.
     """
     p: Int = np.int64(0)
     stop = data.shape[0]
@@ -152,7 +159,7 @@ def scan_batches(
         if size_bytes > stop - p and _needs_all(size_bytes, limits):
             break
         if count == 0 and header[0] > expected:
-            expected = header[0]  # a hole before the run is seen by others
+            expected = header[0]  # a hole before the run is the caller's to report
         kind = _kind_of(data, p, header, size_bytes)
         if kind == _ODD or not _is_in_place(header, expected, limits):
             break

@@ -1,4 +1,4 @@
-"""The compiled loops over messages of magic 0 and 1, and the search for a header.
+"""Compiled loops over messages of magic 0 and 1, and the search for a header.
 
 The slow twin of `decode_messages` is `reference_decoder`.
 """
@@ -35,7 +35,10 @@ from seglake.segment_codec.kernels.parts import (
 
 @numba.njit(inline="always")  # by numba, not by LLVM: the loops become 8 % faster
 def _message_status(data: Array, p: Int, stop: Int, is_sound: bool) -> Int:
-    """Check one message at p of a set that ends at stop; its checksum too, unless it is_sound."""
+    """Return the status of one message at p in a set that ends at stop.
+
+    Its checksum is verified too, unless is_sound.
+    """
     if stop - p < 12:
         return INNER_CUT
     size = int32(data, p + 8)
@@ -122,8 +125,8 @@ def scan_messages(
 def span_messages(data: Array, result: Array) -> None:
     """Find the first and the last offset of the messages in data, by their lengths alone.
 
-    result (2,) is written: first and last offset, -1 and -1 where the lengths do not use up data,
-    or the offsets do not rise from 0 on or above.
+    result (2,) is written: first and last offset, or -1 and -1 if the lengths do not use up data,
+    or the offsets are negative or do not rise.
     """
     p = 0
     stop = data.shape[0]
@@ -179,9 +182,9 @@ def _end_of_damaged(data: Array, p: Int, stop: Int) -> Int:
 def lay_out_messages(data: Array, pieces: Array) -> int:
     """Cut a damaged set into messages, sound or not, and return how many pieces there are.
 
-    Behind a message of which neither size nor fields lead to another, the rest is one piece. No
-    payload is searched for messages: a value may hold some of another log.
-    pieces (n, 4) is written, row by row: start, status, offset field, whether it is one message.
+    After a message whose size and fields do not lead to another, the rest is one piece. Payloads
+    are not searched for messages: a value may hold messages of another log. pieces (n, 4) is
+    written, row by row: start, status, offset field, whether it is a single message.
     """
     p: Int = np.int64(0)
     stop: Int = np.int64(data.shape[0])
@@ -200,10 +203,11 @@ def lay_out_messages(data: Array, pieces: Array) -> int:
 
 @compiled
 def judge_offsets(pieces: Array, shift: int, last_offset: int) -> None:
-    """Mark messages with the status INNER_OFFSETS that a consumer would skip, or not expect.
+    """Set the status INNER_OFFSETS on messages that a consumer would skip, or not expect.
 
     A sound message counts if its offset, with the shift, is above all that counted before and not
-    above last_offset. pieces (n, 4) are those of `lay_out_messages`; their offsets become absolute.
+    above last_offset. pieces (n, 4) is the output of `lay_out_messages`; its offsets become
+    absolute.
     """
     reached: Int = np.int64(-1)
     for i in range(pieces.shape[0]):
@@ -216,7 +220,7 @@ def judge_offsets(pieces: Array, shift: int, last_offset: int) -> None:
 
 
 class _Set(NamedTuple):
-    """The result of checking a set: the first status that is not OK, and the messages before it."""
+    """Result of checking a set: the first status that is not OK, and the messages before it."""
 
     status: Int
     count: Int
@@ -226,6 +230,7 @@ class _Set(NamedTuple):
 
 @inlined
 def _check_set(data: Array, p: Int, stop: Int) -> _Set:
+    """Check the messages of a set up to the first faulty one."""
     status: Int = np.int64(OK)
     count = first = last = np.int64(0)
     while p < stop:
@@ -266,9 +271,9 @@ def _write_row(data: Array, p: Int, offset: Int, rows: RowArrays, row: Int) -> N
 def decode_messages(
     data: Array, sets: MessageSetArrays, results: UnitResults, rows: RowArrays
 ) -> None:
-    """Decode sets of messages of magic 0 and 1, which lie in data (n,).
+    """Decode sets of messages of magic 0 and 1 in data (n,) to rows and results.
 
-    The first offsets of the results are absolute.
+    A set with a faulty message has no rows. First offsets in the results are absolute.
     """
     row = 0
     for i in range(sets.starts.shape[0]):
@@ -300,7 +305,7 @@ def decode_messages(
 
 @compiled
 def find_header(data: Array, start: int, left: int, low: int, high: int) -> int:
-    """The first place from start on that looks like the header of a batch or message, or -1.
+    """Return the first place from start on that looks like a header of a batch or message, or -1.
 
     left is the number of bytes from data's first byte to the end of the file; offsets must lie in
     [low, high). The last 61 bytes of data are searched only if the file ends there.

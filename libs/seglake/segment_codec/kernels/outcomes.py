@@ -1,4 +1,4 @@
-"""What decoding says of batches and of runs of them. Values."""
+"""Results of decoding batches and runs of batches, as values."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -17,13 +17,15 @@ REPEATED: Fault = DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"
 
 
 class UnitOutcome(NamedTuple):
-    """The result of one unit; its rows are [row_stop of the previous one, row_stop).
+    """Result of one unit; its rows are [row_stop of the previous unit, row_stop).
 
     Attributes:
-        is_kept: it has rows, also where it has a fault: of a count that is not that of the records.
-        next_offset: where its records or its header end, whichever is higher; of a count that is
-            too low, where the records end that it has room for.
-        skipped_count: of its records, those at offsets that were read before or are cut off.
+        fault: code and text of the unit's fault, None if it has none.
+        is_kept: the unit has rows, possibly in spite of a fault: a record count that differs from
+            the records.
+        next_offset: end of its records or of its header's offsets, whichever is higher; if there
+            are more records than the count, the end of the counted ones.
+        skipped_count: number of its records at offsets that were read before or are above the end.
     """
 
     unit: Unit
@@ -38,12 +40,12 @@ class UnitOutcome(NamedTuple):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether there are fewer records than offsets: the cleaner removed some."""
+        """Return whether it has fewer records than offsets: the cleaner removed some."""
         return self.record_count <= self.unit.last_offset - self.first_offset
 
     @property
     def fault_of_rest(self) -> Fault | None:
-        """Why a batch that has rows has not those of all its records; None if it has."""
+        """Return why some records of a unit have no row, None if all have one."""
         if self.fault is not None or not self.skipped_count:
             return self.fault
         counts = f"{self.skipped_count} of {self.record_count}"
@@ -52,25 +54,25 @@ class UnitOutcome(NamedTuple):
 
 
 class RunOutcome(NamedTuple):
-    """The results of a run's batches; statuses are those of the kernels."""
+    """Results of a run's batches; statuses are those of the kernels."""
 
     run: BatchRun
     first_row: int
     plain_bytes: NDArray[np.int64]
-    results: UnitResults  # of these batches
+    results: UnitResults
 
     @property
     def is_sound(self) -> bool:
-        """Whether no batch is damaged inside, or holds other offsets than its header says."""
+        """Return whether all batches are undamaged and have the offsets of their headers."""
         return not self.results.statuses.any()
 
     @property
     def row_counts(self) -> NDArray[np.int64]:
-        """The rows of each batch."""
+        """Return the number of rows of each batch."""
         return np.diff(self.results.row_stops, prepend=self.first_row)
 
     def of_batches(self) -> Iterator[UnitOutcome]:
-        """The same, batch by batch."""
+        """Yield an outcome per batch."""
         for index in range(len(self.run)):
             batch = self.run.batch(index)
             yield UnitOutcome(
@@ -87,7 +89,7 @@ class RunOutcome(NamedTuple):
 
 
 class PiecesOutcome(NamedTuple):
-    """The results of a wrapper that is damaged inside: of its parts, and the defects between."""
+    """Results of a wrapper that is damaged inside: of its parts, and the defects between."""
 
     unit: Unit
     pieces: tuple[UnitOutcome | Defect, ...]

@@ -1,10 +1,10 @@
-"""What the compiled loops share: integers, varints, CRC-32, Arrow's binary views, and statuses.
+"""Parts shared by the compiled loops: integers, varints, CRC-32 and Arrow's binary views.
 
-numba checks no bounds, so the loops do: no index is used before it was compared with its end. A
+numba checks no bounds, so the loops do: every index is compared with its end before it is used. A
 kernel never raises; it returns a status of `faults`, where each has its defect.
 
 A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
-the number of the buffer (always 0) and the place in it.
+the number of the buffer (always 0) and the position in it.
 """
 
 from collections.abc import Callable
@@ -16,22 +16,22 @@ import numpy as np
 from seglake.segment_codec.formats.checksum import IEEE, slicing_tables
 from seglake.segment_codec.kernels.faults import VARINT
 
-Array = Any  # numba compiles for the types that come
+Array = Any  # numba compiles for the types of the arguments
 Int = Any  # a machine integer inside a kernel, of the width that the code names
 
 _CRC32 = slicing_tables(IEEE)
 _NO_VALUE = -(1 << 62)  # no length or delta of 32 bits can be this
 
-# The loops allocate nothing, so numba need not count references. Where it does, taking an array
-# out of a named tuple costs two atomic instructions, and the loops become three times slower.
+# The loops allocate nothing, so numba need not count references. Counting costs two atomic
+# instructions per array taken from a named tuple, which makes the loops three times slower.
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}  # numba's stubs lack some options
 _INLINED = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
-def compiled(kernel: Callable[..., Any]) -> Any:  # a type of numba's, which has none for mypy
-    """Compile a kernel at its first call, and cache it for other processes.
+def compiled(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
+    """Return the kernel, compiled at its first call and cached for other processes.
 
-    Where numba can write neither beside the code nor in a home, each process compiles it anew.
+    If numba can write neither beside the code nor in a home, each process compiles it again.
     """
     try:
         return numba.njit(cache=True, **_OPTIONS)(kernel)
@@ -39,14 +39,14 @@ def compiled(kernel: Callable[..., Any]) -> Any:  # a type of numba's, which has
         return numba.njit(**_OPTIONS)(kernel)
 
 
-def inlined(kernel: Callable[..., Any]) -> Any:  # as above
-    """Compile a part of kernels once, for LLVM to inline; Python cannot call it."""
+def inlined(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
+    """Return a part of kernels that LLVM inlines; Python cannot call it."""
     return numba.njit(**_INLINED)(kernel)
 
 
 @inlined
 def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """A 32-bit zig-zag varint and the index after it, or (_, -VARINT)."""
+    """Return a 32-bit zig-zag varint and the index after it, or (_, -VARINT)."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 35:
@@ -62,7 +62,7 @@ def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
 
 @inlined
 def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """As `varint`, for 64 bits."""
+    """Return a 64-bit zig-zag varint and the index after it, or (_, -VARINT)."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 70:
@@ -77,6 +77,7 @@ def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
 
 @inlined
 def int32(data: Array, p: Int) -> Int:
+    """Return the big-endian int32 at p, as int64; its bounds are the caller's to check."""
     return np.int64(
         np.int32(
             np.uint32(data[p]) << 24
@@ -89,6 +90,7 @@ def int32(data: Array, p: Int) -> Int:
 
 @inlined
 def int64(data: Array, p: Int) -> Int:
+    """Return the big-endian int64 at p; its bounds are the caller's to check."""
     value = np.uint64(0)
     for i in range(8):
         value = value << np.uint64(8) | np.uint64(data[p + i])
@@ -97,6 +99,7 @@ def int64(data: Array, p: Int) -> Int:
 
 @inlined
 def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
+    """Write the binary view of the bytes [p, p + length) of data to a row of views (n, 4)."""
     views[row, 0] = length
     views[row, 1] = 0
     views[row, 2] = 0
@@ -112,13 +115,14 @@ def set_view(views: Array, row: Int, data: Array, p: Int, length: Int) -> None:
 
 @inlined
 def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
+    """Copy `length` bytes from data at p to target at `at`."""
     for i in range(length):
         target[at + i] = data[p + i]
 
 
 @inlined
 def checksum(tables: Array, data: Array, start: Int, stop: Int) -> Int:
-    """The CRC, eight bytes a step, of which `slicing_tables` made the tables."""
+    """Return the CRC of data[start:stop] by the tables of `slicing_tables`, eight bytes a step."""
     crc = np.uint32(0xFFFFFFFF)
     p = start
     while p + 8 <= stop:
@@ -147,12 +151,13 @@ def checksum(tables: Array, data: Array, start: Int, stop: Int) -> Int:
 
 @inlined
 def crc32(data: Array, start: Int, stop: Int) -> Int:
+    """Return the CRC-32 of data[start:stop]."""
     return checksum(_CRC32, data, start, stop)
 
 
 @compiled
 def product(left: int, right: int, polynomial: int) -> int:
-    """Two polynomials multiplied, modulo that of a checksum; all reflected, of 32 bits."""
+    """Return the product of two polynomials modulo a checksum's; all reflected, of 32 bits."""
     found = 0
     while left:
         if left & 0x80000000:

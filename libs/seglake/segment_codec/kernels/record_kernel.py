@@ -1,6 +1,6 @@
-"""The compiled decoder of records of magic 2; its slow twin is `reference_decoder`.
+"""Compiled decoder of records of magic 2; its slow twin is `reference_decoder`.
 
-A helper that reads returns the index after what it read or, where the bytes are invalid, minus a
+A reading helper returns the index after the bytes read or, if they are invalid, the negative
 status.
 """
 
@@ -40,7 +40,7 @@ from seglake.segment_codec.kernels.parts import (
 )
 
 _NO_ROOM = -1  # a status that never leaves this module
-_REACHED, _IS_STRETCHED, _IS_FOLLOWED = 0, 1, 2  # places in `reach`
+_REACHED, _IS_STRETCHED, _IS_FOLLOWED = 0, 1, 2  # indexes of `reach`
 _SMALLEST_BODY_BYTES = 6
 _NULL = -(1 << 31)  # any negative length means null
 
@@ -56,7 +56,7 @@ class _Batch(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """How far the output is filled: rows, headers, bytes of header names and of their values."""
+    """Counts of written rows, headers, bytes of header names and bytes of header values."""
 
     rows: Int
     headers: Int
@@ -65,13 +65,13 @@ class _Written(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """The records that Kafka's consumer gives: those with offsets above all that it gave before.
+    """Records that Kafka's consumer returns: those with offsets above all that it returned before.
 
     Attributes:
-        first_offset: of the batch, or of a record below it.
-        next_offset: after the last record given.
-        record_count: of the records given.
-        skipped_count: of records at offsets that were read before, or that are cut off.
+        first_offset: base offset of the batch, or the offset of a lower record.
+        next_offset: end of the last returned record.
+        record_count: number of returned records.
+        skipped_count: number of records at offsets that were read before, or above the end.
     """
 
     first_offset: Int
@@ -87,7 +87,7 @@ class _Head(NamedTuple):
 
 
 class _Payload(NamedTuple):
-    """Where key and value are, with a negative length for null, and the number of headers."""
+    """Positions of key and value, with a negative length for null, and the number of headers."""
 
     key_start: Int
     key_length: Int
@@ -98,7 +98,7 @@ class _Payload(NamedTuple):
 
 @inlined
 def _length(data: Array, p: Int, end: Int, least: Int, fault: Int) -> tuple[Int, Int]:
-    """A varint from least up to the number of bytes after it. A p that is a status is passed on."""
+    """Return a length from least up to the bytes after it; if p is a status, pass it on."""
     if p < 0:
         return np.int64(0), p
     length, p = varint(data, p, end)
@@ -111,6 +111,7 @@ def _length(data: Array, p: Int, end: Int, least: Int, fault: Int) -> tuple[Int,
 
 @inlined
 def _read_head(data: Array, p: Int, stop: Int) -> tuple[_Head, Int]:
+    """Read length, attributes, timestamp delta and offset delta of a record."""
     length, p = _length(data, p, stop, _SMALLEST_BODY_BYTES, RECORD_LENGTH)
     end = p + length
     timestamp_delta = offset_delta = np.int64(0)
@@ -124,6 +125,7 @@ def _read_head(data: Array, p: Int, stop: Int) -> tuple[_Head, Int]:
 
 @inlined
 def _read_payload(data: Array, p: Int, end: Int) -> tuple[_Payload, Int]:
+    """Read key, value and number of headers of a record."""
     key_length, key_start = _length(data, p, end, _NULL, KEY_LENGTH)
     p = key_start + max(key_length, 0)
     value_length, value_start = _length(data, p, end, _NULL, VALUE_LENGTH)
@@ -143,7 +145,7 @@ def _read_payload(data: Array, p: Int, end: Int) -> tuple[_Payload, Int]:
 def _read_headers(
     data: Array, p: Int, end: Int, count: Int, is_wanted: Int, headers: HeaderArrays, at: _Written
 ) -> tuple[_Written, Int]:
-    """Check the headers of one record, and write them if its offset is wanted."""
+    """Check the headers of one record, and write them if the record gives a row."""
     number, names_at, values_at = at.headers, at.name_bytes, at.value_bytes
     for _ in range(count):
         name_length, name_start = _length(data, p, end, 0, HEADER_KEY_LENGTH)
@@ -179,13 +181,13 @@ def _write_row(
 
 @inlined
 def _is_skipped(batch: _Batch, offset: Int, is_given: bool) -> bool:
-    """Whether a record is missing from the rows though its offset is in the wanted range."""
+    """Return whether a record has no row although its offset is in the wanted range."""
     return bool(not is_given and (offset < batch.base_offset or offset >= batch.floor))
 
 
 @inlined
 def _is_far(batch: _Batch, offset: Int) -> bool:
-    """Whether an offset is above those of the header, and above what may be taken."""
+    """Return whether an offset is above the header's offsets and above the ceiling."""
     return bool(batch.base_offset < batch.ceiling <= offset and offset >= batch.next_offset)
 
 
@@ -200,11 +202,10 @@ def _decode_batch(
     at: _Written,
     low: Int,
 ) -> tuple[Int, _Written, _Given]:
-    """Decode the first records of one batch: the status, the end of the output, what was given.
+    """Decode the first `count` records of one batch to rows and headers.
 
-    Args:
-        count: of records to decode.
-        low: the end of the offsets that were given before.
+    Offsets below `low` were returned before. The result is the status, the end of the output, and
+    the returned records.
     """
     nothing: Int = np.int64(0)
     given = _Given(batch.base_offset, low, nothing, nothing)
@@ -243,7 +244,7 @@ def _decode_batch(
 
 @inlined
 def _judged(batch: _Batch, status: Int, given: _Given, low: Int) -> Int:
-    """The status of a batch whose records are sound, by what was given of them."""
+    """Return the status of a batch whose records are sound, by the offsets of the records."""
     if status not in (OK, TOO_FEW_RECORDS):
         return status
     if batch.count > 0 and given.record_count == 0 and batch.next_offset <= low:
@@ -263,7 +264,10 @@ def _given_batch(
     at: _Written,
     low: Int,
 ) -> tuple[Int, _Written, _Given]:
-    """Decode what Kafka's consumer gives of a batch; where bytes are left, all but the last."""
+    """Decode the records of a batch that Kafka's consumer returns.
+
+    If bytes are left after the counted records, these are all but the last one.
+    """
     count = batch.count
     status, after, given = _decode_batch(data, p, batch, count, rows, headers, at, low)
     if status == TOO_MANY_BYTES:
@@ -273,14 +277,14 @@ def _given_batch(
 
 @inlined
 def _is_kept(status: Int, given: _Given) -> bool:
-    """Whether the rows of a batch stay: those before a wrong count do, if there are any."""
+    """Return whether the rows of a batch stay: before a wrong count they do, if there are any."""
     is_miscounted = status in (TOO_FEW_RECORDS, TOO_MANY_BYTES)
     return bool(status in (OK, CONTRADICTED) or (is_miscounted and given.record_count > 0))
 
 
 @inlined
 def _next_offset(batch: _Batch, status: Int, given: _Given, is_late: Int) -> Int:
-    """Where the offsets of a batch end, by its records and its header."""
+    """Return the end of a batch's offsets, by its records and its header."""
     if status == TOO_MANY_BYTES:
         return given.next_offset
     return batch.next_offset if is_late else max(batch.next_offset, given.next_offset)
@@ -295,12 +299,13 @@ def decode_records(
     headers: HeaderArrays,
     reach: Array,
 ) -> bool:
-    """Decode the plain records of batches of magic 2, which lie in data (n,).
+    """Decode the plain records of batches of magic 2 in data (n,) to rows, headers and results.
 
     Returns whether there was room for all headers in the arrays of `headers`.
 
-    reach (3,) says where the records of earlier batches end, whether those of one ended after
-    their header's last offset, and whether both are updated. Else each batch stands for itself.
+    reach (3,) is the state between calls: the end of the records of earlier batches, 1 if the
+    records of one ended above its header's last offset, and 1 if both are updated here. If the
+    last is 0, each batch is judged alone.
     """
     nothing: Int = np.int64(0)
     at = _Written(nothing, nothing, nothing, nothing)
@@ -323,7 +328,7 @@ def decode_records(
         if status == _NO_ROOM:
             return False
         if is_late and reach[_IS_STRETCHED] != 0:
-            status = np.int64(REPEATED_OFFSETS)  # what they are is not remembered
+            status = np.int64(REPEATED_OFFSETS)  # the stretched batch's offsets are not remembered
         if _is_kept(status, given):
             at = after
             results.is_kept[i] = True

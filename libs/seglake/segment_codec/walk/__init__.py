@@ -1,1 +1,1 @@
-"""From the first byte of a segment to the last: batches, damage, order."""
+"""Walk through a segment from its first byte to its last: batches, damage, order."""

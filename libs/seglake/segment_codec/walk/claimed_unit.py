@@ -1,4 +1,4 @@
-"""What the header of damaged bytes claims, as the batch it would be."""
+"""Reads the header of damaged bytes as the batch that it claims."""
 
 from seglake.segment_codec.formats import message_set, record_batch
 from seglake.segment_codec.formats.message_set import Wrapper
@@ -11,10 +11,17 @@ _NO_BYTES = memoryview(b"")
 
 
 def claimed_unit(source: ByteSource, position: int, size_bytes: int) -> Unit | None:
-    """The batch or the single message that the header at a position claims, without its payload.
+    """Return the batch or single message that a header claims, without its payload.
 
-    Nothing of it is proved, only that a batch of the claimed length fits into these bytes; None
-    where none does.
+    Nothing of it is proved except that the claimed length fits.
+
+    Args:
+        source: bytes of the file; borrowed.
+        position: position of the header.
+        size_bytes: number of damaged bytes from there.
+
+    Returns:
+        None if no batch of the claimed length fits into these bytes.
     """
     if size_bytes <= PREFIX_BYTES:
         return None

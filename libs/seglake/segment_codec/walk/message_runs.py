@@ -1,4 +1,4 @@
-"""Finds runs of messages of the old formats: messages in order that can be one unit."""
+"""Finds runs of messages of the old formats: consecutive messages that can be one unit."""
 
 import numpy as np
 
@@ -12,11 +12,7 @@ _LOWEST, _HIGHEST = -(1 << 63) + 1, 1 << 62
 
 
 class MessageRunFinder:
-    """Finder of the runs of one walk, with arguments of `SegmentWalk`.
-
-    Args:
-        checksums: of the file.
-    """
+    """Finder of the runs of messages in one walk."""
 
     def __init__(
         self,
@@ -27,6 +23,16 @@ class MessageRunFinder:
         *,
         compares_neighbours: bool,
     ) -> None:
+        """Start a walk; the arguments are those of `SegmentWalk`.
+
+        Args:
+            window: bytes of the file; borrowed.
+            bounds: bounds of the segment.
+            stop: end of the walk in the file.
+            checksums: checksums of the file.
+            compares_neighbours: end a run before a last message whose offset the next one
+                contradicts.
+        """
         self._window = window
         self._bounds = bounds
         self._stop = stop
@@ -38,8 +44,9 @@ class MessageRunFinder:
         """Return the run that begins with an uncompressed message; None if that is not valid.
 
         Args:
-            size_bytes: of the message.
-            low_offset: the end of the offsets read before.
+            position: position of the message.
+            size_bytes: bytes of the message, as claimed.
+            low_offset: end of the offsets read before.
         """
         head = self._window.view(position, message_set.PREFIX_BYTES)
         if size_bytes > message_set.LONG_MESSAGE_BYTES and not self._is_sound(position, head):
@@ -47,7 +54,7 @@ class MessageRunFinder:
         offset = message_set.PREFIX.unpack_from(head)[0]
         most = min(max(message_set.RUN_BYTES, size_bytes), self._stop - position)
         low, high = low_offset, self._bounds.limit_offset
-        if offset < low:  # it came late: the run ends where the order is right again
+        if offset < low:  # a late message: the run ends where the order is right again
             low, high = offset, low
         breaks = (stop for stop in self._bounds.run_breaks if offset < stop < high)
         high = min(breaks, default=high)
@@ -69,10 +76,11 @@ class MessageRunFinder:
         return self._run_of(position, data)
 
     def _begin(self, low: int) -> None:
-        """Begin an empty run whose messages have at least an offset."""
+        """Begin an empty run whose messages have at least the offset `low`."""
         self._found[:] = (0, 0, -1, max(low, _LOWEST) - 1, -(1 << 63), 0, 0, 0)
 
     def _scan(self, data: memoryview, high: int, sound: int) -> None:
+        """Extend the run by the valid messages that follow in `data`, by `scan_messages`."""
         from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
 
         message_kernels.scan_messages(
@@ -86,11 +94,11 @@ class MessageRunFinder:
         )
 
     def _continuation(self, position: int, data: memoryview, most: int) -> tuple[int | None, int]:
-        """Return whether the run at `position` may continue after the part found in `data`.
+        """Return how the run at `position` may continue after the part found in `data`.
 
         Returns:
             The place in `data` of a long message with a valid checksum, -1 if a short message may
-            follow, None if the run ends; and how many bytes of the run to read for it.
+                follow, None if the run ends; and the number of bytes of the run to read for it.
         """
         at = int(self._found[0])
         rest = data[at:]
@@ -105,12 +113,13 @@ class MessageRunFinder:
         return (-1 if stop > len(data) else None), stop
 
     def _is_sound(self, position: int, head: memoryview, *, is_ahead: bool = False) -> bool:
-        """Return whether the checksum of a message holds; its claimed length may be false."""
+        """Return whether the checksum of a message is right; its claimed length may be false."""
         _, size, crc, magic, _ = message_set.PREFIX.unpack_from(head)
         size_bytes = message_set.SIZE_STOP + size
         return bool(self._checksums.of(position, size_bytes, magic, is_ahead=is_ahead) == crc)
 
     def _run_of(self, position: int, data: memoryview) -> MessageRun | None:
+        """Return the run as a value, None if it is empty."""
         size_bytes, count, first, last, largest = (int(value) for value in self._found[:5])
         if count == 0:
             return None

@@ -1,8 +1,9 @@
-"""Whether the neighbours of a batch allow the offsets that its header claims.
+"""Decides whether the neighbours of a batch allow the offsets that its header claims.
 
 No checksum covers a batch's offset, but one covers how many offsets it spans. In a log that was
-never compacted each batch begins where the one before it ends. So of two batches that overlap, the
-one is false without which the log has no hole. Where both or neither can be true, none is trusted.
+never compacted each batch begins where the one before it ends. So if two batches overlap, the false
+one is the one without which the log has no hole. If both or neither can be true, neither is
+trusted.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,11 @@ from seglake.segment_codec.walk.offset_order import OffsetOrder
 
 
 class Claim(NamedTuple):
-    """The offsets that one header claims, [first_offset, next_offset).
+    """Offsets that one header claims, [first_offset, next_offset).
 
-    `is_adjacent`: no damage lies between it and the batch before it.
+    Attributes:
+        position: position of the header in the segment; -1 for the end of the segment.
+        is_adjacent: no damage lies between the batch and the one before it.
     """
 
     position: int
@@ -25,10 +28,11 @@ class Claim(NamedTuple):
 
     @property
     def spanned(self) -> int:
-        """How many offsets it spans; of these a checksum tells."""
+        """Return the number of claimed offsets, which a checksum covers."""
         return self.next_offset - self.first_offset
 
     def __str__(self) -> str:
+        """Return the claimed offsets as text, both inclusive."""
         return f"offsets {self.first_offset} to {self.next_offset - 1}"
 
 
@@ -39,15 +43,7 @@ class _Verdict(Enum):
 
 
 class OffsetChain:
-    """Follows the batches of one segment, in the order of their bytes.
-
-    Args:
-        next_offset: where the first batch is expected.
-        is_start_known: a hole in front of the first batch would be one of the log.
-        may_have_holes: the cleaner may have removed batches.
-        durable_offset: the log reached at least so far.
-        ends_log: nothing is known of what follows the segment.
-    """
+    """Chain of the batches of one segment, in the order of their bytes."""
 
     def __init__(
         self,
@@ -59,6 +55,16 @@ class OffsetChain:
         durable_offset: int,
         ends_log: bool,
     ) -> None:
+        """Start before the first batch.
+
+        Args:
+            order: offsets of the partition that were read; borrowed.
+            next_offset: expected offset of the first batch.
+            is_start_known: offsets missing before the first batch would be a hole of the log.
+            may_have_holes: the cleaner may have removed batches.
+            durable_offset: the log is proved to reach this offset, exclusive.
+            ends_log: nothing is known about bytes after the segment.
+        """
         self._order = order
         self.next_offset = next_offset
         self._is_explained = not is_start_known
@@ -67,20 +73,25 @@ class OffsetChain:
         self._durable_offset = durable_offset
         self._ends_log = ends_log
         self._doubted: dict[int, str] = {}
-        self.hole_count = 0  # those for which damage is no reason
+        self.hole_count = 0  # holes that no damage explains
 
     @property
     def has_doubts(self) -> bool:
-        """Whether a batch was contradicted by one that lies ahead, which is in doubt too."""
+        """Return whether a batch contradicted a later one, which is in doubt too."""
         return bool(self._doubted)
 
     @property
     def proved_end(self) -> int | None:
-        """Where the next batch begins for certain, None in a log that may have holes here."""
+        """Return where the next batch certainly begins; None if the log may have holes here."""
         return None if self._is_explained or self._has_holes else self.next_offset
 
     def contradiction(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """Why the offsets of a batch are not to be trusted, None where they are."""
+        """Return why the offsets of a batch are not trusted, None if they are.
+
+        Args:
+            claim: the batch's claim.
+            following: claims of the batches after it.
+        """
         if claim.position in self._doubted:
             self._is_explained = True
             return self._doubted.pop(claim.position)
@@ -104,12 +115,23 @@ class OffsetChain:
         return None
 
     def unproved_end(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """As `contradiction`, of what a header alone tells: only of the last batch of a log."""
+        """Return a contradiction that headers alone prove: only of the last batch of a log.
+
+        Args:
+            claim: the batch's claim.
+            following: claims of the batches after it.
+        """
         is_odd = claim.first_offset > self.next_offset and not self._has_holes and self._ends_log
         return self._at_the_end(claim) if is_odd and next(following, None) is None else None
 
     def accept(self, first_offset: int, next_offset: int, *, is_cleaned: bool) -> None:
-        """A batch is where it belongs; `is_cleaned` if the cleaner removed records from it."""
+        """Continue the chain after a batch with trusted offsets [first_offset, next_offset).
+
+        Args:
+            first_offset: first offset of the batch.
+            next_offset: end of its offsets.
+            is_cleaned: the cleaner removed records from it.
+        """
         self._is_cleaned |= is_cleaned
         if first_offset >= self.next_offset:
             has_hole = first_offset > self.next_offset and not self._is_explained
@@ -119,7 +141,15 @@ class OffsetChain:
             self._is_explained = False
 
     def reject(self, claim: Claim, following: Iterator[Claim]) -> str:
-        """The batch is not; where the next one proves its offsets, they are the answer."""
+        """Continue the chain after a batch without trusted offsets.
+
+        Args:
+            claim: the batch's claim.
+            following: claims of the batches after it.
+
+        Returns:
+            A text with the offsets that its neighbours prove, empty if they prove none.
+        """
         behind = next(following, None)
         if behind is None or not self._proves(claim, behind):
             self._is_explained = True
@@ -131,21 +161,22 @@ class OffsetChain:
         return f"; its neighbours prove {proved}"
 
     def damage(self) -> None:
-        """Damaged bytes were met, which may be why offsets are missing."""
+        """Add damaged bytes, which may explain missing offsets."""
         self._is_explained = True
 
     def _proves(self, claim: Claim, behind: Claim) -> bool:
-        """Whether the batch fits exactly between its neighbours, whatever it claims."""
+        """Return whether the batch fits exactly between its neighbours, whatever it claims."""
         is_known = not self._is_explained and behind.is_adjacent
         return is_known and behind.first_offset == self.next_offset + claim.spanned
 
     def _reason(self, claim: Claim, behind: Claim) -> str:
+        """Return the text that a claim contradicts its neighbours."""
         return f"{claim} between offset {self.next_offset - 1} and {_span(behind)}"
 
     def _early(self, claim: Claim, behind: Claim, third: Claim | None) -> _Verdict:
-        """A batch leaves a hole before it, and the one behind it claims some of its offsets.
+        """Judge a batch that leaves a hole before it, and overlaps the next one.
 
-        Each possible explanation, by the holes that it leaves in the log.
+        The explanation that leaves the fewest holes in the log wins.
         """
         hole = int(not self._is_explained)
         fits = self.next_offset + claim.spanned
@@ -164,13 +195,13 @@ class OffsetChain:
                 is_whole = (behind.first_offset, behind.next_offset) == hole_offsets
                 goes_on = third is None or third.first_offset in stays
                 true.append(int(not is_whole) + int(not goes_on))
-        if not false and not true:  # one of them is in excess; the log goes on behind the other
+        if not false and not true:  # one of both is too much; the log continues after the other
             is_true = _hole(claim.next_offset, third) == 0
             return _Verdict.IN_PLACE if is_true else _Verdict.UNDECIDED
         if not false or not true:
             return _Verdict.FALSE if false else _Verdict.IN_PLACE
         if self._has_holes:
-            # Room is no proof here. What follows on the batch behind without a hole is one.
+            # A fitting hole is no proof in such a log. A third batch right after the next one is.
             is_sure = third is not None and third.is_adjacent
             is_sure = is_sure and _hole(behind.next_offset, third) == 0
             return _Verdict.FALSE if is_sure else _Verdict.UNDECIDED
@@ -179,11 +210,11 @@ class OffsetChain:
         return _Verdict.FALSE if min(false) < min(true) else _Verdict.IN_PLACE
 
     def _late(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """A batch claims offsets below those before it: it came late, or claims them falsely."""
+        """Judge a batch with offsets below those before it: it came late, or its claim is false."""
         hole = self._order.hole_around(claim.first_offset, claim.next_offset)
         behind = next(following, None)
         if hole is None:
-            return None  # these offsets were read before, which is for the order to say
+            return None  # these offsets were read before: `OffsetOrder` reports that
         fits = self.next_offset + claim.spanned
         if behind is not None and behind.first_offset < fits:
             return None
@@ -196,7 +227,7 @@ class OffsetChain:
         return self._reason(claim, behind)
 
     def _at_the_end(self, claim: Claim) -> str | None:
-        """Nothing follows a batch that leaves a hole before it."""
+        """Judge a last batch that leaves a hole before it."""
         is_odd = self._ends_log and not self._has_holes and not self._is_explained
         if not is_odd or claim.next_offset <= self._durable_offset:
             return None
@@ -205,9 +236,10 @@ class OffsetChain:
 
 
 def _hole(next_offset: int, claim: Claim | None) -> int:
-    """Whether offsets are missing before a batch for which damage is no reason."""
+    """Return 1 if offsets are missing before a batch and no damage explains it, else 0."""
     return int(claim is not None and claim.is_adjacent and claim.first_offset != next_offset)
 
 
 def _span(claim: Claim) -> str:
+    """Return the claimed offsets as text, both inclusive."""
     return f"{claim.first_offset} to {claim.next_offset - 1}"

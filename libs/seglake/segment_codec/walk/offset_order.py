@@ -1,4 +1,4 @@
-"""Tracks the offsets read from a partition: no offset may be read twice.
+"""Tracks the offsets read from a partition, so that no offset is read twice.
 
 No checksum covers the header's offset, and copies, crashes and old bugs leave batches twice or in
 the wrong order, so a valid batch may still be in the wrong place.
@@ -18,8 +18,8 @@ class OffsetOrder:
     """Offsets of one partition that were read, in the order of the segments' bytes.
 
     `next_offset` is the end of the batches so far. The newest MOST_HOLES holes below it are
-    remembered: a batch inside a hole came late and is accepted; any other offset below
-    `next_offset` was read before.
+    remembered: a batch inside a hole came late and is accepted; all other offsets below
+    `next_offset` were read before.
 
     >>> order = OffsetOrder(0)
     >>> order.advance([(0, 10), (15, 20)])
@@ -28,10 +28,11 @@ class OffsetOrder:
     """
 
     def __init__(self, next_offset: int) -> None:
+        """Start at the first expected offset; offsets below it count as read."""
         self.next_offset = next_offset
         self._holes: list[tuple[int, int]] = []
-        # Only the last offset of a wrapper is known, so there may be a hole before it or not:
-        # another wrapper may belong there, and decoding shows whether it does.
+        # Only the last offset of a wrapper is known before decoding, so there may be a hole before
+        # it: another wrapper may belong there, and decoding shows whether it does.
         self._unknown: list[tuple[int, int]] = []
         self._late_from: int | None = None
         self._has_forgotten = False
@@ -40,8 +41,8 @@ class OffsetOrder:
     def proved_offset(self) -> int:
         """Return the offset below which early batches are proved: later ones filled their holes.
 
-        This is `next_offset` while all batches came in order; after a late batch, the first offset
-        from its hole on that is still missing.
+        While all batches came in order, this is `next_offset`; after a late batch, it is the first
+        offset from its hole on that is still missing.
         """
         if self._late_from is None:
             return self.next_offset
@@ -61,9 +62,10 @@ class OffsetOrder:
         """Return the defect of the unit's place, or mark its offsets as read and return None.
 
         Args:
-            base_offset: of the segment.
+            unit: the batch, wrapper or run of messages.
+            base_offset: base offset of the segment.
             limit_offset: offsets from here on cannot be in this segment.
-            first_offset: of an old wrapper, where it is known.
+            first_offset: first offset of a wrapper, None if it is unknown.
         """
         first, last = unit.first_offset, unit.last_offset
         is_open = isinstance(unit, Wrapper) and first_offset is None
@@ -83,6 +85,7 @@ class OffsetOrder:
         return None
 
     def _advance(self, start: int, stop: int, holes: list[tuple[int, int]]) -> None:
+        """Mark the offsets [start, stop) as read, and remember a hole before them in `holes`."""
         if start > self.next_offset:
             holes.append((self.next_offset, start))
             self._has_forgotten |= len(holes) > MOST_HOLES
@@ -96,6 +99,7 @@ class OffsetOrder:
 
 
 def _index_around(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
+    """Return the index of the hole around a range of offsets, None without one."""
     index = bisect_right(holes, (start, stop)) - 1
     for candidate in (index, index + 1):
         if 0 <= candidate < len(holes):
@@ -106,7 +110,7 @@ def _index_around(holes: list[tuple[int, int]], start: int, stop: int) -> int | 
 
 
 def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
-    """Remove a range from the hole around it and return that hole's start; None without a hole."""
+    """Remove a range from the hole around it and return that hole's start; None without one."""
     index = _index_around(holes, start, stop)
     if index is None:
         return None

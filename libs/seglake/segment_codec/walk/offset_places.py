@@ -1,4 +1,4 @@
-"""Which valid batches stand where their offsets say, and what is wrong with the others."""
+"""Decides which valid batches have true offsets, and describes the fault of the others."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -22,39 +22,42 @@ _MOST_WRAPPED_BYTES = 64 << 20
 
 
 class OffsetPlaces:
-    """Judges batches by the order so far and by the bounds of their segment.
-
-    Args:
-        order: of the partition; what is judged sound changes it.
-    """
+    """Judge of batches, by the order so far and by the bounds of their segment."""
 
     def __init__(self, order: OffsetOrder, bounds: SegmentBounds) -> None:
+        """Start a walk.
+
+        Args:
+            order: offsets of the partition that were read; sound batches change it.
+            bounds: bounds of the segment.
+        """
         self._order = order
         self._base_offset = bounds.base_offset
         self._limit_offset = bounds.limit_offset
 
     @property
     def hole_count(self) -> int:
-        """Holes that no damage explains; 0 if neighbours are not compared."""
+        """Return the number of holes that no damage explains; 0 if neighbours are not compared."""
         return 0
 
     @property
     def run_offset(self) -> int | None:
-        """From where on batches in a row need no further look; None if the next one does."""
+        """Return the lowest offset of a run that needs no further check; None if all do."""
         return self._order.next_offset
 
     def accept_run(self, run: BatchRun) -> None:
-        """Batches in a row that begin at or above `run_offset`; each proves the one before it."""
+        """Accept a run that begins at or above `run_offset`; its batches prove each other."""
         self._order.advance(run.stretches())
 
     def damage(self) -> None:
-        """Bytes were met that are no batch."""
+        """Add bytes that are not a batch."""
 
     def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
-        """Return the batch as its contents tell, and what is wrong with its offsets."""
+        """Return the batch with the offsets that its contents prove, and their fault."""
         return unit, self._judged(unit, None)
 
     def _judged(self, unit: Unit, first_offset: int | None) -> Fault | None:
+        """Return the fault of a unit by the order and the bounds, None if it is in place."""
         expected = self._order.next_offset
         code = self._order.judge(unit, self._base_offset, self._limit_offset, first_offset)
         if code is None:
@@ -76,13 +79,16 @@ def places_of(
     items: Callable[[int], Iterable[object]] | None,
     headers_only: bool,
 ) -> OffsetPlaces:
-    """What judges the batches of one walk.
+    """Return the judge of the batches of one walk.
 
     Args:
+        bounds: bounds of the segment.
+        order: offsets of the partition that were read; sound batches change it.
         is_whole: the walk begins with the segment.
-        reaches_end: it ends with the segment.
-        items: what lies from a position on, not judged; None if neighbours are not compared.
-        headers_only: leave contradictions to a walk in full, where they can be resolved.
+        reaches_end: the walk ends with the segment.
+        items: returns the items from a position on, not judged; None if neighbours are not
+            compared.
+        headers_only: leave contradictions to a walk in full, which can resolve them.
     """
     if items is None:
         return OffsetPlaces(order, bounds)
@@ -99,7 +105,7 @@ def places_of(
 
 
 class _ComparedPlaces(OffsetPlaces):
-    """Also compares each batch with its neighbours."""
+    """Judge that also compares each batch with its neighbours."""
 
     def __init__(
         self,
@@ -120,24 +126,29 @@ class _ComparedPlaces(OffsetPlaces):
 
     @property
     def hole_count(self) -> int:
+        """Return the number of holes that no damage explains."""
         return self._chain.hole_count + self._sparse_runs
 
     @property
     def run_offset(self) -> int | None:
+        """Return the lowest offset of a run that needs no further check; None while in doubt."""
         if self._chain.has_doubts:
             return None
         return max(self._order.next_offset, self._chain.next_offset)
 
     def accept_run(self, run: BatchRun) -> None:
+        """Accept a run that begins at or above `run_offset`."""
         super().accept_run(run)
         is_sparse = bool(run.is_sparse.any())
         for start, stop in run.stretches():
             self._chain.accept(start, stop, is_cleaned=is_sparse)
 
     def damage(self) -> None:
+        """Add bytes that are not a batch, which may explain missing offsets."""
         self._chain.damage()
 
     def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
+        """Return the batch with the offsets that its contents prove, and their fault."""
         chain, first = self._chain, unit.first_offset
         if isinstance(unit, Wrapper):
             try:
@@ -157,10 +168,10 @@ class _ComparedPlaces(OffsetPlaces):
         return unit, fault
 
     def _corrected(self, batch: RecordBatch) -> RecordBatch:
-        """Return the batch with the last offset of its records, on which the next batch follows.
+        """Return the batch with the last offset of its records, if the next batch follows on it.
 
-        A log that was never cleaned has no batch with fewer records than offsets. So one that
-        claims offsets of the next batch is wrong, if that follows on its records.
+        A log that was never cleaned has no batch with fewer records than offsets. So a batch is
+        wrong if it claims offsets of the next one, and the next one follows on its records.
         """
         if self._may_have_holes or self._headers_only:
             return batch
@@ -177,6 +188,7 @@ class _ComparedPlaces(OffsetPlaces):
         return replace(batch, header=header, is_corrected=True)
 
     def _compared(self, unit: Unit, claim: Claim) -> Fault | None:
+        """Return the fault of a unit by its neighbours, the order and the bounds."""
         reason: str | None = None
         if self._is_inside(claim):
             ask = self._chain.unproved_end if self._headers_only else self._chain.contradiction
@@ -192,6 +204,7 @@ class _ComparedPlaces(OffsetPlaces):
         return code, detail + self._chain.reject(claim, self._following(unit, goes_on=False))
 
     def _accept(self, unit: Unit, first_offset: int) -> None:
+        """Continue the chain after a sound unit."""
         is_sparse = False
         if isinstance(unit, RecordBatch):
             is_sparse = unit.is_sparse
@@ -200,7 +213,7 @@ class _ComparedPlaces(OffsetPlaces):
         self._chain.accept(first_offset, unit.last_offset + 1, is_cleaned=is_sparse)
 
     def _unreadable(self, wrapper: Unit, error: DefectError) -> Fault | None:
-        """Who decodes the wrapper will say what is wrong with it, unless it is the offset."""
+        """Return the fault of a damaged wrapper's offset; other faults are found by decoding it."""
         self._chain.damage()
         is_inside = self._base_offset <= wrapper.last_offset < self._limit_offset
         if not is_inside or error.code is DefectCode.DECOMPRESSION_LIMIT:  # settings may allow more
@@ -209,11 +222,11 @@ class _ComparedPlaces(OffsetPlaces):
         return (error.code, error.detail) if is_false else None
 
     def _following(self, unit: Unit, *, goes_on: bool = True) -> Iterator[Claim]:
-        """What claims offsets behind the header of a batch.
+        """Yield the claims after the header of a batch.
 
-        Args:
-            goes_on: behind what is damaged or out of the segment, too. Not where only the next
-                batch can be a proof: from each of many batches out of the segment it takes forever.
+        With `goes_on`, also those after damage and after batches out of the segment. It is False
+        where only the next batch can be a proof: for many batches out of the segment it takes too
+        long.
         """
         is_adjacent = True
         if isinstance(unit, MessageRun):
@@ -239,15 +252,16 @@ class _ComparedPlaces(OffsetPlaces):
             yield Claim(-1, self._limit_offset, self._limit_offset, is_adjacent)
 
     def _is_inside(self, claim: Claim) -> bool:
+        """Return whether all claimed offsets are within the segment's bounds."""
         is_above = claim.first_offset >= self._base_offset
         return is_above and claim.next_offset <= self._limit_offset
 
 
 def claims_of(item: object) -> Iterator[Claim]:
-    """The offsets that headers claim: of each message in a run, else of the batch.
+    """Yield the offsets that headers claim: one claim per message in a run, else one per batch.
 
     Raises:
-        DefectError: of a wrapper, offset_contradicted where all is right but its offset.
+        DefectError: offset_contradicted if only a wrapper's offset is wrong; else it is damaged.
     """
     match item:
         case RecordBatch():
@@ -263,7 +277,7 @@ def claims_of(item: object) -> Iterator[Claim]:
 
 
 def first_offset_of(unit: Unit) -> int | None:
-    """Where a batch begins; None for an old wrapper that cannot tell."""
+    """Return the first offset of a batch; None if a wrapper is damaged."""
     try:
         return next(claims_of(unit)).first_offset
     except DefectError:
@@ -271,16 +285,17 @@ def first_offset_of(unit: Unit) -> int | None:
 
 
 def looked_into(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim]:
-    """Return the wrapper as the messages inside prove it, and the offsets that it spans.
+    """Return the wrapper with the offsets that the messages inside prove, and its claim.
 
     Kafka's consumer reads the offsets inside: in magic 0 they are absolute and the checksum covers
     them, in magic 1 they end at the wrapper's offset, unless that is 0.
 
     Args:
-        follows: where it begins for certain, None if that is not known.
+        wrapper: the wrapper.
+        follows: offset at which it certainly begins, None if unknown.
 
     Raises:
-        DefectError: offset_contradicted where all is right but its offset; else it is damaged.
+        DefectError: offset_contradicted if only its offset is wrong; else it is damaged.
     """
     content = np.frombuffer(wrapped_messages(wrapper, _MOST_WRAPPED_BYTES), np.uint8)
     span = np.zeros(2, np.int64)
@@ -308,7 +323,7 @@ def looked_into(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, 
 
 
 def _damaged(wrapper: Wrapper, content: NDArray[np.uint8]) -> tuple[Wrapper, Claim]:
-    """Do so for a wrapper whose messages are not in order, by those that count."""
+    """Return wrapper and claim by its sound messages, if some are damaged."""
     pieces = pieces_of(wrapper, content)
     firsts = [piece.first_offset for piece in pieces if isinstance(piece, InnerPart)]
     if wrapper.magic == 0:

@@ -1,8 +1,8 @@
-"""Finding the next batch after bytes that do not say how long they are.
+"""Finds the next batch after damaged bytes of unknown length.
 
-A forward scan looks for something like a header, and the checksum decides. A value may itself hold
-whole batches (a topic of backups, a tool's test data), so a match must also lead on: the chain of
-valid batches that begins with it has to touch a known batch start, or to reach the end of the file
+A forward scan looks for bytes that look like a header, and the checksum decides. A value may itself
+hold whole batches (a topic of backups, a tool's test data), so a match must also lead on: the chain
+of valid batches that begins with it must touch a known batch start, or reach the end of the file
 or a header that continues the offsets.
 """
 
@@ -22,11 +22,11 @@ from seglake.segment_codec.walk.zero_bytes import ZeroEnd
 _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
 _NEAR_STOPS = 16
-_MOST_VAIN_STOPS = 1 << 14  # some 6 microseconds each
+_MOST_VAIN_STOPS = 1 << 14  # about 6 microseconds each
 
 
 class _Search(NamedTuple):
-    """What is known of the positions from `start` on: the first that leads on, and its offset."""
+    """Result of one search: the first position from `start` on that leads on, and its offset."""
 
     start: int
     low_offset: int
@@ -35,14 +35,7 @@ class _Search(NamedTuple):
 
 
 class Resync:
-    """Finds the next valid batch of one segment.
-
-    Args:
-        stop: a batch start or the end of the file; nothing beyond it is read.
-        limit_offset: offsets from here on cannot be in the segment.
-        anchors: returns positions that may be batch starts; one counts only if a valid batch
-            begins there.
-    """
+    """Finder of the next valid batch in one segment."""
 
     def __init__(
         self,
@@ -51,6 +44,15 @@ class Resync:
         limit_offset: int,
         anchors: Callable[[], tuple[int, ...]],
     ) -> None:
+        """Start a walk.
+
+        Args:
+            window: bytes of the file; borrowed.
+            stop: a batch start or the end of the file; nothing after it is read.
+            limit_offset: offsets from here on cannot be in the segment.
+            anchors: returns positions that may be batch starts; one counts only if a valid batch
+                begins there.
+        """
         self._window = window
         self.checksums = BatchChecksums(window)
         self._zero_stop = ZeroEnd(window, stop)
@@ -63,14 +65,15 @@ class Resync:
         self._vain_stops = 0
 
     def next_valid(self, start: int, low_offset: int) -> int | None:
-        """The first position from `start` on where the log continues, or None.
+        """Return the first position from `start` on where the log continues, or None.
 
-        Time is linear in the bytes searched: a result holds for every later start before it, so a
-        series of damaged batches is searched once. It holds for higher offsets, too: what did not
-        lead on for lower ones does not for them.
+        Time is linear in the bytes searched: a result holds for every start between the old start
+        and the result, so a series of damaged batches is searched once. It holds for higher low
+        offsets, too: a position that does not lead on for a low one does not for a higher one.
 
         Args:
-            low_offset: the batch found has no lower offset.
+            start: first position to search.
+            low_offset: lowest offset that the batch may have.
         """
         may_be_old = self._may_be_old(start - 1)
         last, begin = self._last[may_be_old], start
@@ -89,12 +92,21 @@ class Resync:
         return found
 
     def proved_stop(self, position: int, size_bytes: int, magic: int, expected: int) -> int | None:
-        """Where a batch of a false length ends, if its checksum holds up to a header in it.
+        """Return the header where a batch of a false length ends, if its checksum proves it.
 
-        No checksum covers a length. One that is too large by chance ends where a batch begins, and
-        hides those in front of that. The nearest headers are always tried. Those farther away are
-        tried until this search has tried too many in vain, from wherever it began: each of a
-        thousand batches may claim to reach over all behind it.
+        No checksum covers a length. A length that is too large ends at the start of another batch
+        by chance, and hides the batches before that. The nearest headers are always tried. Those
+        farther away are tried until this finder has tried too many in vain: each of a thousand
+        batches may claim to reach over all after it.
+
+        Args:
+            position: position of the batch.
+            size_bytes: its bytes, as claimed.
+            magic: its magic.
+            expected: the checksum in its header.
+
+        Returns:
+            The position of the header, None if no header is proved to be the end.
         """
         stop = min(position + size_bytes + record_batch.HEADER_BYTES, self._stop)
         for index, candidate in enumerate(self._candidates(position + 1, stop, 0)):
@@ -109,10 +121,11 @@ class Resync:
         return None
 
     def may_continue_at(self, position: int, *, may_be_cut: bool) -> bool:
-        """Whether the file ends here, is zero from here on, or continues with a plausible header.
+        """Return whether the file ends here, is zero from here on, or has a plausible header.
 
         Args:
-            may_be_cut: the batch may be longer than the file, as in the last segment.
+            position: position after a batch.
+            may_be_cut: the next batch may be longer than the file, as in the last segment.
         """
         left = self._window.size_bytes - position
         if left < PREFIX_BYTES:
@@ -123,10 +136,11 @@ class Resync:
         return length == 0 and self._zero_end.has(position)
 
     def is_valid(self, position: int, low_offset: int) -> bool:
-        """Whether a batch or message whose checksum holds begins here."""
+        """Return whether a batch or message with a right checksum begins at a position."""
         return self._verified(position, low_offset) is not None
 
     def _search(self, start: int, low_offset: int, may_be_old: bool) -> int | None:
+        """Return the first position from `start` on that leads on, or None."""
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
         seen: set[int] = set()
@@ -138,13 +152,13 @@ class Resync:
         return None
 
     def _may_be_old(self, damaged: int) -> bool:
-        """Whether what is damaged may be an old message; its magic byte may be damaged too."""
+        """Return whether damaged bytes may be an old message; the magic byte may be damaged too."""
         if damaged < 0 or self._stop - damaged < PREFIX_BYTES:
             return True
         return int(self._seen(damaged, PREFIX_BYTES)[PREFIX_BYTES - 1]) != 2
 
     def _candidates(self, start: int, stop: int, low_offset: int) -> Iterator[int]:
-        """What looks like a header, with 61 bytes of it before `stop` or that at the file's end."""
+        """Yield positions that look like a header; near `stop`, only with 61 bytes before it."""
         from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
 
         piece_start = start
@@ -165,7 +179,7 @@ class Resync:
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
     def _leads_on(self, start: int, low_offset: int, seen: set[int], may_be_old: bool) -> bool:
-        """Whether valid batches lead from here to where the log continues."""
+        """Return whether valid batches lead from `start` to where the log continues."""
         anchors = self._anchors or frozenset()
         value_stops: frozenset[int] = frozenset()
         position = start
@@ -187,11 +201,11 @@ class Resync:
         return position != start and self._goes_on(position, low_offset)
 
     def _value_stops(self, position: int, may_be_old: bool) -> frozenset[int]:
-        """Where a value that begins here would end, by what would then be its length field.
+        """Return the possible ends of a value that begins here, by the bytes before as its length.
 
-        An int32 in the old formats, a varint of some bytes in magic 2. The log may well continue
-        after a value: it is the last field of an old message, and nearly the last of a new one,
-        which ends with a count of headers and so never at the end of the file.
+        The length is an int32 in the old formats, a varint of some bytes in magic 2. The log may
+        well continue after a value: it is the last field of an old message, and nearly the last of
+        a new one, which ends with a count of headers and so never at the end of the file.
         """
         before = bytes(self._seen(max(0, position - 5), min(5, position)))
         old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
@@ -204,6 +218,7 @@ class Resync:
         return frozenset(stops | ({position + old} if old > 0 else set()))
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
+        """Return whether the log plausibly continues at a position after valid batches."""
         left = self._stop - position
         if left < _OFFSET.size:
             return left == 0
@@ -213,12 +228,12 @@ class Resync:
             return bool(is_next)
         _, length, _, magic = PREFIX.unpack_from(self._seen(position, PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
-            # An impossible length is damaged, or no length at all: then the offset must fit.
+            # If the length is impossible, it is damaged or no length at all: the offset must fit.
             return bool(length >= smallest_length(magic) or offset == low_offset)
         return length == 0 and self._zero_stop.has(position)
 
     def _verified(self, position: int, low_offset: int) -> tuple[int, int] | None:
-        """Size and end offset of the batch at `position`, if its checksum holds."""
+        """Return size and end offset of the batch here, None unless its checksum is right."""
         left = self._stop - position
         if left < PREFIX_BYTES:
             return None
@@ -241,5 +256,5 @@ class Resync:
         return size_bytes, header.last_offset + 1
 
     def _seen(self, position: int, length: int) -> memoryview:
-        """A view of bytes that a walk need not be at; its window stays where it is."""
+        """Return a view of bytes ahead of the walk, whose window stays where it is."""
         return self._window.beside(position, length).view(position, length)

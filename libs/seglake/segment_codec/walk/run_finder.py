@@ -1,4 +1,4 @@
-"""Finds the runs of batches in a walk: where many plain ones follow each other. Reads a window."""
+"""Finds the runs of plain batches in a walk."""
 
 import numpy as np
 
@@ -20,10 +20,7 @@ _MOST_SKIPPED = 64
 
 
 class RunFinder:
-    """Finds the runs of one walk; after a short one it waits longer until it looks again.
-
-    The arguments are those of `SegmentWalk`.
-    """
+    """Finder of the runs of one walk; after a short run it waits longer until it tries again."""
 
     def __init__(
         self,
@@ -34,6 +31,16 @@ class RunFinder:
         headers_only: bool = False,
         compares_neighbours: bool = False,
     ) -> None:
+        """Start a walk; the arguments are those of `SegmentWalk`.
+
+        Args:
+            window: bytes of the file; borrowed.
+            bounds: bounds of the segment.
+            stop: end of the walk in the file.
+            headers_only: verify only checksums of batches that may be markers; runs have no bytes.
+            compares_neighbours: end a run before a last batch whose offsets only the next one
+                proves.
+        """
         self._window = window
         self._bounds = bounds
         self._stop = stop
@@ -46,7 +53,12 @@ class RunFinder:
         self._patience = 0
 
     def run_at(self, position: int, low_offset: int) -> BatchRun | None:
-        """The run that begins at a position, if one does; what is below `low_offset` was read."""
+        """Return the run that begins at a position, None without one.
+
+        Args:
+            position: start of a batch.
+            low_offset: end of the offsets read before.
+        """
         if self._skipped < self._patience:
             self._skipped += 1
             return None
@@ -60,12 +72,12 @@ class RunFinder:
         headers, kinds = self._headers[:count].copy(), self._kinds[:count].copy()
         sizes = headers[:, 1] + LENGTH_STOP
         starts = np.cumsum(sizes) - sizes
-        # A view, even of nothing, would keep its piece of the file in memory.
+        # A view, even an empty one, would keep its piece of the file in memory.
         kept = memoryview(b"") if self._headers_only else data[: int(sizes.sum())]
         return BatchRun(position, headers, kinds, starts, kept)
 
     def _buffered(self, position: int) -> memoryview | None:
-        """The batch there, and what is in memory behind it; None for another format."""
+        """Return the batch and the bytes in memory after it; None for another format."""
         left = self._stop - position
         if left < HEADER_BYTES:
             return None
@@ -75,13 +87,13 @@ class RunFinder:
             return None  # a length that damage made large is not worth reading
         if self._headers_only:
             least = HEADER_BYTES
-        else:  # few batches at the end of what is in memory are read again, with those behind them
+        else:  # a few batches at the end of the window are read again, with those after them
             few_bytes = FEWEST * size_bytes
             least = few_bytes if few_bytes <= min(_MOST_BYTES, left) else size_bytes
         return self._window.buffered(position, least, min(_MOST_BYTES, left))
 
     def _scanned(self, data: memoryview, low_offset: int, size_bytes: int) -> int:
-        """How many plain batches `data` begins with; they end within `size_bytes`."""
+        """Return the number of plain batches that `data` begins with, within `size_bytes`."""
         from seglake.segment_codec.kernels.header_kernel import (  # numba: 0.2 s
             RunLimits,
             scan_batches,
@@ -106,7 +118,7 @@ class RunFinder:
         return count - self._is_last_unproved(count)
 
     def _verified(self, data: memoryview, count: int) -> int:
-        """How many of the batches have the checksums that their headers claim."""
+        """Return how many of the batches, from the first, have the checksums in their headers."""
         places = np.flatnonzero(~self._checked[:count])
         sizes = self._headers[:count, 1] + LENGTH_STOP
         stops = np.cumsum(sizes)[places]
@@ -119,7 +131,7 @@ class RunFinder:
         return count
 
     def _is_last_unproved(self, count: int) -> bool:
-        """Whether only the batch that follows proves the last one's offsets, at or with a hole."""
+        """Return whether the last batch, sparse or after a hole, needs the next one as a proof."""
         if not self._compares_neighbours or count < 2:
             return False
         before, last = self._headers[count - 2], self._headers[count - 1]

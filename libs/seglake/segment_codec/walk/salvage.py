@@ -1,9 +1,9 @@
 """Decodes a batch whose checksum is wrong, if its structure is whole. Pure.
 
 Whole means: the codec accepts the bytes, the lengths use them up exactly, there are as many records
-as the header says, and their offsets rise inside the range that it claims. The bytes go through the
-decoder of sound batches. It verifies the checksums of messages inside a set, so it gets a copy of
-the set with corrected checksums, and the set's own results are kept.
+as the header says, and their offsets rise inside the range that it claims. The decoder of sound
+batches decodes the bytes. It verifies the checksums of messages inside a set, so it gets a copy of
+the set with corrected checksums; which of them were right is kept.
 
 The records cannot be trusted: any byte of them may be wrong.
 """
@@ -26,7 +26,7 @@ from seglake.segment_codec.kernels.flush import Columns
 from seglake.segment_codec.kernels.outcomes import UnitOutcome
 
 CHECKSUM_FIELD = "crc"
-_MAGIC_PLACE = record_batch.CRC_START - 1  # in all formats
+_MAGIC_PLACE = record_batch.CRC_START - 1  # the same in all formats
 _CODEC_BITS = range(3)
 _CONTROL_BIT = 5
 # Bits of magic and attributes that decide which bytes are records, if any.
@@ -48,10 +48,10 @@ _FIELD_STOPS = tuple(
 
 
 class WholeBatch(NamedTuple):
-    """The records of a damaged batch that decodes whole.
+    """Records of a damaged batch that decodes whole.
 
     Attributes:
-        flipped: the one bit whose flip would make the checksum right, if there is one.
+        flipped: the one bit whose flip makes the checksum right, None without one.
         timestamp_type: Kafka's number; -1 for magic 0.
         has_right_checksum: for each message of a compressed set, True if its own checksum is right;
             None for other batches, whose records have no checksum.
@@ -66,11 +66,11 @@ class WholeBatch(NamedTuple):
 
 
 def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = None) -> WholeBatch:
-    """Decode a batch, a compressed set or a message whatever its checksum says.
+    """Return the records of a batch, a compressed set or a message, whatever its checksum says.
 
     Args:
         content: all bytes of the batch, set or message.
-        max_bytes: limit of the decompressed length.
+        max_bytes: most bytes that the plain records may have.
         inner_offset: absolute offset of a message inside a set, whose own may be relative.
 
     Raises:
@@ -97,7 +97,7 @@ def holds_no_record(content: bytes) -> bool:
 
 
 def header_field(content: bytes, position: int) -> str | None:
-    """Name the header field of a byte in a batch; in the old formats only the checksum."""
+    """Return the name of the header field of a byte; in the old formats only of the checksum."""
     if content[_MAGIC_PLACE] == 2:
         return next((name for stop, name in _FIELD_STOPS if position < stop), None)
     checksum = range(message_set.CRC_START, message_set.CHECKSUM_START)
@@ -105,6 +105,7 @@ def header_field(content: bytes, position: int) -> str | None:
 
 
 def _record_batch(content: bytes, max_bytes: int) -> WholeBatch:
+    """Return the records of a batch of magic 2."""
     if len(content) < record_batch.HEADER_BYTES:
         raise malformed(f"a batch of {len(content)} bytes")
     header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
@@ -132,7 +133,7 @@ def _record_batch(content: bytes, max_bytes: int) -> WholeBatch:
 
 
 def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeBatch:
-    """Decode a message, or a compressed set."""
+    """Return the records of a message, or of a compressed set."""
     if len(content) < message_set.PREFIX_BYTES:
         raise malformed(f"a message of {len(content)} bytes")
     offset, size, _, magic, attributes = message_set.PREFIX.unpack_from(content)
@@ -178,7 +179,7 @@ def _set(content: memoryview, max_bytes: int) -> tuple[Wrapper, NDArray[np.bool_
 def _with_right_checksums(
     messages: bytes | memoryview,
 ) -> tuple[memoryview, NDArray[np.bool_]]:
-    """Return a copy of messages with corrected checksums, and which were right before."""
+    """Return a copy of messages with corrected checksums, and whether each was right before."""
     restored = bytearray(messages)
     was_right = bytearray()
     position = 0
@@ -198,6 +199,7 @@ def _with_right_checksums(
 
 
 def _columns(unit: Unit, max_bytes: int) -> Columns:
+    """Return the rows of one unit; raise DefectError if it has a fault or no record."""
     builder = ColumnBuilder(max_bytes)
     builder.add(unit, LOWEST_OFFSET, HIGHEST_OFFSET)
     columns, (outcome,) = builder.flush()

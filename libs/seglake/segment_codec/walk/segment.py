@@ -1,11 +1,11 @@
-"""The walk through one segment file: valid batches, defects, and how the file ends.
+"""Walk through one segment file: valid batches, defects, and the kind of its end.
 
-Every format keeps offset, length and magic in the same 17 bytes, so one walk covers all of them.
+Every format has offset, length and magic in the same 17 bytes, so one walk covers all of them.
 Every byte from the start of a walk to its end lies in exactly one item.
 
-Checked, in this order: length, magic, checksum, then the order of the offsets. The contents of a
-batch are checked when it is decoded. Source of the rules for the end of a file: apache/kafka
-1eb7644, FileLogInputStream.java, LogSegment.recover.
+A walk checks length, magic, checksum, then the order of the offsets. The contents of a batch are
+checked when it is decoded. Source of the rules for the end of a file: apache/kafka 1eb7644,
+FileLogInputStream.java, LogSegment.recover.
 """
 
 from collections.abc import Iterator
@@ -32,19 +32,7 @@ Item = Unit | Defect | Tail
 
 
 class SegmentWalk:
-    """Walks one segment, from any batch start on.
-
-    Args:
-        window: bytes of the file; borrowed.
-        bounds: see `SegmentBounds`.
-        order: of the partition; carried from segment to segment by the caller.
-        stop: where to stop, a known batch start or the end of the file.
-        headers_only: verify checksums of markers only, and of batches that may be damaged markers,
-            and read no payloads: views in the items are empty. For a survey, which repeats the
-            walk in full where it found a fault.
-        compares_neighbours: a batch has a false offset if its neighbours contradict it. Not where
-            they were compared before, or where one batch is read for itself.
-    """
+    """Walk through one segment, from any batch start on."""
 
     def __init__(
         self,
@@ -56,6 +44,20 @@ class SegmentWalk:
         headers_only: bool = False,
         compares_neighbours: bool = True,
     ) -> None:
+        """Store the arguments; nothing is read yet.
+
+        Args:
+            window: bytes of the file; borrowed.
+            bounds: bounds of the segment's offsets, and facts about its end.
+            order: offsets of the partition that were read; the caller carries it from segment to
+                segment.
+            stop: end of the walk: a known batch start, or None for the end of the file.
+            headers_only: verify checksums only of markers and of batches that may be damaged
+                markers, and read no payloads: views in the items are empty. For a survey, which
+                repeats the walk in full if it finds a fault.
+            compares_neighbours: treat the offsets of a batch as false if its neighbours contradict
+                them. Not needed if they were compared before, or if a batch is read alone.
+        """
         self._window = window
         self._bounds = bounds = bounds.of_int64()
         self._order = order
@@ -66,7 +68,7 @@ class SegmentWalk:
         limit_offset = last_limit if bounds.is_last else bounds.limit_offset
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._end = UnfinishedEnd(window, last_limit)
-        self._begun_offset = 0  # up to where unfinished batches continue the log
+        self._begun_offset = 0  # end of the unfinished batches that continue the log
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(
             window,
@@ -89,6 +91,7 @@ class SegmentWalk:
             yield self._placed(item)
 
     def _begin(self, position: int) -> None:
+        """Make the judge of offsets for a walk from a position."""
         self._places = places_of(
             self._bounds,
             self._order,
@@ -99,13 +102,14 @@ class SegmentWalk:
         )
 
     def _unplaced(self, position: int) -> Iterator[Item]:
+        """Yield the items from a position, their offsets not judged."""
         while position < self._stop:
             item = self._item(position)
             yield item
             position += item.size_bytes
 
     def _placed(self, item: Item) -> Item:
-        """Return the item, or the defect that its offsets make of it."""
+        """Return the item, or a defect if its offsets are wrong."""
         if isinstance(item, Defect | Tail):
             self._places.damage()
             return item
@@ -122,7 +126,7 @@ class SegmentWalk:
         )
 
     def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
-        """Yield the items; consecutive plain batches of magic 2 as runs."""
+        """Yield the items from `position`; consecutive plain batches of magic 2 as runs."""
         self._begin(position)
         finder = RunFinder(
             self._window,
@@ -143,6 +147,7 @@ class SegmentWalk:
             position += item.size_bytes
 
     def _item(self, position: int) -> Item:
+        """Return the item at a position, its offsets not judged."""
         left = self._stop - position
         if left < PREFIX_BYTES:
             return self._unreadable(position)
@@ -168,6 +173,7 @@ class SegmentWalk:
         )
 
     def _record_batch(self, position: int, size_bytes: int) -> Item:
+        """Return the batch of magic 2 at a position, or its defect."""
         header = BatchHeader._make(
             record_batch.HEADER.unpack_from(self._window.view(position, record_batch.HEADER_BYTES))
         )
@@ -182,6 +188,7 @@ class SegmentWalk:
         return RecordBatch(position, size_bytes, header, data[record_batch.HEADER_BYTES :])
 
     def _message(self, position: int, size_bytes: int) -> Item:
+        """Return the wrapper or run of messages at a position, or its defect."""
         head = self._window.view(position, message_set.PREFIX_BYTES)
         offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(head)
         is_wrapper = attributes & message_set.CODEC_MASK != 0
@@ -204,12 +211,13 @@ class SegmentWalk:
             code, detail = DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
             return lone or self._defect(position, size_bytes, code, detail)
         timestamp_ms = message_set.timestamp_of(data, magic)
-        # One per batch, so by position: keywords cost the walk over wrappers 5 %.
+        # Positional arguments: keywords cost the walk over wrappers 5 %.
         return Wrapper(position, size_bytes, magic, offset, crc, attributes, timestamp_ms, value)
 
     def _bad_checksum(
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
     ) -> Item:
+        """Return the tail or defect of bytes whose checksum is wrong."""
         is_unflushed = self._is_unflushed(position)
         if is_unflushed and not self._bounds.is_final:
             return self._tail(position, TailKind.UNFLUSHED)
@@ -245,7 +253,7 @@ class SegmentWalk:
     def _is_length_right(self, position: int, size_bytes: int) -> bool:
         """Return whether a damaged batch ends where its length says, judged by the bytes there.
 
-        Many bytes look like a header. So an unverified one counts only if no valid batch begins
+        Many bytes look like a header. So an unverified header counts only if no valid batch begins
         before it.
         """
         stop = position + size_bytes
@@ -258,7 +266,7 @@ class SegmentWalk:
         return found is None or found >= stop
 
     def _unreadable(self, position: int) -> Item:
-        """Return the defect from here, where no batch begins, to the next valid batch."""
+        """Return the defect from a position where no batch begins to the next valid batch."""
         found = self._resync.next_valid(position + 1, self._order.next_offset)
         if found is None and self._stop == self._window.size_bytes:
             return self._end_of_file(position)
@@ -294,6 +302,7 @@ class SegmentWalk:
         return self._defect(position, size_bytes, DefectCode.BAD_LENGTH, claim)
 
     def _length_claim(self, position: int) -> str:
+        """Return a text with the claimed length and the bytes that are left."""
         left = self._window.size_bytes - position
         if left < PREFIX_BYTES:
             return f"{left} bytes are not a header"
@@ -302,6 +311,7 @@ class SegmentWalk:
         return f"the length field says {length}, {left} bytes are left"
 
     def _tail(self, position: int, kind: TailKind) -> Tail:
+        """Return the tail from a position to the end of the file."""
         return Tail(position, self._window.size_bytes - position, kind)
 
     def _unfinished(self, defect: Defect) -> Defect:
@@ -324,7 +334,7 @@ class SegmentWalk:
     def _defect(
         self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
     ) -> Defect:
-        """Return a defect here; the claims are the fields of `Defect` that may be None."""
+        """Return a defect here; `claims` are the optional fields of `Defect`."""
         return Defect(
             position=position,
             size_bytes=size_bytes,

@@ -1,8 +1,8 @@
-"""Batches that a writer may have left unfinished at the end of a log, judged by the header.
+"""Recognizes batches that a writer may have left unfinished at the end of a log, by their header.
 
 A broker appends a batch from its first byte on. So a file may end inside of a batch, and its last
-batches may have reached the disk in part. Such bytes begin with a header, each of whose fields has
-a value that a batch may have, as far as the file has the field. All else at the end is damage.
+batches may have reached the disk in part. Such bytes begin with a header in which each field that
+the file has is plausible. All other bytes at the end are damage.
 """
 
 from typing import NamedTuple
@@ -16,17 +16,17 @@ from seglake.segment_codec.walk.zero_bytes import ZeroEnd
 
 _MOST_FILE_BYTES = (1 << 31) - 1  # a broker counts the bytes of a segment in an int32
 _INT16, _INT32, _INT64 = ((1 << bits) - 1 for bits in (15, 31, 63))
-_KNOWN_ATTRIBUTES = 0x7F  # of magic 2; a writer leaves the other bits zero
-_MOST_RECORDS = 1 << 24  # of a batch whose checksum does not hold
-_NONE = -1  # how Kafka writes an epoch, a time, a producer or a sequence that a batch has not
+_KNOWN_ATTRIBUTES = 0x7F  # in magic 2; a writer leaves the other bits zero
+_MOST_RECORDS = 1 << 24  # most records that a batch with a wrong checksum is believed to have
+_NONE = -1  # Kafka's value for a missing epoch, time, producer or sequence
 
 
 class HeaderClaims(NamedTuple):
-    """Header of an unfinished batch; None for fields beyond the end of the file.
+    """Header of an unfinished batch; None for fields after the end of the file.
 
     Attributes:
-        size_bytes: of the whole batch.
-        last_offset: None also where the header is cut before it.
+        size_bytes: bytes of the whole batch.
+        last_offset: last offset; None also if the header is cut before it.
     """
 
     size_bytes: int | None = None
@@ -43,10 +43,10 @@ class HeaderClaims(NamedTuple):
         return None if last is None else last + 1
 
     def believed_end(self, expected_offset: int) -> int | None:
-        """Return the end of the offsets that the batch has, as far as its header is believed.
+        """Return the end of the offsets of the batch, if its header is believable.
 
-        No checksum covers the claims. A writer goes on where the log ends, with one record for
-        each offset, and a batch has so many that a producer may send. None for any other batch.
+        No checksum covers the claims. A writer continues where the log ends, with one record for
+        each offset, and with no more records than a producer may send. None for any other batch.
 
         Args:
             expected_offset: end of the log before the batch.
@@ -63,13 +63,15 @@ class HeaderClaims(NamedTuple):
 
 
 class UnfinishedEnd:
-    """Tells what a writer may have left unfinished at the end of a last segment.
-
-    Args:
-        limit_offset: offsets from here on cannot be in the segment.
-    """
+    """Recognizer of unfinished batches at the end of a last segment."""
 
     def __init__(self, window: Window, limit_offset: int) -> None:
+        """Start a walk.
+
+        Args:
+            window: bytes of the file; borrowed.
+            limit_offset: offsets from here on cannot be in the segment.
+        """
         self._window = window
         self._zeros = ZeroEnd(window, window.size_bytes)
         self._limit_offset = limit_offset
@@ -77,10 +79,11 @@ class UnfinishedEnd:
         self._is_walked_to_end = False
 
     def claims(self, position: int, low_offset: int) -> HeaderClaims | None:
-        """Return what the header at a position claims; None if no writer began a batch there.
+        """Return the claims of the header at a position; None if no writer began a batch there.
 
         Args:
-            low_offset: the batch has no lower offset.
+            position: position of the header.
+            low_offset: lowest offset that the batch may have.
         """
         left = self._window.size_bytes - position
         length = min(left, record_batch.HEADER_BYTES)
@@ -103,16 +106,21 @@ class UnfinishedEnd:
         return _message_claims(head, offset, size_bytes, magic)
 
     def reaches_end(self, position: int, low_offset: int) -> bool:
-        """Return whether unfinished batches and zeros alone lie between a position and the end.
+        """Return whether only unfinished batches and zeros lie between a position and the end.
 
-        Time is linear in the batches, however many of them are asked about: those of one walk have
-        the same answer.
+        Time is linear in the batches, however many of them are asked about: all batches of one walk
+        have the same answer.
+
+        Args:
+            position: position of a batch.
+            low_offset: lowest offset that the batch may have.
         """
         if position not in self._walked:
             self._is_walked_to_end, self._walked = self._walk(position, low_offset)
         return self._is_walked_to_end
 
     def _walk(self, position: int, low_offset: int) -> tuple[bool, frozenset[int]]:
+        """Return whether a walk by the claimed sizes reaches the end, and its positions."""
         walked: set[int] = set()
         while not self._zeros.has(position):
             walked.add(position)
@@ -128,6 +136,7 @@ class UnfinishedEnd:
         return True, frozenset(walked)
 
     def _batch_claims(self, head: bytes, offset: int, length: int) -> HeaderClaims | None:
+        """Return the claims of a header of magic 2; None if a field is implausible."""
         most_delta = self._limit_offset - 1 - offset
         codec_id = head[22] & CODEC_MASK if len(head) > 22 else None
         can_be = (
@@ -158,6 +167,7 @@ class UnfinishedEnd:
 
 
 def _message_claims(head: bytes, offset: int, length: int, magic: int) -> HeaderClaims | None:
+    """Return the claims of a header of magic 0 or 1; None if a field is implausible."""
     time_bytes = magic * message_set.TIMESTAMP.size
     most_key_bytes = length - message_set.SMALLEST_SIZE - time_bytes
     attributes = head[17] if len(head) > 17 else 0
@@ -175,6 +185,7 @@ def _message_claims(head: bytes, offset: int, length: int, magic: int) -> Header
 
 
 def _offset_of(head: bytes) -> int | None:
+    """Return the offset field, None if it is cut off."""
     return int.from_bytes(head[:8], signed=True) if len(head) >= 8 else None
 
 

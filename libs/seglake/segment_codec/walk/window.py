@@ -1,4 +1,4 @@
-"""Reads bytes of a file, with all bounds checked."""
+"""Bounds-checked views of the bytes of a file."""
 
 from typing import Protocol
 
@@ -14,7 +14,8 @@ class ByteSource(Protocol):
     """Source of a window's bytes; its size is fixed when it is opened."""
 
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Return the size of the file when it was opened."""
 
     def read(self, position: int, length: int) -> bytes:
         """Return the bytes [position, position + length); fewer only at the end of the file."""
@@ -24,20 +25,24 @@ class ByteSource(Protocol):
 class Views(Protocol):
     """Access to the bytes of a file by position."""
 
-    def view(self, position: int, length: int) -> memoryview: ...
+    def view(self, position: int, length: int) -> memoryview:
+        """Return the bytes [position, position + length)."""
 
 
 class BytesSource:
-    """A source whose file is already in memory."""
+    """A source whose file is in memory."""
 
     def __init__(self, content: bytes) -> None:
+        """Keep the content, without a copy."""
         self._content = content
 
     @property
     def size_bytes(self) -> int:
+        """Return the length of the content."""
         return len(self._content)
 
     def read(self, position: int, length: int) -> bytes:
+        """Return the bytes [position, position + length); fewer only at the end of the content."""
         return self._content[position : position + length]
 
 
@@ -46,12 +51,6 @@ class Window:
 
     Views stay valid when the window moves on: a view keeps its piece alive.
 
-    Args:
-        source: borrowed; the caller closes it.
-        read_bytes: how much to read from the source at once; a longer view reads more.
-        most_read_bytes: limit up to which reads grow while the window moves on in small steps.
-        most_passed_bytes: how many bytes such a step may skip.
-        size_bytes: size of the source to use, if it may have grown meanwhile.
     """
 
     def __init__(
@@ -63,6 +62,15 @@ class Window:
         most_read_bytes: int = 0,
         most_passed_bytes: int = 0,
     ) -> None:
+        """Store the arguments; nothing is read yet.
+
+        Args:
+            source: source of the bytes; borrowed, the caller closes it.
+            read_bytes: bytes to read from the source at once; a longer view reads more.
+            size_bytes: size of the source to use, if it may have grown meanwhile.
+            most_read_bytes: limit up to which reads grow while the window advances in small steps.
+            most_passed_bytes: most bytes that such a step may skip.
+        """
         self.size_bytes = source.size_bytes if size_bytes is None else size_bytes
         self._source = source
         self._least_read_bytes = self._read_bytes = read_bytes
@@ -104,15 +112,16 @@ class Window:
         return self._kept
 
     def _move(self, position: int, length: int) -> None:
+        """Read the piece from `position` on, larger while reads are consecutive."""
         _check_bounds(position, length, self.size_bytes)
         if self._start < position <= self._stop + self._most_passed_bytes:
             self._read_bytes = min(2 * self._read_bytes, self._most_read_bytes)
         else:
             self._read_bytes = self._least_read_bytes
-        # Twice a long view: many false claims may begin shortly after each other, all as long.
+        # Twice a long view: many false claims of one length may begin shortly after each other.
         twice_bytes = min(2 * length, _MOST_TWICE_BYTES)
         wanted = min(max(length, twice_bytes, self._read_bytes), self.size_bytes - position)
-        # The old piece first: the new one may then take its place, in memory that is warm.
+        # Free the old piece first: the new one may then reuse its memory, which is warm.
         self._piece, self._start, self._stop = memoryview(b""), 0, 0
         self._piece = memoryview(_read(self._source, position, wanted))
         self._start, self._stop = position, position + wanted
@@ -126,16 +135,23 @@ class KeptBlocks:
     """
 
     def __init__(self, source: ByteSource, block_bytes: int, size_bytes: int) -> None:
+        """Start with an empty cache.
+
+        Args:
+            source: source of the bytes; borrowed.
+            block_bytes: bytes of a block.
+            size_bytes: size of the file.
+        """
         self._source = source
         self._block_bytes = block_bytes
         self._size_bytes = size_bytes
         self._most_blocks = max(1, _MOST_KEPT_BYTES // block_bytes)
         self._blocks: dict[int, memoryview] = {}
-        self._next = -1  # behind the blocks that were read last
-        self._ahead = 1  # blocks to read at least
+        self._next = -1  # number of the block after those that were read last
+        self._ahead = 1  # fewest blocks to read at once
 
     def view(self, position: int, length: int) -> memoryview:
-        """Return the bytes [position, position + length); raises the errors of `Window.view`."""
+        """Return the bytes [position, position + length); raise the errors of `Window.view`."""
         _check_bounds(position, length, self._size_bytes)
         first, start = divmod(position, self._block_bytes)
         block = self._blocks.get(first)
@@ -146,7 +162,7 @@ class KeptBlocks:
         return memoryview(content)[start : start + length]
 
     def _through(self, first: int, last: int) -> list[memoryview]:
-        """Return the blocks from first to last; reads consecutive missing blocks at once."""
+        """Return the blocks from first to last; read consecutive missing blocks at once."""
         blocks: list[memoryview] = []
         while first <= last:
             block = self._blocks.get(first)
@@ -181,7 +197,7 @@ def _check_bounds(position: int, length: int, size_bytes: int) -> None:
 
 
 def _read(source: ByteSource, position: int, wanted: int) -> bytes:
-    """Read bytes that are in the file; raise if there are fewer: the file was cut."""
+    """Return bytes that are in the file; raise SourceChangedError if there are fewer."""
     piece = source.read(position, wanted)
     if len(piece) < wanted:
         raise SourceChangedError(position=position, expected_bytes=wanted, read_bytes=len(piece))

@@ -1,1 +1,1 @@
-"""Records of Kafka's internal topics."""
+"""Layouts of records in Kafka's internal topics, and values read from them."""

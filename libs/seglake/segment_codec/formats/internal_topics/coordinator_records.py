@@ -1,7 +1,7 @@
 """Records that Kafka's coordinators keep in internal topics: an envelope around two messages.
 
-A key is an i16 that says what the record is, and a message without versions; a value is an
-i16, the version, and a message. A value of null is a tombstone. Integers are big-endian.
+A key is an i16, the type of the record, and a message without versions; a value is an i16, the
+version, and a message. A null value is a tombstone. Integers are big-endian.
 
 Source: apache/kafka 1eb7644, CoordinatorRecordSerde.java and TransactionState.java.
 """
@@ -16,7 +16,7 @@ from seglake.segment_codec.formats.internal_topics.record_forms import Form, for
 
 NUMBER = struct.Struct(">h")
 UNKNOWN = "unknown"
-OFFSET_COMMIT = "offset_commit"  # a kind
+OFFSET_COMMIT = "offset_commit"  # kind of the record of a committed offset
 STATUS_NAMES = (
     "empty",
     "ongoing",
@@ -32,12 +32,16 @@ STATUS_NAMES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorRecord:
-    """One record.
+    """A record of a coordinator, as far as it could be read.
 
     Attributes:
-        kind: what it is about, `unknown` when its key type is not known.
-        key_fields, value_fields: what was read, under Kafka's names; empty when it cannot be.
-        unread_reason: why key or value cannot be read to the end, None when they can.
+        kind: name of the record's key type, `unknown` for an unknown type.
+        key_type: number of the type, None if the key is null or too short.
+        value_version: version of the value, None if it is null or too short.
+        key_fields: fields of the key under Kafka's names; empty if it is unreadable.
+        value_fields: fields of the value under Kafka's names; empty if it is unreadable.
+        is_tombstone: the value is null.
+        unread_reason: why key or value cannot be read to the end, None if they can.
     """
 
     kind: str
@@ -50,16 +54,17 @@ class CoordinatorRecord:
 
 
 def group_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Read one record of `__consumer_offsets`. Never raises: see `unread_reason`."""
+    """Return one record of `__consumer_offsets`. Never raises: see `unread_reason`."""
     return _record(forms_of("consumer_offsets"), key, value)
 
 
 def transaction_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Read one record of `__transaction_state`. Never raises: see `unread_reason`."""
+    """Return one record of `__transaction_state`. Never raises: see `unread_reason`."""
     return _record(forms_of("transaction_state"), key, value)
 
 
 def _record(forms: Mapping[int, Form], key: bytes | None, value: bytes | None) -> CoordinatorRecord:
+    """Return one record, read by the form of its key type. Never raises: see `unread_reason`."""
     key_type, version = _number(key), _number(value)
     form = None if key_type is None else forms.get(key_type)
     key_fields: Mapping[str, Json] = {}
@@ -83,6 +88,7 @@ def _record(forms: Mapping[int, Form], key: bytes | None, value: bytes | None) -
 
 
 def _number(data: bytes | None) -> int | None:
+    """Return the leading i16, None if there is none."""
     if data is None or len(data) < NUMBER.size:
         return None
     number: int = NUMBER.unpack_from(data)[0]
@@ -90,6 +96,7 @@ def _number(data: bytes | None) -> int | None:
 
 
 def _key_fields(form: Form | None, key_type: int | None, key: bytes | None) -> Mapping[str, Json]:
+    """Return the fields of a key; raise MessageError if it cannot be read."""
     if key is None or key_type is None:
         raise MessageError("the key is null" if key is None else f"a key of {len(key)} bytes")
     if form is None:
@@ -98,6 +105,7 @@ def _key_fields(form: Form | None, key_type: int | None, key: bytes | None) -> M
 
 
 def _value_fields(form: Form, version: int | None, value: bytes) -> Mapping[str, Json]:
+    """Return the fields of a value; raise MessageError if it cannot be read."""
     if form.value is None:
         raise MessageError("values of this kind are not read")
     if version is None:
@@ -106,6 +114,7 @@ def _value_fields(form: Form, version: int | None, value: bytes) -> Mapping[str,
 
 
 def _fields(layout: Layout, version: int, data: bytes, what: str) -> Mapping[str, Json]:
+    """Return the fields of a message after its i16; `what` is its name in errors."""
     cursor = Cursor(data, NUMBER.size)
     try:
         fields = layout.read(cursor, version)

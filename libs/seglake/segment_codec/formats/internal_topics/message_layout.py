@@ -11,8 +11,9 @@ A layout is a table of text, one field a line, in the order of the bytes::
     members   []        2+
       id      string
 
-`versions` are those that have the field, all when left out. A type of `[]` or `{}` is an array of,
-or one struct of, the indented lines below. Integers are big-endian. What depends on the version:
+`versions` are the versions that have the field, all if left out. The type `[]` is an array of
+structs, `{}` one struct; their fields are the indented lines below. Integers are big-endian. These
+encodings depend on the version:
 
     ===============  ==============================  ==========================================
     type             before the flexible versions    in them
@@ -23,9 +24,9 @@ or one struct of, the indented lines below. Integers are big-endian. What depend
                                                      uvarint tag, a uvarint size and its bytes
     ===============  ==============================  ==========================================
 
-A nullable struct, which layouts here have in tagged fields only, begins with a uvarint, 0 for
-null. Tags that a layout does not name are passed over, as Kafka does. Text that is not UTF-8 gets
-U+FFFD, as in Kafka's client.
+A nullable struct (in these layouts only in tagged fields) begins with a uvarint, 0 for null. Tags
+that a layout does not name are skipped, as in Kafka. Text that is not UTF-8 gets U+FFFD, as in
+Kafka's client.
 
 Source: apache/kafka 1eb7644, clients/src/main/resources/common/message/README.md and
 ByteBufferAccessor.java.
@@ -48,18 +49,25 @@ _MAX_UVARINT = (1 << 31) - 1
 
 
 class Cursor:
-    """A place in the bytes of one message that never leaves them."""
+    """A bounds-checked cursor over the bytes of one message."""
 
     def __init__(self, data: bytes, position: int = 0) -> None:
+        """Start at a position of the message.
+
+        Args:
+            data: all bytes of the message; borrowed.
+            position: index of the first byte to read.
+        """
         self.data = data
         self.position = position
 
     @property
     def left_bytes(self) -> int:
+        """Return the number of bytes after the cursor."""
         return len(self.data) - self.position
 
     def take(self, length: int) -> bytes:
-        """The next bytes; raises MessageError if there are not so many."""
+        """Return the next `length` bytes; raise MessageError if there are fewer."""
         start = self.position
         stop = start + length
         if stop > len(self.data):
@@ -68,6 +76,7 @@ class Cursor:
         return self.data[start:stop]
 
     def number(self, layout: struct.Struct) -> int:
+        """Return the next number; raise MessageError if the bytes end before."""
         start = self.position
         try:
             value: int = layout.unpack_from(self.data, start)[0]
@@ -77,6 +86,7 @@ class Cursor:
         return value
 
     def uvarint(self) -> int:
+        """Return the next unsigned varint, below 2^31; raise MessageError if it is longer."""
         value = 0
         for count in range(_MAX_UVARINT_BYTES):
             byte = self.number(_BYTE)
@@ -88,7 +98,7 @@ class Cursor:
         return value
 
     def end(self) -> None:
-        """Raise MessageError if anything is left."""
+        """Raise MessageError if bytes are left."""
         if self.left_bytes:
             raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
 
@@ -153,7 +163,7 @@ _SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
         "bytes": lambda cursor: _base64(cursor, cursor.uvarint() - 1),
     },
 }
-"""By whether the version is flexible."""
+"""Readers of scalar types, by whether the version is flexible."""
 
 
 def _array(element: _Reader, is_flexible: bool) -> _Reader:
@@ -175,12 +185,13 @@ class _Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Struct:
-    """The fields of one struct that one version has; `tagged` is None where none can be."""
+    """Fields of one struct in one version; `tagged` is None in versions without tagged fields."""
 
     fields: tuple[_Field, ...]
     tagged: Mapping[int, _Field] | None
 
     def read(self, cursor: Cursor) -> dict[str, Json]:
+        """Return the fields at the cursor; tagged ones only if they are set."""
         values: dict[str, Json] = {}
         for name, read, is_nullable, _ in self.fields:
             value = values[name] = read(cursor)
@@ -196,7 +207,7 @@ class _Struct:
 
 
 def _tagged(field: _Field, content: Cursor) -> Json:
-    """The value of a tagged field; positions count from the start of that field."""
+    """Return the value of a tagged field; positions in errors count from the start of the field."""
     try:
         value = field.read(content)
         content.end()
@@ -208,7 +219,7 @@ def _tagged(field: _Field, content: Cursor) -> Json:
 
 
 class Layout:
-    r"""One message in all the versions that are known.
+    r"""Layout of one message in all known versions.
 
     >>> layout = Layout("group  string\n note  int32  1+", newest=1)
     >>> layout.read(Cursor(b"\x00\x02me"), version=0)
@@ -216,11 +227,12 @@ class Layout:
 
     Args:
         text: the table of its fields.
-        newest: the highest version known.
-        flexible: the first flexible version, None when no version is.
+        newest: the highest known version.
+        flexible: the first flexible version, None if no version is.
     """
 
     def __init__(self, text: str, newest: int = 0, flexible: int | None = None) -> None:
+        """Build the readers of all versions from the table of fields."""
         lines = [_Line.of(line) for line in text.splitlines() if line.strip()]
         first = _ANY_VERSION if flexible is None else flexible
         self._versions = [
@@ -228,10 +240,14 @@ class Layout:
         ]
 
     def read(self, cursor: Cursor, version: int) -> dict[str, Json]:
-        """The fields that the bytes at the cursor have; those with a tag only where they are set.
+        """Return the fields that the bytes at the cursor have; tagged ones only if they are set.
+
+        Args:
+            cursor: the place of the message; it moves to the end of the fields.
+            version: the version of the message.
 
         Raises:
-            MessageError: the version is not known, or the bytes are not of it.
+            MessageError: the version is unknown, or the bytes do not fit it.
         """
         if not 0 <= version < len(self._versions):
             raise MessageError(f"version {version}, known are 0 to {len(self._versions) - 1}")
@@ -239,7 +255,7 @@ class Layout:
 
 
 class _Line(NamedTuple):
-    """One line of a layout."""
+    """One line of a layout's table, parsed."""
 
     indent: int
     name: str
@@ -251,6 +267,7 @@ class _Line(NamedTuple):
 
     @classmethod
     def of(cls, line: str) -> "_Line":
+        """Return the parsed line."""
         name, kind, *rest = line.split()
         versions = rest[0] if rest and rest[0][0].isdigit() else "0+"
         first, _, last = versions.rstrip("+").partition("-")
@@ -266,7 +283,7 @@ class _Line(NamedTuple):
 
 
 def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
-    """The struct of the lines with the indent of the first, and of the lines below them."""
+    """Return the struct of the lines indented like the first, with the lines below them."""
     fields: list[_Field] = []
     for index, line in enumerate(lines):
         if line.indent != lines[0].indent:
@@ -286,6 +303,7 @@ def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
 
 
 def _reader(line: _Line, below: list[_Line], version: int, is_flexible: bool) -> _Reader:
+    """Return the reader of one field; `below` are the lines of its struct."""
     if line.type == "[]":
         return _array(_struct(below, version, is_flexible).read, is_flexible)
     if line.type == "{}":

@@ -1,17 +1,17 @@
 """Records of `__cluster_metadata`, the log in which KRaft keeps topics, configs and brokers.
 
-Layout of a value, which has no key beside it::
+Layout of a value; these records have no key::
 
     frame    uvarint  1; the preview of Kafka 2.8 had 0 and other layouts
-    type     uvarint  what is below, see cluster_metadata.toml
-    version  uvarint  of the layout
+    type     uvarint  type of the record, see cluster_metadata.toml
+    version  uvarint  version of the layout
     fields
 
-The log holds secrets. What is or may be one is not among the values: records of credentials and
-tokens are only named, and a config's value is left out unless it is known to be no secret. Kafka
-has the same rule: a config that it does not know is sensitive.
+The log holds secrets. Values that are or may be secret are left out: records of credentials and
+tokens are only named, and a config's value is left out unless its name proves that it is no secret.
+Kafka has the same rule: a config that it does not know is sensitive.
 
-Source: apache/kafka 1eb7644, AbstractApiMessageSerde.java; for what is sensitive
+Source: apache/kafka 1eb7644, AbstractApiMessageSerde.java; for sensitive configs
 KafkaConfigSchema.java, DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
 """
 
@@ -51,14 +51,16 @@ _KNOWN_BROKER_CONFIGS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRecord:
-    """One record.
+    """A record of the metadata log, without secrets.
 
     Attributes:
-        record_type: the type's name, `unknown` when its number is not known.
-        fields: under Kafka's names, those with a tag only where they are set; a redacted value is
+        record_type: the type's name, `unknown` for an unknown number.
+        type_id: number of the type, None if it cannot be read.
+        type_version: version of the layout, None if it cannot be read.
+        fields: fields under Kafka's names, tagged ones only if they are set; a redacted value is
             None.
         is_redacted: the record has more than `fields`, which is or may be a secret.
-        unread_reason: why the value cannot be read, None when it can; it may be a secret then.
+        unread_reason: why the value cannot be read, None if it can; it may be a secret then.
     """
 
     record_type: str
@@ -70,12 +72,12 @@ class MetadataRecord:
 
     @property
     def may_hold_secret(self) -> bool:
-        """Whether the record's bytes are fit for no table."""
+        """Return whether the record's bytes must not go into a table."""
         return self.is_redacted or self.unread_reason is not None
 
 
 def metadata_record(value: bytes | None) -> MetadataRecord:
-    """Read one record. Never raises: see `unread_reason`."""
+    """Return one record. Never raises: see `unread_reason`."""
     type_id = version = reason = None
     name, is_redacted = UNKNOWN, False
     fields: dict[str, Json] = {}
@@ -112,7 +114,7 @@ def metadata_record(value: bytes | None) -> MetadataRecord:
 
 
 def _may_be_secret(config: Mapping[str, Json]) -> bool:
-    """Whether a config's value must not be shown; one that was removed (null) may be."""
+    """Return whether a config's value must be redacted; null, of a removed config, need not."""
     if config["value"] is None:
         return False
     name = _LISTENER_PREFIX.sub("", str(config["name"]), count=1)

@@ -1,6 +1,6 @@
 """Forms of the records of internal topics: name, key and value, by the type of the record.
 
-The forms are data: one table for each topic, in the TOML file of its name beside this module.
+The forms are data: each topic has a TOML file of its name beside this module.
 """
 
 import tomllib
@@ -19,8 +19,8 @@ class Form(NamedTuple):
 
     Attributes:
         kind: name of the type.
-        key: without fields in topics whose keys hold nothing.
-        value: None if values of the type are not read.
+        key: layout of the key; without fields in topics whose keys are empty.
+        value: layout of the value, None if values of the type are not read.
     """
 
     kind: str
@@ -33,7 +33,7 @@ def forms_of(topic: str) -> Mapping[int, Form]:
     """Return the forms of a topic's records, by type.
 
     Args:
-        topic: without the two underscores, as `consumer_offsets`.
+        topic: name of the topic without the two underscores, such as `consumer_offsets`.
     """
     table = tomllib.loads(files(__package__).joinpath(f"{topic}.toml").read_text("utf-8"))
     keys = {name: Layout(fields) for name, fields in table.get("keys", {}).items()}
@@ -45,7 +45,7 @@ def forms_of(topic: str) -> Mapping[int, Form]:
 
 
 def _value(row: Mapping[str, Any]) -> Layout | None:
-    """Return the layout of a record's value; all of its versions are flexible by default."""
+    """Return the layout of a record's value; by default all versions are flexible."""
     if "fields" not in row:
         return None
     return Layout(row["fields"], row.get("newest", 0), row.get("flexible", 0))

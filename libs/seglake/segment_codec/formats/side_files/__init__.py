@@ -1,1 +1,1 @@
-"""Names in a log dir, and the small files beside the segments."""
+"""Names in a log dir, and layouts of the small files beside the segments."""

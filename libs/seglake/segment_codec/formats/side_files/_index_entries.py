@@ -1,4 +1,4 @@
-"""Checks the form of index files: entries of one size, perhaps followed by zeros."""
+"""Checks of the form of index files: entries of one size, perhaps followed by zeros."""
 
 
 def length_damage(size_bytes: int, entry_bytes: int) -> str | None:

@@ -1,7 +1,7 @@
-"""Java's properties format, as far as `java.util.Properties` reads it.
+r"""Reader of Java's properties format, with the rules of `java.util.Properties`.
 
 A line is `key=value`, `key: value` or `key value`; `#` and `!` begin a comment; a backslash escapes
-the next character, gives `\\uXXXX`, or at the end of a line joins the next one to it. Text is
+the next character, gives `\uXXXX`, or at the end of a line joins the next one to it. Text is
 Latin-1.
 
 Source: the class comment of java.util.Properties.load, Java SE 17.
@@ -20,25 +20,26 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Property(NamedTuple):
-    """A value, and the number of the line it begins on, from 1."""
+    """A value, and the number of the line on which it begins, from 1."""
 
     value: str
     line_number: int
 
 
 class MalformedEscapeError(SegmentCodecError):
-    """A `\\u` is not followed by four hexadecimal digits."""
+    r"""An escape `\u` is not followed by four hexadecimal digits."""
 
     def __init__(self, *, line_number: int) -> None:
+        """Keep the number of the line, from 1."""
         self.line_number = line_number
         super().__init__("an escape \\u without four hexadecimal digits")
 
 
 def parse_properties(text: bytes) -> dict[str, Property]:
-    """Read all properties; of a repeated key the last counts, as in Java.
+    """Return all properties by key; the last value of a repeated key counts, as in Java.
 
     Raises:
-        MalformedEscapeError: carries line_number.
+        MalformedEscapeError: with the number of the line.
     """
     properties: dict[str, Property] = {}
     for line_number, line in _logical_lines(text):
@@ -51,7 +52,7 @@ def parse_properties(text: bytes) -> dict[str, Property]:
 
 
 def _logical_lines(text: bytes) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations joined, comments and blank lines left out."""
+    """Yield joined lines with their first line's number, without comments and blank lines."""
     joined, joined_from = "", 0
     for line_number, raw_line in enumerate(text.splitlines(), start=1):
         line = raw_line.decode("latin-1").lstrip(_BLANK)
@@ -68,7 +69,10 @@ def _logical_lines(text: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _unescaped(text: str, line_number: int) -> str:
+    """Return the text with its escapes resolved."""
+
     def character(match: re.Match[str]) -> str:
+        """Return the character of one escape."""
         escaped = match[1]
         if len(escaped) > 1:
             return chr(int(escaped[1:], 16))

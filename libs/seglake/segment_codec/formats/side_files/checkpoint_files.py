@@ -1,4 +1,4 @@
-"""The small text files of a log dir and of its partition folders.
+"""Small text files of a log dir and of its partition folders.
 
 Offset checkpoints and leader epochs, UTF-8, one item a line::
 
@@ -15,8 +15,8 @@ Offset checkpoints and leader epochs, UTF-8, one item a line::
 `meta.properties` holds Java properties: version, cluster.id, directory.id, and broker.id (version
 0) or node.id (version 1).
 
-The readers here are stricter than Kafka's: what it never writes is refused rather than guessed at,
-because a misread number moves the bounds of what is ingested. An empty file is valid and has no
+The readers here are stricter than Kafka's: they refuse content that Kafka never writes instead of
+guessing, because a misread number moves the bounds of an ingest. An empty file is valid and has no
 entries: a broker leaves one if it is stopped between creating the file and writing it.
 
 Source: apache/kafka 1eb7644, CheckpointFile.java, OffsetCheckpointFile, LeaderEpochCheckpointFile,
@@ -52,33 +52,43 @@ class EpochStart(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """`topic_id` is 16 bytes as 22 letters of URL-safe base64."""
+    """Content of `partition.metadata`; `topic_id` is 16 bytes as 22 letters of URL-safe base64."""
 
     version: int
     topic_id: str
 
 
 class BrokerMetadata(NamedTuple):
-    """Identity of a log dir; None for values that the file lacks."""
+    """Identity of a log dir; None for values that the file lacks.
+
+    Attributes:
+        cluster_id_has_blanks: blanks surround the cluster id; Kafka counts them as part of it.
+    """
 
     version: int | None
     broker_id: int | None
     cluster_id: str | None
     directory_id: str | None
-    cluster_id_has_blanks: bool = False  # around it, which Kafka takes for a part of it
+    cluster_id_has_blanks: bool = False
 
 
 class CheckpointFileError(SegmentCodecError):
-    """A text file of the log dir is not what Kafka writes."""
+    """A text file of the log dir has content that Kafka never writes."""
 
     def __init__(self, *, what: str, line_number: int) -> None:
+        """Keep the facts as attributes.
+
+        Args:
+            what: the fault, in words.
+            line_number: number of the line, from 1.
+        """
         self.what = what
         self.line_number = line_number
         super().__init__(f"line {line_number}: {what}")
 
 
 def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
-    r"""Read any of the four offset checkpoint files.
+    r"""Return the offsets in any of the four offset checkpoint files.
 
     >>> parse_offset_checkpoint(b"0\n1\norders 0 1234\n")
     {TopicPartition(topic='orders', partition=0): 1234}
@@ -106,7 +116,7 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
 
 
 def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
-    r"""Read `leader-epoch-checkpoint`: epochs increasing, start offsets never decreasing.
+    r"""Return the entries of `leader-epoch-checkpoint`: epochs rise, start offsets never fall.
 
     Entries at and above the log's end may be stale: truncation reaches this file late.
 
@@ -128,10 +138,10 @@ def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
 
 
 def parse_partition_metadata(text: bytes) -> PartitionMetadata:
-    """Read `partition.metadata`; versions above 0 and further keys are accepted.
+    """Return the content of `partition.metadata`; accept versions above 0 and further keys.
 
     Raises:
-        CheckpointFileError: a key is missing, or its value is not what Kafka writes.
+        CheckpointFileError: a key is missing, or Kafka never writes its value.
     """
     values: dict[bytes, tuple[bytes, int]] = {}
     for line_number, line in enumerate(text.splitlines(), start=1):
@@ -150,7 +160,7 @@ def parse_partition_metadata(text: bytes) -> PartitionMetadata:
 
 
 def parse_meta_properties(text: bytes) -> BrokerMetadata:
-    """Read `meta.properties`; keys that Kafka does not write are ignored.
+    """Return the content of `meta.properties`; ignore keys that Kafka does not write.
 
     Raises:
         CheckpointFileError: a malformed escape, an unknown version, an id that is no number.
@@ -174,7 +184,7 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
 
 
 def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes]]]:
-    """Return the numbers and words of the lines after version and count; one word per field."""
+    """Return the lines after version and count: number and words, one word per field."""
     if not text:
         return []
     lines = text.splitlines()
@@ -209,6 +219,7 @@ def _number(raw: bytes, what: str, line_number: int, largest: int) -> int:
 
 
 def _number_property(properties: dict[str, Property], key: str) -> int | None:
+    """Return the number of a key, None if the file lacks it."""
     if key not in properties:
         return None
     value, line_number = properties[key]
@@ -217,17 +228,18 @@ def _number_property(properties: dict[str, Property], key: str) -> int | None:
 
 
 def _text_property(properties: dict[str, Property], key: str) -> str | None:
-    """Return the value without blanks around it; None when nothing is left."""
+    """Return the value without surrounding blanks; None if nothing is left."""
     return properties[key].value.strip() or None if key in properties else None
 
 
 def _has_blanks(properties: dict[str, Property], key: str) -> bool:
+    """Return whether blanks surround a value that is not blank."""
     value = properties[key].value if key in properties else ""
     return value != value.strip() and bool(value.strip())
 
 
 def _shown(raw: bytes) -> str:
-    """Return bytes for a message: cut short, and printable whatever they are."""
+    """Return bytes as printable text for a message, cut short."""
     if raw and not any(raw):
         return f"{len(raw)} zero byte{'s' * (len(raw) > 1)}"
     text = raw.decode("utf-8", errors="replace")

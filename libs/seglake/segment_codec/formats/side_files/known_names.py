@@ -1,8 +1,8 @@
 """Closed list of all names that a broker gives to files and folders in its log dirs.
 
-Each row says where a name may stand, and what it is good for. Whatever is in no row was not put
-there by a broker, and is to be named. Digits are decimal digits of any script: a broker formats
-offsets by the locale of its Java.
+Each row has the place of a name and its use. A name in no row was not put there by a broker, and is
+reported. Digits are decimal digits of any script: a broker formats offsets by the locale of its
+Java.
 
 Source: apache/kafka 1eb7644, LocalLog, UnifiedLog, LogFileUtils, LogManager, LogCleanerManager,
 ReplicaManager, CleanShutdownFileHandler, CheckpointFile, MetaPropertiesEnsemble,
@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-# What Java's Long.parseLong takes: it looks at UTF-16 units, so no digit beyond the first plane.
+# Digits that Java's Long.parseLong accepts: it reads UTF-16 units, so none beyond the first plane.
 DIGIT = r"(?:\d(?<![\U00010000-\U0010ffff]))"
 _OFFSET = DIGIT + "{20}"
 _EPOCH = DIGIT + "{10}"
@@ -23,13 +23,13 @@ _HEX = r"[0-9a-f]{32}"
 
 
 class Place(StrEnum):
-    """Place of a name."""
+    """Folder that has a name: the log dir itself or a partition folder."""
 
     LOG_DIR = "log dir"
     PARTITION = "partition folder"
 
 
-# In a log dir itself applications may write logs of their own, such as gc.log.0 or 1.log.
+# In the log dir itself, applications may write their own logs, such as gc.log.0 or 1.log.
 _SEGMENT_LIKE = {
     place: re.compile(rf"(?!\._).*{digits}.*\.(?:log|kafka)(?:[^a-z].*)?", re.I | re.S)
     for place, digits in ((Place.LOG_DIR, r"\d{20}"), (Place.PARTITION, r"\d"))
@@ -48,7 +48,7 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """A row: a name as the documentation shows it, and the pattern of such names."""
+    """A row of the list: a name as the documentation shows it, and the pattern of such names."""
 
     place: Place
     shown: str
@@ -57,7 +57,7 @@ class KnownName:
     is_folder: bool = False
 
 
-_Rows = tuple[tuple[str, Use, str | None], ...]  # shown, use, pattern where it is not that name
+_Rows = tuple[tuple[str, Use, str | None], ...]  # shown name, use, pattern (None: the name itself)
 
 _OF_LOG_DIR = (
     "meta.properties",
@@ -119,11 +119,11 @@ KNOWN_NAMES = tuple(
 
 
 def known_name(place: Place, name: str, *, is_folder: bool = False) -> KnownName | None:
-    """Find the row of a name; None for what no broker puts there."""
+    """Return the row of a name; None for a name that no broker gives there."""
     rows = (row for row in KNOWN_NAMES if row.place is place and row.is_folder is is_folder)
     return next((row for row in rows if row.pattern.fullmatch(name)), None)
 
 
 def is_segment_like(place: Place, name: str) -> bool:
-    """Say whether a file may be a segment by its name, whatever somebody added to it."""
+    """Return whether a file may be a segment by its name, whatever was added to the name."""
     return _SEGMENT_LIKE[place].fullmatch(name) is not None

@@ -1,14 +1,14 @@
-"""Names in a broker's log dir: partition folders, segment files, and which of them count.
+"""Names in a broker's log dir: partition folders, segment files, and which of them are read.
 
-Names only: nothing here lists or opens. A log dir holds one folder per partition replica::
+Nothing here lists folders or opens files. A log dir has one folder per partition replica::
 
-    <topic>-<partition>                        live; the last '-' parts the two
+    <topic>-<partition>                        live; the last '-' separates the two
     <topic>-<partition>.<32 hex>-delete        deletion pending; the topic may be cut short
     <topic>-<partition>.<32 hex>-future        being copied to another disk of the same broker
     <topic>-<partition>.<32 hex>-stray         no longer this broker's; the topic may be cut short
 
-A folder holds segment files, the 20 digits being a record offset, and a few others. The digits are
-those of the broker's locale, of any script::
+A folder has segment files, named after a record offset of 20 digits, and a few others. The digits
+may be of any script: the broker formats them by its locale::
 
     <20 digits>.<kind>            in use; kinds are log, index, timeindex, txnindex, snapshot
     <20 digits>.<kind>.deleted    removed, about to be unlinked
@@ -44,7 +44,7 @@ _FILE_NAME = re.compile(
 
 
 class SideFile(StrEnum):
-    """The files beside the segments: the first six in a log dir, the others in a folder."""
+    """Files beside the segments: the first six in a log dir, the others in a partition folder."""
 
     META_PROPERTIES = "meta.properties"
     HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -70,7 +70,7 @@ class FolderKind(StrEnum):
 
 
 class FileKind(StrEnum):
-    """The files of one segment; a snapshot need not lie at a segment's base offset."""
+    """Kinds of files that belong to a segment; a snapshot may have another offset in its name."""
 
     LOG = "log"
     INDEX = "index"
@@ -91,7 +91,7 @@ class FileState(StrEnum):
     SWAP = "swap"
 
 
-_KINDS = {kind.value: kind for kind in FileKind}  # quicker than the call of an enumeration
+_KINDS = {kind.value: kind for kind in FileKind}  # a lookup is faster than a call of the enum
 _STATES = {state.value: state for state in FileState}
 _SWAP_SUFFIXES = (f".{FileState.SWAP}", f".{FileState.CLEANED}")
 
@@ -114,7 +114,7 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionFolder:
-    """A partition folder's name, read; part of the topic if not `topic_is_complete`."""
+    """A partition folder's parsed name; `topic` is cut short if not `topic_is_complete`."""
 
     topic: str
     partition: int
@@ -124,10 +124,11 @@ class PartitionFolder:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFileName:
-    """A segment file's name, read; `str` gives the name back.
+    """A segment file's parsed name.
 
-    `base_offset` is the number in the name. For a snapshot it is the offset after the last
-    included.
+    Attributes:
+        base_offset: the number in the name; of a snapshot, the exclusive end of what it covers.
+        name: the whole name.
     """
 
     base_offset: int
@@ -136,18 +137,19 @@ class SegmentFileName:
     name: str
 
     def __str__(self) -> str:
+        """Return the whole name."""
         return self.name
 
 
 class MetadataSnapshotName(NamedTuple):
-    """The name of a snapshot of the KRaft log: what all records below `end_offset` add up to."""
+    """Parsed name of a snapshot of the KRaft log, which sums up all records below its end."""
 
     end_offset: int
     epoch: int
 
 
 class SkippedFile(NamedTuple):
-    """A segment file that is not read, and why."""
+    """A segment file that is not read, with the reason."""
 
     file: SegmentFileName
     reason: SkipReason
@@ -155,12 +157,13 @@ class SkippedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """Plan to read the files of one partition folder; every name is in one of the four.
+    """Plan to read one partition folder; every file name is in exactly one of its lists.
 
     Attributes:
-        read: by base offset and kind, every pair once; a `.swap` file stands for what it replaces.
+        read: files to read, by base offset and kind, each pair once; a `.swap` file replaces
+            others.
         superseded: segment files that are not read.
-        side_files: names known to be no segment's, such as `leader-epoch-checkpoint`.
+        side_files: known names that are not a segment's, such as `leader-epoch-checkpoint`.
         unknown: names that Kafka does not give, to be reported.
     """
 
@@ -171,9 +174,10 @@ class FolderPlan:
 
 
 class MissingSwapEndError(SegmentCodecError):
-    """A folder cannot be planned before the ends of all usable `.swap` logs are known."""
+    """A folder cannot be planned before the end offsets of all usable `.swap` logs are known."""
 
     def __init__(self, *, file: SegmentFileName) -> None:
+        """Keep the `.swap` log whose end is missing."""
         self.file = file
         super().__init__(f"the next offset of {file} was not given: read the log and pass it")
 
@@ -182,6 +186,7 @@ class TwoSpellingsError(SegmentCodecError):
     """Two files have the same offset in their names, in digits of two scripts."""
 
     def __init__(self, *, first: SegmentFileName, second: SegmentFileName) -> None:
+        """Keep the names of both files."""
         self.names = (first.name, second.name)
         super().__init__(
             f"{first} and {second} are the same number in two scripts: move away the one that does "
@@ -199,7 +204,7 @@ def is_legal_topic(topic: str) -> bool:
 
 
 def parse_folder_name(name: str) -> PartitionFolder | None:
-    """Read the name of a folder in a log dir; None when it is no partition's.
+    """Return the parsed name of a partition folder in a log dir; None for any other folder.
 
     >>> parse_folder_name("my-topic-12").partition, parse_folder_name("cleaner")
     (12, None)
@@ -218,9 +223,9 @@ def parse_folder_name(name: str) -> PartitionFolder | None:
     return PartitionFolder(topic, int(digits), kind, is_complete)
 
 
-@lru_cache(1 << 12)  # a thousand folders have the same names, each asked for several times
+@lru_cache(1 << 12)  # thousands of folders have the same names, each parsed several times
 def parse_file_name(name: str) -> SegmentFileName | None:
-    """Read the name of a segment file; None for any other file."""
+    """Return the parsed name of a segment file; None for any other file."""
     match = _FILE_NAME.fullmatch(name)
     if match is None or int(match[1]) > OFFSET_MAX:
         return None
@@ -228,7 +233,7 @@ def parse_file_name(name: str) -> SegmentFileName | None:
 
 
 def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
-    """Return the `.log.swap` files whose next offsets `plan_swaps` will ask for, by base offset."""
+    """Return the `.log.swap` files whose end offsets `plan_swaps` needs, by base offset."""
     return _usable_swap_logs(_segment_files(n for n in names if n.endswith(_SWAP_SUFFIXES)))
 
 
@@ -242,22 +247,23 @@ def _usable_swap_logs(files: Sequence[SegmentFileName]) -> tuple[SegmentFileName
 
 
 def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> FolderPlan:
-    """Decide which files of a partition folder are read, as a starting broker would.
+    """Return which files of a partition folder are read, as a starting broker would decide.
 
     A cleaner or a split writes `.cleaned`, renames to `.swap`, removes what is replaced and renames
     again; wherever it was stopped, either the old files or the new ones are whole. So `.deleted`
-    and `.cleaned` are dropped; beside any `.cleaned` a `.swap` at or above the lowest of them
-    belongs to an unfinished split and is dropped too; the other `.swap` files replace every file
-    whose number lies in [lowest base offset, highest next offset) of the `.swap` logs.
+    and `.cleaned` files are skipped. If there is any `.cleaned` file, a `.swap` file at or above
+    the lowest of them belongs to an unfinished split and is skipped too. The other `.swap` files
+    replace every file whose number is in [lowest base offset, highest end offset) of the `.swap`
+    logs.
 
     Args:
-        names: the folder's files, in any order; folders left out.
-        swap_next_offsets: from the base offset of `usable_swap_logs` to the offset after the last
-            record (the base offset itself if the log has no batch).
+        names: the folder's files, in any order, without folders.
+        swap_next_offsets: by base offset of `usable_swap_logs`, the offset after the last record
+            (the base offset itself if the log has no batch).
 
     Raises:
         MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.
-        TwoSpellingsError: two files to read have one number.
+        TwoSpellingsError: two files to read have the same number.
     """
     names = set(names)
     files = _segment_files(names)
@@ -270,7 +276,7 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
     }
     read: list[SegmentFileName] = []
     superseded: list[SkippedFile] = []
-    is_untouched = all(file.state is FileState.LIVE for file in files)  # as most folders are
+    is_untouched = all(file.state is FileState.LIVE for file in files)  # true for most folders
     for file in files:
         reason = None if is_untouched else _skip_reason(file, limit, replaced, renamed)
         if reason is None:
@@ -290,6 +296,7 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
 
 
 def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
+    """Return the parsed names of segment files, by base offset and kind."""
     files = [file for name in names if (file := parse_file_name(name)) is not None]
     return sorted(
         files, key=lambda file: (file.base_offset, _KIND_RANKS[file.kind], file.state, file.name)
@@ -297,7 +304,7 @@ def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
 
 
 def _split_limit(files: Sequence[SegmentFileName]) -> int:
-    """Return the offset from which on `.swap` files belong to an unfinished split."""
+    """Return the first offset whose `.swap` files belong to an unfinished split."""
     cleaned = (file.base_offset for file in files if file.state is FileState.CLEANED)
     return min(cleaned, default=OFFSET_MAX + 1)
 
@@ -318,6 +325,7 @@ def _replaced_offsets(
 def _skip_reason(
     file: SegmentFileName, limit: int, replaced: range, renamed: set[tuple[int, FileKind]]
 ) -> SkipReason | None:
+    """Return the reason to skip a file, None if it is read."""
     match file.state:
         case FileState.DELETED:
             return SkipReason.DELETED
@@ -331,7 +339,7 @@ def _skip_reason(
 
 
 def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
-    """Read the name of a finished snapshot of the KRaft log; None for any other.
+    """Return the parsed name of a finished snapshot of the KRaft log; None for any other file.
 
     >>> parse_metadata_snapshot_name("00000000000000000042-0000000003.checkpoint")
     MetadataSnapshotName(end_offset=42, epoch=3)
@@ -341,5 +349,5 @@ def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
 
 
 def _is_side_file(name: str) -> bool:
-    """Say whether a broker gives this name to a file that is no segment's."""
+    """Return whether a broker gives this name to a file that does not belong to a segment."""
     return _FILE_NAME.fullmatch(name) is None and known_name(Place.PARTITION, name) is not None

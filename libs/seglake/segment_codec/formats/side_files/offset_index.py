@@ -1,17 +1,17 @@
-"""The offset index of a segment (`.index`): where in the segment file an offset can be looked for.
+"""Offset index of a segment (`.index`): positions in the segment file to search an offset from.
 
-Layout of an entry, in bytes from its start, integers big-endian; the file is nothing but entries::
+Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
      0  relative_offset  i32  record offset, less the base offset in the file's name
      4  position         i32  first byte of a batch in the segment file
 
-The file has no checksum and is a hint only. Every version of Kafka stores a batch start as the
-position, but the offset beside it is the first of an append, the last of it, or the last of one
-batch, depending on the version: trust an entry only if the batch at its position is valid.
+The file has no checksum and is only a hint. Every version of Kafka stores a batch start as the
+position. But the offset beside it is the first of an append, its last, or the last of one batch,
+depending on the version: trust an entry only if the batch at its position is valid.
 
-Kafka preallocates the file of the active segment and cuts it at a clean stop, so the file of a live
-or killed broker ends in zeros, which are no entries. An entry of zeros is never written: position 0
-is the first batch, and Kafka indexes none before it has appended some bytes.
+Kafka preallocates the file of the active segment and truncates it at a clean stop, so the file of a
+live or killed broker ends in zeros, which are not entries. An entry of zeros is never written:
+position 0 is the first batch, and Kafka indexes no batch before it has appended some bytes.
 
 Source: apache/kafka 1eb7644, OffsetIndex.java, AbstractIndex.java.
 """
@@ -40,10 +40,11 @@ class OffsetPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetIndex:
-    """The entries before the damage, offsets and positions both strictly increasing.
+    """Entries before any damage; offsets and positions both rise.
 
-    `damage` says what ended the entries early; None when they end at the end of the file or at
-    zeros that reach to it.
+    Attributes:
+        damage: reason why the entries end early; None if they end at the end of the file, or at
+            zeros that reach to it.
     """
 
     base_offset: int
@@ -51,9 +52,9 @@ class OffsetIndex:
     damage: str | None
 
     def lookups(self, offset: int) -> Iterator[OffsetPosition]:
-        """Entries at or below the offset, the last first: for each that is wrong, try the next.
+        """Yield entries at or below the offset, the highest first: if one is wrong, try the next.
 
-        Each lies twice as far back as the one before it, so many wrong entries cost few tries.
+        Each is twice as many entries back as the one before, so many wrong entries cost few tries.
         """
         place, step = bisect_right(self.entries, offset, key=attrgetter("offset")) - 1, 1
         while place >= 0:
@@ -62,9 +63,9 @@ class OffsetIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
-    """Read a whole `.index` file; `base_offset` is the number in its name.
+    """Return the entries of a whole `.index` file; `base_offset` is the number in its name.
 
-    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    Never raises: damage is part of the result, which keeps no view of `data`.
 
     >>> parse(bytes.fromhex("00000005 00001000 00000000 00000000"), base_offset=100).entries
     (OffsetPosition(offset=105, position=4096),)

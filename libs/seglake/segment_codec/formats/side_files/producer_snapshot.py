@@ -1,6 +1,6 @@
-"""The producer snapshot of a partition (`.snapshot`): what each producer had written by an offset.
+"""Producer snapshot of a partition (`.snapshot`): each producer's state at an offset.
 
-The number in the file's name is the offset after the last record included; it need not be a
+The number in the file's name is the offset after the last included record; it may differ from every
 segment's base offset. Layout of the header, in bytes from the start of the file, integers
 big-endian::
 
@@ -38,7 +38,7 @@ VERSION = 1
 
 
 class ProducerState(NamedTuple):
-    """One entry; what Kafka stores as offset -1, meaning none, is None."""
+    """One entry; offsets that Kafka stores as -1, meaning none, are None."""
 
     producer_id: int
     producer_epoch: int
@@ -52,9 +52,11 @@ class ProducerState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProducerSnapshot:
-    """The content of one file; no entries with `damage`, as one checksum stands for them all.
+    """Content of one file; no entries if damaged, since one checksum covers them all.
 
-    `version` is None when the file is too short to have one.
+    Attributes:
+        version: None if the file is too short to have one.
+        damage: reason why the entries cannot be used, None if they can.
     """
 
     version: int | None
@@ -64,9 +66,9 @@ class ProducerSnapshot:
 
 
 def parse(data: bytes | memoryview) -> ProducerSnapshot:
-    """Read a whole `.snapshot` file.
+    """Return the content of a whole `.snapshot` file.
 
-    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    Never raises: damage is part of the result, which keeps no view of `data`.
     """
     if len(data) < HEADER.size:
         too_short = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
@@ -89,6 +91,7 @@ def parse(data: bytes | memoryview) -> ProducerSnapshot:
 
 
 def _producer_state(fields: tuple[int, ...]) -> ProducerState:
+    """Return an entry from the numbers on disk."""
     state = ProducerState._make(fields)
     last_offset, current_txn_first_offset = fields[3], fields[7]
     return state._replace(

@@ -1,15 +1,15 @@
-"""The time index of a segment (`.timeindex`): from when on an offset can be looked for.
+"""Time index of a segment (`.timeindex`): offsets to search a time from.
 
-Layout of an entry, in bytes from its start, integers big-endian; the file is nothing but entries::
+Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
      0  timestamp_ms     i64  largest timestamp of the segment so far, ms since the epoch
      8  relative_offset  i32  offset of a record with that timestamp, less the base offset
 
-The file has no checksum and is a hint only: zeroed files occur, and up to Kafka 3.8 the offset may
-lie in the middle of a batch. Files written before 0.10.1 have no time index beside them.
+The file has no checksum and is only a hint: zeroed files occur, and up to Kafka 3.8 the offset may
+be in the middle of a batch. Segments written before 0.10.1 have no time index.
 
-Kafka preallocates the file of the active segment and cuts it at a clean stop, so the file of a live
-or killed broker ends in zeros, which are no entries.
+Kafka preallocates the file of the active segment and truncates it at a clean stop, so the file of a
+live or killed broker ends in zeros, which are not entries.
 
 Source: apache/kafka 1eb7644, TimeIndex.java, AbstractIndex.java.
 """
@@ -27,7 +27,7 @@ ENTRY = struct.Struct(">qi")
 
 
 class TimestampOffset(NamedTuple):
-    """The largest timestamp so far (ms since the epoch) and the offset of a record that has it."""
+    """The largest timestamp so far (ms since the epoch), and the offset of a record with it."""
 
     timestamp_ms: int
     offset: int
@@ -35,10 +35,11 @@ class TimestampOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimeIndex:
-    """The entries before the damage, timestamps and offsets both never decreasing.
+    """Entries before any damage; timestamps and offsets both never fall.
 
-    `damage` says what ended the entries early; None when they end at the end of the file or at
-    zeros that reach to it.
+    Attributes:
+        damage: reason why the entries end early; None if they end at the end of the file, or at
+            zeros that reach to it.
     """
 
     entries: tuple[TimestampOffset, ...]
@@ -46,15 +47,15 @@ class TimeIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
-    """Read a whole `.timeindex` file; `base_offset` is the number in its name.
+    """Return the entries of a whole `.timeindex` file; `base_offset` is the number in its name.
 
-    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    Never raises: damage is part of the result, which keeps no view of `data`.
     """
     entries: list[TimestampOffset] = []
     damage = length_damage(len(data), ENTRY.size)
     timestamp_ms = relative_offset = 0
     content = bytes(data)
-    if len(data) != ENTRY.size:  # the only record of a closed segment may carry timestamp 0
+    if len(data) != ENTRY.size:  # the only record of a closed segment may have timestamp 0
         content = without_zero_tail(data, ENTRY.size)
     for next_timestamp_ms, next_offset in ENTRY.iter_unpack(content):
         if next_timestamp_ms < timestamp_ms or next_offset < relative_offset:

@@ -1,6 +1,6 @@
-"""The transaction index of a segment (`.txnindex`): the transactions whose abort marker it holds.
+"""Transaction index of a segment (`.txnindex`): transactions whose abort marker is in the segment.
 
-Layout of an entry, in bytes from its start, integers big-endian; the file is nothing but entries::
+Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
      0  version             i16  0
      2  producer_id         i64
@@ -9,8 +9,8 @@ Layout of an entry, in bytes from its start, integers big-endian; the file is no
     26  last_stable_offset  i64  first record of the oldest transaction still open after the marker,
                                  else the offset after the marker
 
-The file is made with its first entry and grows by whole entries: no file means nothing was aborted,
-and zeros are damage. It has no checksum; the markers in the log are the truth.
+The file is created with its first entry and grows by whole entries: no file means that nothing was
+aborted, and zeros are damage. It has no checksum; the markers in the log overrule it.
 
 Source: apache/kafka 1eb7644, TransactionIndex.java, AbortedTxn.java.
 """
@@ -26,7 +26,7 @@ VERSION = 0
 
 
 class AbortedTransaction(NamedTuple):
-    """One entry as it lies on disk; its offsets are both included, and the last is the marker."""
+    """One entry, as on disk; both offsets are inclusive, and the last is the marker's."""
 
     version: int
     producer_id: int
@@ -37,9 +37,10 @@ class AbortedTransaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TransactionIndex:
-    """The entries before the damage, in the order of their markers.
+    """Entries before any damage, in the order of their markers.
 
-    `damage` says what ended the entries early; None when they end at the end of the file.
+    Attributes:
+        damage: reason why the entries end early; None if they end at the end of the file.
     """
 
     entries: tuple[AbortedTransaction, ...]
@@ -47,9 +48,9 @@ class TransactionIndex:
 
 
 def parse(data: bytes | memoryview) -> TransactionIndex:
-    """Read a whole `.txnindex` file.
+    """Return the entries of a whole `.txnindex` file.
 
-    Never raises: damage is part of the answer, which keeps nothing of `data`.
+    Never raises: damage is part of the result, which keeps no view of `data`.
     """
     entries: list[AbortedTransaction] = []
     damage = length_damage(len(data), ENTRY.size)
@@ -66,6 +67,7 @@ def parse(data: bytes | memoryview) -> TransactionIndex:
 
 
 def _fault(entry: AbortedTransaction, last_offset: int) -> str | None:
+    """Return the reason why an entry cannot be true, None if it can."""
     if entry.version != VERSION:
         return f"version {entry.version}, expected {VERSION}"
     if entry.producer_id < 0:

@@ -1,13 +1,13 @@
-"""Names of files that hold a log's records and are not read as they are. Names only.
+"""Names of files that have a log's records but cannot be read as they are.
 
-Somebody compressed a segment, or packed a folder; a remote tier has copies under names of its own::
+Somebody compressed a segment or packed a folder, or a remote tier has copies under its own names::
 
     <20 digits>.log.<gz, zst, ...>       one segment, compressed
     <anything>.<tar, tar.gz, zip, ...>   an archive
     <20 digits>-<22 characters>.<suffix> an object of a remote tier; the characters are an id
 
-The tiers are those of Apache Kafka's own LocalTieredStorage, in folders
-`<topic>-<partition>-<topic id>`, and of Aiven's plugin, in `<topic>-<topic id>/<partition>`.
+Two tiers are known: Apache Kafka's own LocalTieredStorage, in folders
+`<topic>-<partition>-<topic id>`, and Aiven's plugin, in `<topic>-<topic id>/<partition>`.
 
 Source: apache/kafka 1eb7644, RemoteLogSegmentFileset; Aiven tiered-storage 8fb1581,
 ObjectKeyFactory.
@@ -39,7 +39,7 @@ _TOPIC_ID = re.compile(r"(.+)-[A-Za-z0-9_-]{22}")
 
 @lru_cache(1 << 12)
 def parse_compressed_name(name: str) -> SegmentFileName | None:
-    """The name that a compressed segment had; None for any other file.
+    """Return the name that a segment had before it was compressed; None for any other file.
 
     >>> str(parse_compressed_name("00000000000000000042.log.gz"))
     '00000000000000000042.log'
@@ -53,7 +53,7 @@ def parse_compressed_name(name: str) -> SegmentFileName | None:
 
 @lru_cache(1 << 12)
 def parse_archive_name(name: str) -> str | None:
-    """What an archive is called without its suffix; None for any other file.
+    """Return the name of an archive without its suffix; None for any other file.
 
     >>> parse_archive_name("orders-0.tar.gz"), parse_archive_name("00000000000000000042.log")
     ('orders-0', None)
@@ -63,7 +63,7 @@ def parse_archive_name(name: str) -> str | None:
 
 
 def is_renamed_segment(place: Place, name: str) -> bool:
-    """Say whether a file may be a segment under a name that no broker gives."""
+    """Return whether a file may be a segment under a name that no broker gives."""
     return (
         is_segment_like(place, name)
         and parse_file_name(name) is None
@@ -74,12 +74,17 @@ def is_renamed_segment(place: Place, name: str) -> bool:
 
 
 def is_tier_object(name: str) -> bool:
-    """Whether a remote tier names its objects so."""
+    """Return whether a remote tier names its objects so."""
     return _TIER_OBJECT.fullmatch(name) is not None
 
 
 def parse_tier_folder(parent: str, name: str) -> TopicPartition | None:
-    """Whose objects lie in a folder of a remote tier, by its name and that of the one above."""
+    """Return the partition whose objects a folder of a remote tier has; None for any other folder.
+
+    Args:
+        parent: name of the folder above.
+        name: name of the folder.
+    """
     if match := _TOPIC_ID.fullmatch(name):
         folder = parse_folder_name(match[1])
         return None if folder is None else TopicPartition(folder.topic, folder.partition)
