@@ -23,6 +23,7 @@ from openlineage.client.facet_v2 import (
     output_statistics_output_dataset,
     processing_engine_run,
     tags_run,
+    test_run,
 )
 from openlineage.client.transport.file import FileConfig, FileTransport
 from openlineage.client.transport.http import (
@@ -34,6 +35,7 @@ from openlineage.client.transport.http import (
 from openlineage.client.transport.transport import Transport
 
 from seglake.errors import WrongCallError
+from seglake.findings.kinds import FindingKind
 from seglake.lake.tables import tables_of
 from seglake.run_records.run_record import RunEnd, RunStart, error_text
 from seglake.version import __version__
@@ -85,7 +87,7 @@ def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | Non
     return RunEvent(
         eventType=state,
         eventTime=datetime.now(UTC).isoformat(),
-        run=Run(run_uuid, _run_facets(start, end)),
+        run=Run(run_uuid, dict(_run_facets(start, end))),
         job=Job(namespace, f"{start.command} {start.lake}", job_facets),
         producer=_PRODUCER,
         inputs=[*_inputs(start, {} if end is None else end.summary)],
@@ -119,18 +121,29 @@ def _uuid_of(run_id: str) -> str:
         return str(uuid.uuid4())
 
 
-def _run_facets(start: RunStart, end: RunEnd | None) -> dict[str, RunFacet]:
+def _run_facets(start: RunStart, end: RunEnd | None) -> Iterator[tuple[str, RunFacet]]:
+    engine = f"seglake ({start.engine})"
+    yield (
+        "processing_engine",
+        processing_engine_run.ProcessingEngineRunFacet(version=__version__, name=engine),
+    )
     tag = tags_run.TagsRunFacetFields("seglake_run_id", start.run_id, "SEGLAKE")
-    facets: dict[str, RunFacet] = {
-        "processing_engine": processing_engine_run.ProcessingEngineRunFacet(
-            version=__version__, name=f"seglake ({start.engine})"
-        ),
-        "tags": tags_run.TagsRunFacet([tag]),
-    }
+    yield "tags", tags_run.TagsRunFacet([tag])
     if end is not None and end.error is not None:
         text = error_text(end.error)
-        facets["errorMessage"] = error_message_run.ErrorMessageRunFacet(text, "PYTHON")
-    return facets
+        yield "errorMessage", error_message_run.ErrorMessageRunFacet(text, "PYTHON")
+    counts = None if end is None else end.summary.get("findings_by_kind")
+    if counts is not None:
+        found = [_found(kind, counts[kind]) for kind in FindingKind if kind in counts]
+        yield "test", test_run.TestRunFacet(found)
+
+
+def _found(kind: FindingKind, count: int) -> test_run.TestExecution:
+    """Return the number of findings of a kind as a failed test; a look is an error."""
+    severity = "error" if kind.needs_a_look else "warn"
+    return test_run.TestExecution(
+        kind, "fail", severity, description=kind.words, expected="0", actual=str(count)
+    )
 
 
 # Any: values of JSON.
