@@ -17,6 +17,7 @@ import pytest
 
 from support.failures import OneScreen
 from support.time_spent import TimeSpent
+from support.walk_tables import WalkTables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(OneScreen())
+    config.pluginmanager.register(WalkTables())
     # No power fails here, and waiting for the disk is a good part of a run. Whether files are
     # synced is for the tests of `storage` to see.
     pytest.MonkeyPatch().setattr(os, "fsync", lambda descriptor: None)

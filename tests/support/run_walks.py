@@ -12,6 +12,7 @@ from seglake.segment_codec.walk.segment import Item, SegmentWalk
 from seglake.segment_codec.walk.segment_bounds import SegmentBounds
 from seglake.segment_codec.walk.window import BytesSource, Window
 from support.mixed_batches import LIMIT
+from support.walk_tables import noted
 from support.walks import check_tiling
 
 
@@ -44,6 +45,8 @@ def walked_both_ways(content: bytes, mode: Mode = DEFAULT) -> BothWalks:
     exact, other = OffsetOrder(mode.base_offset), OffsetOrder(mode.base_offset)
     of_items, of_runs = _walk(content, exact, mode), _walk(content, other, mode)
     items, runs = list(of_items.items()), list(of_runs.runs())
+    noted(content, items)
+    noted(content, runs)
     check_tiling(items, 0, len(content))
     if mode.headers_only:
         assert [*map(_without_payload, unrolled(runs))] == [*map(_without_payload, items)]

@@ -9,6 +9,7 @@ from seglake.segment_codec.walk.segment import Item, SegmentWalk
 from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
 from seglake.segment_codec.walk.window import BytesSource, Window
 from support.encoder import EncodedBatch
+from support.walk_tables import noted
 
 WINDOW_BYTES = 1 << 16
 
@@ -54,6 +55,7 @@ def walked(
         compares_neighbours=compares_neighbours,
     )
     found = list(walk.items(start))
+    noted(content, found)
     check_tiling(found, start, len(content) if stop is None else stop)
     return found
 
