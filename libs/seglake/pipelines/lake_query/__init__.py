@@ -1,1 +1,1 @@
-"""Questions to the tables, in DuckDB or in Spark, with views for what people ask most."""
+"""Queries over the tables, in DuckDB or in Spark, with views for the most frequent questions."""

@@ -1,6 +1,7 @@
 """Writes an answer: as a table for a person, as lines of JSON, as CSV, or into a Parquet file.
 
-A column that comes twice keeps its name in the table; elsewhere the later ones get `_1`, `_2`.
+If several columns have one name, the later ones are called `NAME_1`, `NAME_2`; only the table for a
+person keeps the name.
 """
 
 import csv
@@ -29,7 +30,7 @@ _CUT = "..."
 
 
 class OutputFormat(StrEnum):
-    """How rows are written to a stream."""
+    """Formats of rows in a stream."""
 
     TABLE = "table"
     JSON = "json"
@@ -37,14 +38,20 @@ class OutputFormat(StrEnum):
 
 
 class Answer(NamedTuple):
-    """The rows of an answer, as they come; to be read once."""
+    """An answer: its columns, and its rows as a stream that can be read once."""
 
     schema: pa.Schema
     batches: Iterable[pa.RecordBatch]
 
 
 def write(answer: Answer, form: OutputFormat, out: TextIO) -> None:
-    """Write all rows, or for a person the first 1000."""
+    """Write all rows; in a table for a person, only the first 1000.
+
+    Args:
+        answer: its rows are read to the end, except in a table.
+        form: the format of the rows.
+        out: the text stream to write to; it stays open.
+    """
     match form:
         case OutputFormat.TABLE:
             _write_table(answer, out)
@@ -55,7 +62,7 @@ def write(answer: Answer, form: OutputFormat, out: TextIO) -> None:
 
 
 def write_parquet(answer: Answer, sink: BinaryIO) -> int:
-    """Write all rows as one Parquet file; the number of them."""
+    """Write all rows as one Parquet file, and return their number."""
     names = single_names(answer.schema.names)
     schema = pa.schema(
         [field.with_name(name) for name, field in zip(names, answer.schema, strict=True)]
@@ -69,7 +76,7 @@ def write_parquet(answer: Answer, sink: BinaryIO) -> int:
 
 
 def single_names(names: Iterable[str]) -> list[str]:
-    """The names, with a number behind those that came before."""
+    """Return the names, each made unique by a number after it."""
     taken: dict[str, None] = {}
     for name in names:
         free, count = name, 0
@@ -124,7 +131,11 @@ def _rows(answer: Answer, text_of: Callable[[pa.DataType], Text]) -> Iterator[tu
 
 
 def _values(column: "pa.Array[Any]") -> list[Any]:
-    """What Python makes of a column, which knows no year above 9999 and no nanosecond."""
+    """Return a column's values as Python's objects.
+
+    Raises:
+        QueryFailedError: a value is none of Python's, like a year above 9999 or a nanosecond.
+    """
     try:
         return column.to_pylist()
     except (ValueError, OverflowError) as error:

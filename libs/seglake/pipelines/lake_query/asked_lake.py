@@ -1,4 +1,4 @@
-"""The lake that is asked, once it is sure that it is one. Needs no engine."""
+"""Opens the lake of a query, and checks that it is one. Needs no engine."""
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.storage.hdfs_access import HDFS_SCHEMES
@@ -6,11 +6,15 @@ from seglake.storage.storage import Storage
 
 
 def require_lake(lake: str, storage: Storage) -> LakeTables:
-    """The tables of a lake that has all of them.
+    """Return the tables of a lake that has all mandatory ones.
+
+    Args:
+        lake: the lake's path or URI.
+        storage: the storage of all places.
 
     Raises:
-        LakeFolderError: it has not, or its storage does not let us look.
-        UnsupportedUriError: no storage answers to the URI.
+        LakeFolderError: a mandatory table is missing, or the storage denies access.
+        UnsupportedUriError: no storage supports this kind of URI.
     """
     tables = LakeTables(storage.locate(lake), storage)
     tables.require()
@@ -18,4 +22,5 @@ def require_lake(lake: str, storage: Storage) -> LakeTables:
 
 
 def is_on_hdfs(tables: LakeTables) -> bool:
+    """Return whether the lake is on HDFS."""
     return tables.lake_path.partition(":")[0] in HDFS_SCHEMES

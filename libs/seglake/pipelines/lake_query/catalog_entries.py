@@ -1,6 +1,6 @@
-"""Makes the tables and views of a lake known to the catalog of a Spark session. Effect.
+"""Registers a lake's tables and views in the catalog of a Spark session. Effect.
 
-What has one of their names and is something else is never touched.
+An entry of the same name that does not belong to the lake is never changed.
 """
 
 import re
@@ -28,11 +28,16 @@ from seglake.pipelines.lake_query.views import view_names
 def register(
     session: SparkSession, *, database: str, lake: str, topics: Collection[str]
 ) -> Registration:
-    """Create what is missing, and every view anew; drop views of topics that are none any more.
+    """Create missing tables and all views; drop views of topics whose names became ambiguous.
 
     Args:
-        lake: its path, as Hadoop spells it.
-        topics: all of the lake.
+        session: a session whose catalog outlives it.
+        database: the catalog's database; made if it is missing.
+        lake: the lake's path, as a URI of Hadoop.
+        topics: all topics of the lake.
+
+    Returns:
+        The tables and views that the catalog has of the lake now.
 
     Raises:
         WrongCallError: the session has no lasting catalog, or a name is taken.
@@ -46,7 +51,7 @@ def register(
         known = _known(session, database)
         _require_ours(session, database, [name for name in tables if _folded(name) in known], place)
         _require_views(session, database, [name for name in views if _folded(name) in known], place)
-        # Somebody else may do the same at once, so it is looked at again once it is done.
+        # Another process may write the same names meanwhile, so they are checked again afterwards.
         for statement in spark_tables(database, place):
             _run(session, statement)
         _require_ours(session, database, tables, place)
@@ -82,16 +87,17 @@ def _run(session: SparkSession, statement: str) -> None:
     except PySparkException as error:
         if "already exists" not in str(error):
             raise
-        session.sql(statement)  # somebody else was quicker: now it is there
+        # Another process created the table first; now the statement finds it.
+        session.sql(statement)
 
 
 def _folded(name: str) -> str:
-    """A name as catalogs compare it; Hive hands all of them out in lower case."""
+    """Return a name in the form that catalogs compare; Hive returns all names in lower case."""
     return name.casefold()
 
 
 def _known(session: SparkSession, database: str) -> set[str]:
-    """The tables and views that a database has; none if it is not there."""
+    """Return the names of a database's tables and views; none if there is no such database."""
     if not session.catalog.databaseExists(database):
         return set()
     rows = session.sql(f"SHOW TABLES IN {database}").collect()
@@ -121,7 +127,7 @@ def _require_views(session: SparkSession, database: str, views: Iterable[str], l
 def _dropped(
     session: SparkSession, database: str, names: Iterable[str], lake: str
 ) -> tuple[str, ...]:
-    """Drop our views of topics whose names could mean another topic now; return these names."""
+    """Drop the lake's own topic views among these names, and return the dropped ones."""
     old = [
         name
         for name in sorted(names)
@@ -133,13 +139,13 @@ def _dropped(
 
 
 def _lake_of(session: SparkSession, name: str) -> str:
-    """Return whose tables a view asks; empty if it was not made by `register`."""
+    """Return the lake whose tables a view reads; empty if `register` did not create the view."""
     rows = session.sql(f"SHOW TBLPROPERTIES {name}").collect()
     return str({row.key: row.value for row in rows}.get(LAKE_PROPERTY, ""))
 
 
 def _is_same(place: str, other: str) -> bool:
-    """Whether two spellings lead to one folder: a scheme may be left out, and S3 has two."""
+    """Return whether two URIs name one folder: a scheme may be missing, and S3 has two."""
     return _plain(place) == _plain(other)
 
 
@@ -148,7 +154,7 @@ def _plain(uri: str) -> str:
 
 
 def _qualified(session: SparkSession, lake: str) -> str:
-    """A path with its scheme and host, as the catalog will have it."""
+    """Return a path with its scheme and host, as the catalog will store it."""
     context = session.sparkContext
     path = context._jvm.org.apache.hadoop.fs.Path(lake)  # type: ignore[union-attr]  # only None before a start
     hadoop = context._jsc.hadoopConfiguration()

@@ -1,7 +1,7 @@
 """Answers statements in DuckDB, in this process. Effect: reads the lake.
 
-DuckDB sees the data files that delta-rs finds in a table's log, and nothing else: it may neither
-write a file nor read another one, nor fetch an extension.
+DuckDB can read only the data files that delta-rs finds in a table's log. It cannot write or read
+other files, nor fetch extensions.
 """
 
 import json
@@ -38,9 +38,9 @@ from seglake.pipelines.lake_query.views import Dialect
 
 _FUNCTIONS, _MEANINGS = "spark_functions.sql", "spark_meanings.sql"
 _BATCH_ROWS = 10_000
-# A pivot is two statements to DuckDB: it makes a type of the names first, in its memory.
+# A pivot becomes two statements in DuckDB: the first creates a type of the names, in memory.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
-_INTERRUPTED = "nterrupted"  # DuckDB's client says it in several ways, with Ctrl-C for the cause
+_INTERRUPTED = "nterrupted"  # part of the several messages of DuckDB's client after Ctrl-C
 _REFUSALS = (
     duckdb.ParserException,
     duckdb.SyntaxException,
@@ -54,12 +54,6 @@ _REFUSALS = (
 class DuckDBQueries:
     """A DuckDB over one lake; each statement sees the newest state of its tables.
 
-    Args:
-        lake: a lake that has all tables.
-        spill_folder: folder for results that exceed the memory.
-        speaks_spark: True gives SQL that both engines answer differently Spark's meaning, False
-            DuckDB's; casts of bytes to text always have Spark's.
-
     Attributes:
         survives_interrupts: another statement may be asked after Ctrl-C.
     """
@@ -67,6 +61,14 @@ class DuckDBQueries:
     survives_interrupts = True
 
     def __init__(self, lake: LakeTables, *, spill_folder: str, speaks_spark: bool = True) -> None:
+        """Start DuckDB; it ends with the `with` block.
+
+        Args:
+            lake: a lake that has all mandatory tables.
+            spill_folder: folder for results that exceed the memory; DuckDB creates and removes it.
+            speaks_spark: True gives Spark's meaning to SQL that the engines answer differently,
+                False DuckDB's; casts of bytes to text always have Spark's meaning.
+        """
         self._lake = lake
         self._speaks_spark = speaks_spark
         self._connection = duckdb.connect(config={"temp_directory": spill_folder})
@@ -75,20 +77,25 @@ class DuckDBQueries:
             self._connection.execute(each)
 
     def __enter__(self) -> Self:
+        """Return the engine itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Close the connection."""
         self._connection.close()
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement; raises as `answer`."""
+        """Write the answer to a statement; raise the errors of `answer`."""
         write(self.answer(statement), form, out)
 
     def answer(self, statement: str) -> Answer:
-        """Begin to answer a statement; rows come as they are read.
+        """Begin to answer a statement; its rows are computed while they are read.
+
+        Args:
+            statement: one query, without a semicolon.
 
         Raises:
-            WrongQueryError: DuckDB does not understand it, or it would write.
+            WrongQueryError: DuckDB does not understand the statement, or it would write.
             QueryFailedError: the answer could not be computed.
         """
         text = in_duckdb(unescaped(statement) if self._speaks_spark else statement)
@@ -110,15 +117,15 @@ class DuckDBQueries:
             raise refused(strange[0] if strange else kinds[-1])
 
     def _said(self, query: str, parameter: str) -> str:
-        """Return the one value that a query has for its parameter."""
+        """Return the single value that a query with one parameter answers."""
         ((value,),) = self._connection.execute(query, [parameter]).fetchall()
         return str(value)
 
     def _register(self, statement: str) -> None:
-        """Name what a statement names, as it is now.
+        """Define the tables and views that a statement names, in their newest state.
 
-        In the reverse of the order in which tables are committed: then what one of them speaks of
-        is in the others, if a commit comes between.
+        Tables are opened in the reverse order of commits. If a commit happens meanwhile, rows that
+        one table refers to are then in the tables opened later.
         """
         for table in reversed(tables_in(statement, Dialect.DUCKDB)):
             self._tables.name(table, self._paths(table), self._lake.topics)
@@ -152,7 +159,7 @@ class DuckDBQueries:
         except (duckdb.InterruptException, RuntimeError, KeyboardInterrupt) as error:
             if not isinstance(error, KeyboardInterrupt) and _INTERRUPTED not in str(error):
                 raise
-            self._connection.interrupt()  # else the next statement waits for what still runs
+            self._connection.interrupt()  # otherwise the next statement would wait for this one
             raise KeyboardInterrupt from None
         except _REFUSALS as error:
             raise self._refusal(error, statement) from error
@@ -168,7 +175,7 @@ class DuckDBQueries:
 
 
 def _macros(*, speaks_spark: bool) -> list[str]:
-    """Return the statements that give DuckDB the functions of Spark."""
+    """Return the statements that define Spark's functions in DuckDB."""
     names = (_FUNCTIONS, _MEANINGS) if speaks_spark else (_FUNCTIONS,)
     return [files(__package__).joinpath(name).read_text("utf-8") for name in names]
 

@@ -1,6 +1,6 @@
 """SQL that defines a lake's tables and views in any DuckDB. Effect: reads the tables' logs.
 
-The SQL runs without seglake, so it can be handed over with the lake.
+The SQL needs no seglake, so it can be passed on together with the lake.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -26,7 +26,7 @@ _WITH_EXTENSION = (
     "LOAD delta",
     "SET TimeZone = 'UTC'",
 )
-# As the element of a list, because TRY takes no aggregate and no subquery.
+# The call is inside of a list because TRY allows no aggregate and no subquery.
 _MACRO = (
     "CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS"
     " list_transform([bytes], lambda each: try(decode(each)))[1]"
@@ -34,7 +34,7 @@ _MACRO = (
 
 
 def live_statements(lake: str, database: str | None, topics: Collection[str]) -> Iterator[str]:
-    """Return the statements whose views read the newest state of each table.
+    """Yield the statements whose views read the newest state of each table.
 
     Args:
         lake: path of the lake.
@@ -52,7 +52,12 @@ def _scan(table: Table, lake: str) -> str:
 def file_statements(
     lake: LakeTables, database: str | None, topics: Collection[str]
 ) -> Iterator[str]:
-    """Return the statements whose views read the data files that each table has now.
+    """Yield the statements whose views read each table's current data files.
+
+    Args:
+        lake: a lake that has all tables.
+        database: the schema to create and use; None keeps the current one.
+        topics: all topics of the lake.
 
     Raises:
         LakeFolderError: DuckDB would read the path as a pattern.

@@ -1,7 +1,7 @@
 """Rewrites the text of Spark SQL for DuckDB. Pure.
 
-Both engines answer most statements alike. Macros add functions (spark_functions.sql), this module
-changes the spelling, and `duckdb_tree` parsed statements.
+Both engines answer most statements alike. For the others, macros add functions
+(spark_functions.sql), this module changes the text, and `duckdb_tree` changes parsed statements.
 """
 
 import re
@@ -10,8 +10,8 @@ from itertools import pairwise
 from seglake.pipelines.lake_query.errors import ambiguous
 from seglake.pipelines.lake_query.statements import Token, tokens
 
-_KEYWORD = "offset"  # to DuckDB; to Kafka, a column
-# Operators of Spark; `duckdb_tree` turns those that DuckDB parses but lacks into calls.
+_KEYWORD = "offset"  # a keyword of DuckDB, and the name of a column
+# Operators of Spark; `duckdb_tree` replaces those that DuckDB parses but lacks by calls.
 _OPERATORS = {
     "rlike": "<~>",
     "regexp": "<~>",
@@ -44,7 +44,7 @@ def in_duckdb(statement: str) -> str:
 
 def _spelled(token: Token, follower: Token | None) -> str:
     if token.kind == "comment":
-        return " "  # DuckDB lets comments nest, and would see another statement than we did
+        return " "  # comments nest in DuckDB but not here, so it would see another statement
     if token.kind == "backticks":
         name = token.text.strip("`").replace("``", "`").replace('"', '""')
         return f'"{name}"'
@@ -59,7 +59,7 @@ def _spelled(token: Token, follower: Token | None) -> str:
 
 
 def column_name(name: str) -> str:
-    """Return the name that Spark gives an unnamed column."""
+    """Return the name that Spark would give an unnamed column."""
     if "(" not in name:
         return name
     plain = _QUOTED_WORD.sub(r"\1", name.replace("count_star()", "count(1)").replace("main.", ""))
@@ -67,7 +67,10 @@ def column_name(name: str) -> str:
 
 
 def unescaped(statement: str) -> str:
-    """Return a statement of Spark's with the backslash escapes in its texts replaced.
+    """Return a Spark statement with the backslash escapes in its texts replaced.
+
+    Args:
+        statement: one statement of Spark SQL.
 
     Raises:
         WrongQueryError: the engines would read a text differently.

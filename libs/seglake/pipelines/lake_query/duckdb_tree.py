@@ -1,6 +1,6 @@
 """Rewrites parsed Spark SQL for DuckDB. Pure.
 
-Trees are DuckDB's own, from its JSON.
+The trees are those of DuckDB's own parser, as JSON.
 """
 
 import re
@@ -19,7 +19,7 @@ _BINARY_COLUMNS = frozenset(
     field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
 )
 _RENAMED = {"<~>": "rlike", "<!~>": "not_rlike", "transform": "list_transform"}
-# Functions in which Spark reads bytes as text; DuckDB would reject bytes, or write escapes.
+# Functions for which Spark reads bytes as text; DuckDB would reject bytes, or write escapes.
 _OF_TEXT = frozenset(
     {
         *("~~", "!~~", "~~*", "!~~*", "like_escape", "not_like_escape", "||", "concat_ws"),

@@ -4,7 +4,7 @@ import re
 
 from seglake.errors import SeglakeError, WrongCallError
 
-# Of errors that bytes cause where an engine takes them for text.
+# Messages of errors that occur if an engine reads bytes as text.
 _ABOUT_BYTES = re.compile(
     "decode error behavior|Failure in decode|STRING -> BLOB|MALFORMED_CHAR|codec can't decode"
     "|argument types '[^']*BLOB"
@@ -13,7 +13,7 @@ _BYTES_HINT = "; try_validate_utf8(...) is the text of bytes, and null where the
 
 
 def with_hint(reason: str) -> str:
-    """Return the message of an engine, and what to write where it took bytes for text."""
+    """Return an engine's message, with a hint if the engine read bytes as text."""
     return reason + (_BYTES_HINT if _ABOUT_BYTES.search(reason) else "")
 
 
@@ -23,23 +23,28 @@ def first_line(error: Exception) -> str:
 
 
 class QueryFailedError(SeglakeError):
-    """A query could not be answered; the message is one paragraph for a person."""
+    """A query failed; the message is one paragraph for a person."""
 
 
 def query_failed(reason: str) -> QueryFailedError:
-    """Return the error for a statement that an engine began, and could not finish."""
+    """Return the error for a statement that an engine began but could not finish."""
     return QueryFailedError(f"the query failed: {with_hint(reason)}")
 
 
 class CatalogError(SeglakeError):
-    """A catalog could not be reached or asked; the message is one line for a person."""
+    """A catalog could not be reached, or refused; the message is one line for a person."""
 
 
 class NameTakenError(WrongCallError):
-    """A catalog has the name of a table or view already, for something that is not of this lake."""
+    """A catalog already has the name of a table or view for something that is not of this lake."""
 
     def __init__(self, name: str, owner: str) -> None:
-        """`owner` is what has it, as far as it is known."""
+        """Make the message.
+
+        Args:
+            name: the name with its database.
+            owner: the entry's owner as far as it is known; may be empty.
+        """
         super().__init__(
             f"{name} is there already and is not of this lake ({owner or 'it names none'}): choose"
             " another --database, or drop it first"
@@ -47,7 +52,7 @@ class NameTakenError(WrongCallError):
 
 
 class WrongQueryError(WrongCallError):
-    """The query is not one that its engine understands, or it would write."""
+    """The engine does not understand the query, or the query would write."""
 
 
 def ambiguous(what: str) -> WrongQueryError:

@@ -1,6 +1,6 @@
-"""Warns of answers over internal topics that the lake lacks, in part or whole. Pure.
+"""Warns if a query reads internal topics that the lake lacks, partly or completely. Pure.
 
-Unwarned, an empty view would read as "no groups", and an old offset as a group's lag.
+Without a warning, an empty view would look like "no groups", and an old offset like a group's lag.
 """
 
 import re
@@ -25,6 +25,8 @@ def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Ite
     """Yield warnings about the answer to a statement.
 
     Args:
+        statement: the statement that was answered.
+        lake: the lake as the person gave it, for the commands in the warnings.
         ask: answers a query over the same lake.
     """
     topics = _topics_in(statement)
@@ -52,7 +54,7 @@ def _topics_in(statement: str) -> list[str]:
 
 
 def _reads(text: str, table: Table) -> bool:
-    """Return whether SQL uses a name as a table, and not as a column."""
+    """Return whether SQL uses a table's name as a table, and not as a column."""
     if table.name not in _COLUMNS:
         return True
     return re.search(rf"\b(from|join)\s+[`\"]?{table.name}\b", text, re.IGNORECASE) is not None

@@ -1,4 +1,4 @@
-"""Statements over a lake, answered by one engine, with warnings of incomplete answers."""
+"""Answers statements over a lake with one engine, and warns of incomplete answers."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -20,24 +20,28 @@ class Queries(Protocol):
 
     survives_interrupts: bool
 
-    def answer(self, statement: str) -> Answer: ...
+    def answer(self, statement: str) -> Answer:
+        """Return the answer to a statement."""
 
-    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None: ...
+    def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
+        """Write the answer to a statement."""
 
 
 class LakeQueries:
-    """Answers of an engine, each with notes on data it lacks.
-
-    Args:
-        engine: answers all statements.
-        note: receives each note.
-        lake: path as the person gave it.
+    """Answers of one engine, with notes on data that they lack.
 
     Attributes:
         survives_interrupts: another statement may be asked after Ctrl-C.
     """
 
     def __init__(self, engine: Queries, note: Callable[[str], None], lake: str) -> None:
+        """Store the parts.
+
+        Args:
+            engine: answers all statements.
+            note: receives each note.
+            lake: the lake's path as the person gave it.
+        """
         self._engine = engine
         self._note = note
         self._lake = lake
@@ -45,7 +49,7 @@ class LakeQueries:
         self.survives_interrupts = engine.survives_interrupts
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement in a form, and note the data it lacks."""
+        """Write the answer to a statement, and note the data that it lacks."""
         self._engine.write(statement, form, out)
         self.note_what_is_lacking(statement)
 
@@ -54,7 +58,7 @@ class LakeQueries:
         return self._engine.answer(statement)
 
     def note_what_is_lacking(self, statement: str) -> None:
-        """Note once the data that an answer lacks; call it after the answer's last row."""
+        """Note, once each, the data that an answer lacks; call it after the answer's last row."""
         for text in internal_notes(statement, self._lake, self._rows):
             if text not in self._noted:
                 self._noted.add(text)

@@ -1,4 +1,4 @@
-"""Which tables and views a statement may name, and what is said of one that is not there. Pure."""
+"""Finds the tables and views that a statement names, and suggests names for missing ones. Pure."""
 
 from collections.abc import Callable, Collection, Iterable
 
@@ -11,7 +11,7 @@ from seglake.pipelines.lake_query.views import Dialect, topic_view, view_names, 
 
 
 def tables_in(text: str, dialect: Dialect) -> list[Table]:
-    """Return the tables that a statement names or its views ask; SHOW names all."""
+    """Return the tables that a statement or its views read; for SHOW, all tables."""
     needed = _needed(text)
     used = " ".join((needed, *views_of(needed, views(dialect)).values()))
     is_everything = shows_names(text)
@@ -19,10 +19,15 @@ def tables_in(text: str, dialect: Dialect) -> list[Table]:
 
 
 def views_in(text: str, topics: Callable[[], Collection[str]], dialect: Dialect) -> dict[str, str]:
-    """Return the views that a statement names, and those that these ask, in the order of creation.
+    """Return the views that a statement reads, directly or through views, in creation order.
 
     Args:
-        topics: gives all topics, which are many, where the statement may name the view of one.
+        text: the statement.
+        topics: returns all topics; called only if the statement may name a topic's view.
+        dialect: the SQL of the views.
+
+    Returns:
+        SQL by name.
 
     Raises:
         WrongQueryError: a name could mean several topics.
@@ -43,7 +48,7 @@ def views_in(text: str, topics: Callable[[], Collection[str]], dialect: Dialect)
 
 
 def _require_clear(text: str, topics: Iterable[str]) -> None:
-    """See that no name in a statement could mean several topics."""
+    """Raise WrongQueryError if a name in a statement could mean several topics."""
     names = {token.text.strip('`"') for token in tokens(text)}
     for name in sorted(name for name in names if name.casefold().startswith(PREFIX)):
         confused = confusion(name, topics)
@@ -52,21 +57,22 @@ def _require_clear(text: str, topics: Iterable[str]) -> None:
 
 
 def _needed(text: str) -> str:
-    """A statement, with the names that a view of a topic needs where it may name one."""
+    """Return the statement's text; add the names that a topic's view reads if it may name one."""
     asked = text.casefold()
     return f"{asked} current_records {CHECKPOINTS.name}" if PREFIX in asked else asked
 
 
 def known_names() -> list[str]:
-    """The tables, and the views that are not of a topic."""
+    """Return the names of all tables, and of all views except those of topics."""
     return [*(table.name for table in TABLES), *view_names()]
 
 
 def no_such_table(name: str, topics: Iterable[str]) -> WrongQueryError:
-    """The error for a name that neither a table nor a view has.
+    """Return the error for a name that no table or view has.
 
     Args:
-        topics: all of them.
+        name: the missing name.
+        topics: all topics of the lake, for suggestions.
     """
     known = known_names()
     near = did_you_mean(name, [*known, *topic_views(topics)])

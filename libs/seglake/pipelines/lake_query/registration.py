@@ -1,6 +1,6 @@
 """SQL dialects that register a lake, and results of `register`.
 
-Needs no engine and no catalog, so that a command line can name the dialects at once.
+The module needs no engine and no catalog, so that the command line can list the dialects at once.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from enum import StrEnum
 class CatalogDialect(StrEnum):
     """SQL dialects of `--print`; Spark's is also Unity Catalog's and Databricks'.
 
-    `DUCKDB` reads the newest state by the extension delta; `DUCKDB_FILES` reads the files of the
-    lake as it is now, and needs no extension.
+    `DUCKDB` reads the newest state with the extension delta; `DUCKDB_FILES` reads the current
+    files, and needs no extension.
     """
 
     SPARK = "spark"
@@ -31,9 +31,11 @@ class Registration:
     """Tables and views of a lake in a catalog after `register`.
 
     Attributes:
-        database: with the folder before it, where that is the catalog.
-        views: empty for Iceberg's tables.
-        new: names that it did not have before.
+        database: name of the database; for Iceberg, its folder.
+        lake: path of the lake.
+        tables: names of all tables.
+        views: names of all views; empty for Iceberg.
+        new: names that the catalog did not have before.
         dropped: names of views that could mean several topics now.
     """
 

@@ -1,4 +1,4 @@
-"""SQL that registers a lake in Spark, Trino and Athena: `register` runs or prints it. Pure."""
+"""SQL that registers a lake in Spark, Trino and Athena; `register` runs or prints it. Pure."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -9,13 +9,13 @@ from seglake.pipelines.lake_query.topic_views import confused_names, topic_views
 from seglake.pipelines.lake_query.views import Dialect, escaped, topic_view, views
 
 LAKE_PROPERTY = "seglake.lake"
-"""Property of a view that `register` made: the lake whose tables it reads."""
+"""Property of views that `register` creates: the lake whose tables they read."""
 
 _DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
 
 def check_database(name: str) -> None:
-    """Raise WrongCallError for a name that would need quotes."""
+    """Raise WrongCallError if a database's name would need quotes."""
     if _DATABASE.fullmatch(name) is None:
         raise WrongCallError(
             f"{name!r} is no name for a database: letters, digits and _, as in kafka or, with the"
@@ -24,7 +24,7 @@ def check_database(name: str) -> None:
 
 
 def spark_statements(database: str | None, lake: str, topics: Collection[str]) -> Iterator[str]:
-    """Return the statements that register the tables, the views and one view for each topic.
+    """Yield the statements that register the tables, the views and one view for each topic.
 
     Args:
         database: the database to create and use; None keeps the current one.
@@ -38,7 +38,7 @@ def spark_statements(database: str | None, lake: str, topics: Collection[str]) -
 
 
 def trino_statements(database: str, lake: str) -> Iterator[str]:
-    """Return the calls that register the tables alone: the views are in Spark's SQL."""
+    """Yield the calls that register the tables only, since the views are in Spark's SQL."""
     catalog, _, schema = database.rpartition(".")
     for table in TABLES:
         yield (
@@ -48,7 +48,7 @@ def trino_statements(database: str, lake: str) -> Iterator[str]:
 
 
 def athena_statements(database: str, lake: str) -> Iterator[str]:
-    """Return the statements that create the tables alone: the views are in Spark's SQL."""
+    """Yield the statements that create the tables only, since the views are in Spark's SQL."""
     for table in TABLES:
         yield (
             f"CREATE EXTERNAL TABLE {database}.{table.name}"
@@ -61,7 +61,7 @@ def _quoted(text: str) -> str:
 
 
 def spark_tables(database: str | None, lake: str) -> Iterator[str]:
-    """Return the statements for the tables, and for the database if one is named."""
+    """Yield the statements for the tables, and for the database if one is named."""
     if database is not None:
         yield f"CREATE DATABASE IF NOT EXISTS {database}"
         yield f"USE {database}"
@@ -71,7 +71,7 @@ def spark_tables(database: str | None, lake: str) -> Iterator[str]:
 
 
 def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
-    """Yield the views upon the tables of the current database."""
+    """Yield the statements for the views over the current database's tables."""
     made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{escaped(lake)}')"
     for name, text in views(Dialect.SPARK).items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
@@ -81,7 +81,7 @@ def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
 
 
 def no_view(name: str) -> str:
-    """Return the statement after which Spark's catalog has no view of a name."""
+    """Return the statement that removes a view from Spark's catalog, if it exists."""
     return f"DROP VIEW IF EXISTS {name}"
 
 

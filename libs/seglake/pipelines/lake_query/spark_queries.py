@@ -1,4 +1,4 @@
-"""Answers statements in Spark. Runs in the driver."""
+"""Answers statements in Spark. Runs in the driver. Effect: reads the lake."""
 
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -27,16 +27,12 @@ from seglake.pipelines.lake_query.views import Dialect
 _READING_COMMANDS = ("Show", "Describe", "Explain")
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
-# As value_texts writes them.
+# The same forms as in value_texts.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
 class SparkQueries:
     """A Spark session over one lake.
-
-    Args:
-        session: a session that reads Delta.
-        lake: path of the lake, in Hadoop's spelling.
 
     Attributes:
         survives_interrupts: False, since Ctrl-C may interrupt a call to the JVM halfway.
@@ -45,11 +41,20 @@ class SparkQueries:
     survives_interrupts = False
 
     def __init__(self, session: SparkSession, lake: str) -> None:
+        """Store the session.
+
+        Args:
+            session: a session that reads Delta; its owner stops it.
+            lake: path of the lake, as a URI of Hadoop.
+        """
         self._session = session
         self._lake = lake
 
     def answer(self, statement: str) -> Answer:
-        """Return the whole answer, in the driver's memory.
+        """Return the complete answer, in the driver's memory.
+
+        Args:
+            statement: one query, without a semicolon.
 
         Raises:
             WrongQueryError: Spark does not understand the statement, or it would write.
@@ -61,8 +66,10 @@ class SparkQueries:
             raise self._explained(error) from error
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer; lines of JSON as they come, one partition after the other. It raises
-        what `answer` raises."""
+        """Write the answer to a statement; raise the errors of `answer`.
+
+        JSON is written while Spark computes it, one partition of the answer after the other.
+        """
         try:
             frame = self._frame(statement)
             if form is OutputFormat.JSON:
@@ -80,10 +87,10 @@ class SparkQueries:
         return _with_sound_texts(self._session.sql(statement))
 
     def _register(self, statement: str) -> None:
-        """Name what a statement names, as it is now.
+        """Define the tables and views that a statement names, in their newest state.
 
-        In the reverse of the order in which tables are committed: then what one of them speaks of
-        is in the others, if a commit comes between.
+        Tables are opened in the reverse order of commits. If a commit happens meanwhile, rows that
+        one table refers to are then in the tables opened later.
         """
         for table in reversed(tables_in(statement, Dialect.SPARK)):
             self._table(table).createOrReplaceTempView(table.name)
@@ -95,9 +102,9 @@ class SparkQueries:
         return [row.topic for row in ledger.toLocalIterator()]
 
     def _table(self, table: Table) -> DataFrame:
-        """Return a table's rows as they are now: Spark would read those of the time of the answer.
+        """Return a table's rows at its newest version; none if an older lake lacks the table.
 
-        There are none where the lake is from before the table.
+        Without the version, Spark would read the newest rows at the time of the answer.
         """
         path = f"{self._lake}/{table.name}"
         version = self._version(path)
@@ -106,7 +113,7 @@ class SparkQueries:
         return self._session.read.format("delta").option("versionAsOf", version).load(path)
 
     def _version(self, path: str) -> int:
-        """Return the newest version of a table, negative where there is no table."""
+        """Return the newest version of a table; negative if there is no table."""
         java: Any = self._session.sparkContext._jvm  # py4j has no types
         log = java.org.apache.spark.sql.delta.DeltaLog.forTable(self._session._jsparkSession, path)
         nothing = getattr(getattr(java.scala, "None$"), "MODULE$")
@@ -122,13 +129,12 @@ class SparkQueries:
 
 
 def _refuse_writes(session: SparkSession, text: str) -> None:
-    """Let SELECT, WITH, VALUES, SHOW, DESCRIBE and EXPLAIN pass: only `ingest` may write, or the
-    tables would no longer add up.
+    """Raise unless a statement only reads: other writers would break the tables' sums.
 
-    Judged by the plan that Spark's own parser makes, not by the words.
+    The plan of Spark's own parser decides: it may SELECT, SHOW, DESCRIBE or EXPLAIN.
 
     Raises:
-        WrongQueryError: the statement does something else.
+        WrongQueryError: the statement would write.
         ParseException: Spark does not understand it.
     """
     java: Any = session.sparkContext._jvm  # py4j has no types
@@ -143,7 +149,7 @@ def _refuse_writes(session: SparkSession, text: str) -> None:
 
 
 def _nodes(plan: JavaObject) -> Iterator[JavaObject]:
-    """Yield the plan and everything below it."""
+    """Yield a plan and all plans below it."""
     yield plan
     children = plan.children()
     for index in range(children.size()):
@@ -156,9 +162,9 @@ def _collected(frame: DataFrame) -> Answer:
 
 
 def _with_sound_texts(frame: DataFrame) -> DataFrame:
-    """Return the frame with null in the place of each text that is not UTF-8.
+    """Return the frame with null in place of each text that is not UTF-8.
 
-    A cast of bytes makes such texts, and what reads them afterwards fails or changes them.
+    Casts of bytes make such texts; later steps would fail on them or change them.
     """
     numbered = _numbered(frame)
     columns = (_sound(F.col(field.name), field.dataType) for field in numbered.schema)
@@ -174,7 +180,7 @@ def _sound(column: Column, kind: DataType) -> Column:
 
 
 def _numbered(frame: DataFrame) -> DataFrame:
-    """Return the frame with numbers for names, since two columns may have the same name."""
+    """Return the frame with numbers as column names, since two columns may have one name."""
     return frame.toDF(*map(str, range(len(frame.columns))))
 
 
@@ -187,7 +193,7 @@ def _write_json(answer: DataFrame, out: TextIO) -> None:
 
 
 def _reason(error: PySparkException | Py4JError) -> str:
-    """Return what went wrong first: an error that a task raised is the cause of others."""
+    """Return the first cause of an error: an exception in a task causes several others."""
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()

@@ -1,6 +1,6 @@
-"""Statements as text: where each ends, whether it reads, and which tables and views it may name.
+"""Splits statements, and finds out from their text whether they only read. Pure.
 
-Pure, and without a parser of either engine: what only reads is known before one starts.
+No engine's parser is used, so that a wrong statement is refused before an engine starts.
 """
 
 import re
@@ -35,30 +35,30 @@ _OPENING = "("
 
 
 class Token(NamedTuple):
-    """A piece of a statement. `kind` is a group of the pattern above."""
+    """A piece of a statement; `kind` is the name of a group in the pattern above."""
 
     kind: str
     text: str
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """Yield the tokens of a text, which together are the whole text."""
+    """Yield the tokens of a text; joined, they are the whole text."""
     for found in _TOKEN.finditer(text):
         yield Token(found.lastgroup or "other", found[0])
 
 
 def split_statements(text: str) -> list[str]:
-    """Return the statements between semicolons, without those that hold nothing."""
+    """Return the statements between semicolons, without empty ones."""
     return _split(text)[0]
 
 
 def is_finished(text: str) -> bool:
-    """Return whether nothing but space and comments stands behind the last semicolon."""
+    """Return whether only space and comments follow the last semicolon."""
     return not _split(text)[1]
 
 
 def _split(text: str) -> tuple[list[str], bool]:
-    """Return the statements, and whether the last one lacks its semicolon."""
+    """Return the statements, and whether the last one has no semicolon."""
     statements: list[str] = []
     pieces: list[str] = []
     has_content = False
@@ -76,8 +76,11 @@ def _split(text: str) -> tuple[list[str], bool]:
 def require_query(statement: str) -> None:
     """Require that a statement begins like a query; the engine's parser checks the rest.
 
+    Args:
+        statement: one statement.
+
     Raises:
-        WrongQueryError: it does something else, or nothing that is known.
+        WrongQueryError: the statement's first word is not that of a query.
     """
     first = next((word for word in _explained(_words(statement)) if word != _OPENING), "")
     if first not in _READING:
@@ -85,7 +88,7 @@ def require_query(statement: str) -> None:
 
 
 def shows_names(statement: str) -> bool:
-    """Return whether it is a SHOW, behind whatever comments."""
+    """Return whether a statement is a SHOW, ignoring comments before it."""
     return _words(statement)[:1] == ["SHOW"]
 
 

@@ -1,8 +1,8 @@
 """A view for each topic, under a name that can mean no other topic. Pure.
 
-SQL names have letters, digits and `_` only, and engines do not tell capitals from small letters. So
-several topics may lead to one name. It is given to none of them then: a name that moved to another
-topic, because that one came later, would change answers without a word.
+SQL names have only letters, digits and `_`, and engines ignore their case. So several topics may
+lead to one name. Then none of them gets it: if the name moved to another topic that came later,
+answers would change silently.
 """
 
 import re
@@ -10,19 +10,19 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
-_MOST_CHARACTERS = 255  # of a table's name in Hive's metastore
+_MOST_CHARACTERS = 255  # limit of a table's name in Hive's metastore
 _MARK_CHARACTERS = 8
 
 PREFIX = "topic_"
 TAKEN = frozenset({"topic_configs"})
-"""Names of other views that begin like a topic's; no topic's view has one of them."""
+"""Names of other views that begin like a topic's view; no topic's view gets one of them."""
 
 
 def topic_views(topics: Iterable[str]) -> dict[str, str]:
     """Return the topics by the names of their views.
 
-    A topic has `topic_` and its name, with `_` for what SQL names cannot hold. If that could be
-    another topic's, too, a mark made from the topic's own name follows.
+    A view's name is `topic_` and the topic's name, with `_` for characters that SQL names lack. If
+    the name could also mean another topic, a part of the topic's hash follows.
     """
     claims = _claims(topics)
     views = {}
@@ -34,12 +34,12 @@ def topic_views(topics: Iterable[str]) -> dict[str, str]:
 
 
 def confused_names(topics: Iterable[str]) -> dict[str, list[str]]:
-    """Return the topics that lead to one name, by that name in small letters, if it is no view."""
+    """Return the names that several topics lead to, in lower case, with these topics."""
     return {name: sorted(found) for name, found in _claims(topics).items() if len(found) > 1}
 
 
 def confusion(name: str, topics: Iterable[str]) -> str | None:
-    """Return which topics a name could mean and what to ask instead, None if it is not confused."""
+    """Return an explanation of a name that could mean several topics; None for other names."""
     meant = confused_names(topics).get(name.casefold())
     if meant is None:
         return None
@@ -52,7 +52,7 @@ def confusion(name: str, topics: Iterable[str]) -> str | None:
 
 
 def _names(topic: str) -> list[str]:
-    """Return the names that the view of a topic may have, the better one first."""
+    """Return the possible names of a topic's view, the preferred one first."""
     name = f"{PREFIX}{_NOT_IN_NAMES.sub('_', topic)}"
     mark = sha256(topic.encode()).hexdigest()[:_MARK_CHARACTERS]
     marked = f"{name[: _MOST_CHARACTERS - _MARK_CHARACTERS - 1]}_{mark}"
@@ -61,7 +61,7 @@ def _names(topic: str) -> list[str]:
 
 
 def _claims(topics: Iterable[str]) -> Mapping[str, set[str]]:
-    """Return which topics may have a name, by the names in small letters."""
+    """Return the topics that lead to each name, by the name in lower case."""
     claims: dict[str, set[str]] = {}
     for topic in {*topics}:
         for name in _names(topic):

@@ -1,6 +1,6 @@
-"""How a value of an answer is written, by its Arrow type: in JSON, in CSV, and for a person. Pure.
+"""Texts of an answer's values by their Arrow type: for JSON, for CSV, and for a person. Pure.
 
-Both engines' answers come through here, so that one value is the same text whichever it came from.
+The answers of both engines are written by this module, so that equal values have equal texts.
 """
 
 import base64
@@ -21,24 +21,25 @@ Text = Callable[[Any], str]
 
 
 def json_text(kind: pa.DataType) -> Text:
-    """JSON of values of a type: bytes in base64, times in UTC with microseconds."""
+    """Return a function that writes values as JSON: bytes as base64, times in UTC with µs."""
     inner = _json_of(kind)
     return lambda value: "null" if value is None else inner(value)
 
 
 def csv_text(kind: pa.DataType) -> Text:
-    """As in JSON, without quotes; null is empty."""
+    """Return a function that writes values like JSON without quotes; null is empty."""
     inner = _plain_of(kind)
     return lambda value: "" if value is None else inner(value)
 
 
 def printed_text(kind: pa.DataType) -> Text:
-    """For a terminal: one line, with bytes as text where they are printable."""
+    """Return a function that writes values on one line for a terminal; printable bytes as text."""
     inner = _printed_of(kind)
     return lambda value: "NULL" if value is None else on_one_line(inner(value))
 
 
 def is_number(kind: pa.DataType) -> bool:
+    """Return whether values of a type are numbers."""
     return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 
@@ -112,7 +113,7 @@ def _byte_text(byte: int) -> str:
 
 
 def width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Return the number of a terminal's columns that a text takes."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)

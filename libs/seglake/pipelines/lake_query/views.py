@@ -1,6 +1,6 @@
 """The views over the tables, as SQL that runs wherever the tables have their own names.
 
-Effect: reads views.sql, where each view stands once.
+Effect: reads views.sql, which defines each view once.
 """
 
 import re
@@ -16,14 +16,14 @@ _USE = re.compile(r"\{(\w+)(?:\(([^{}]*)\))?\}")
 
 
 class Dialect(StrEnum):
-    """Engines whose SQL the views are in."""
+    """Dialects of the views' SQL."""
 
     SPARK = "spark"
     DUCKDB = "duckdb"
 
 
 class _Text(NamedTuple):
-    """A text of views.sql, as it stands there."""
+    """One entry of views.sql, before its parts are filled in."""
 
     kind: str
     parameters: tuple[str, ...]
@@ -43,23 +43,28 @@ def view_names() -> tuple[str, ...]:
 
 
 def query(name: str, *arguments: str) -> str:
-    """Return a query that both engines answer."""
+    """Return a query that both engines can run.
+
+    Args:
+        name: its name in views.sql.
+        arguments: texts for its parameters, in order.
+    """
     texts = _texts(Dialect.DUCKDB)
     return _filled(texts[name], texts, arguments)
 
 
 def topic_view(topic: str) -> str:
-    """Return the text of the view of a topic."""
+    """Return the SQL of a topic's view."""
     return f"SELECT * FROM current_records WHERE topic = '{escaped(topic)}'"
 
 
 def escaped(text: str) -> str:
-    """Return what stands between the apostrophes of a text in Spark's SQL."""
+    """Return a text escaped for a literal of Spark's SQL, without the apostrophes around it."""
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def views_of(text: str, known: Mapping[str, str]) -> dict[str, str]:
-    """Return the views that a text uses, directly or through views, in the order of creation."""
+    """Return the views that a text uses, directly or through other views, in creation order."""
     wanted: dict[str, str] = {}
     for name, view in reversed([*known.items()]):
         if any(name in each for each in (text.casefold(), *wanted.values())):
@@ -83,7 +88,7 @@ def _read() -> Iterator[tuple[str, str | None, _Text]]:
 
 
 def _filled(text: _Text, texts: Mapping[str, _Text], arguments: tuple[str, ...] = ()) -> str:
-    """Return a text with its arguments and with the parts that it uses."""
+    """Return a text with its arguments and the parts that it uses filled in."""
     given = dict(zip(text.parameters, arguments, strict=True))
     sql = _USE.sub(lambda use: given.get(use[1], use[0]), text.sql)
     return _USE.sub(lambda use: _filled(texts[use[1]], texts, _listed(use[2])), sql)

@@ -1,1 +1,1 @@
-"""Iceberg's metadata over the data files of a lake. The only importer of pyiceberg, an extra."""
+"""Iceberg's metadata over a lake's data files. Only this package imports pyiceberg, an extra."""

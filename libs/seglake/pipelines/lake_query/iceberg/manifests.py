@@ -1,4 +1,4 @@
-"""The data files of one version of a table as Iceberg's manifests, in memory. Pure.
+"""Manifests of Iceberg for the data files of one version of a table, in memory. Pure.
 
 Format: "Manifests" in Iceberg's table specification, version 2 of the format.
 """
@@ -28,17 +28,21 @@ from seglake.errors import SeglakeError
 from seglake.lake.snapshots import StoredFile
 
 _FORMAT_VERSION: Final = 2
-_CODEC: Final = "deflate"  # which each reader of Avro has
-_FILES_PER_MANIFEST = 10_000  # 1.5 MB; a reader passes over those that have no topic it wants
+_CODEC: Final = "deflate"  # a codec that every reader of Avro has
+_FILES_PER_MANIFEST = 10_000  # 1.5 MB; a reader skips manifests that have none of its topics
 
 
 def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> "list[InMemoryFile]":
-    """The manifests of at least one data file, and the list that names them, which comes last.
+    """Return the manifests of a table's data files, and last the list that names them.
 
-    They get names that no other call gives: `VERSION-UUID-INDEX.avro` and `VERSION-UUID-list.avro`.
+    Each call makes new names: `VERSION-UUID-INDEX.avro` and `VERSION-UUID-list.avro`.
+
+    Args:
+        metadata: the table's metadata; its last sequence number is the version.
+        files: the data files of this version, at least one.
 
     Raises:
-        SeglakeError: Delta's log does not say how many rows a file has.
+        SeglakeError: Delta's log lacks a file's number of rows.
     """
     version = metadata.last_sequence_number
     stem = f"{metadata.location}/metadata/{version}-{uuid4()}"
@@ -61,7 +65,7 @@ def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> "lis
 def _entry(file: StoredFile, schema: Schema, version: int) -> ManifestEntry:
     if file.row_count is None:
         raise SeglakeError(f"Delta's log does not say how many rows are in {file.path}")
-    # Delta's log has milliseconds, and a writer may have cut off the rest.
+    # Delta's log has milliseconds; its writer may have cut off the microseconds.
     times = {name: (least, most + 999) for name, (least, most) in file.time_bounds_us.items()}
     known = {**file.bounds, **times}
     partition = Record() if file.topic is None else Record(file.topic)
@@ -83,25 +87,29 @@ def _entry(file: StoredFile, schema: Schema, version: int) -> ManifestEntry:
 
 def _bounds(schema: Schema, values: Mapping[str, int]) -> dict[int, bytes]:
     fields = [(schema.find_field(name), value) for name, value in values.items()]
-    # None of the columns with statistics is a list.
+    # No column with statistics is a list.
     return {f.field_id: to_bytes(cast(PrimitiveType, f.field_type), v) for f, v in fields}
 
 
 class InMemoryFile(OutputFile):
-    """Keeps as `content` what is to be written at its `location`."""
+    """Output of pyiceberg that keeps its bytes in `content`; the caller writes them to a file."""
 
     content = b""
 
     def __len__(self) -> int:
+        """Return the number of bytes."""
         return len(self.content)
 
     def exists(self) -> bool:
+        """Return False: each output is new."""
         return False
 
     def to_input_file(self) -> InputFile:
+        """Raise NotImplementedError: nothing reads the output through pyiceberg."""
         raise NotImplementedError
 
     def create(self, overwrite: bool = False) -> "_Stream":
+        """Return the stream whose bytes become `content` when it is closed."""
         return _Stream(self)
 
 

@@ -1,8 +1,8 @@
-"""What Iceberg has to know of a table: columns, partitioning, and its one snapshot. Pure.
+"""Iceberg's metadata of a table: columns, partitioning, and its one snapshot. Pure.
 
-The data files carry no ids of Iceberg's, so the property `schema.name-mapping.default` leads to
-their columns by name. The column that a Delta table is partitioned by is in no data file: readers
-take it from a file's partition, as Iceberg's specification has it ("Column Projection").
+The data files have no field ids of Iceberg's, so the property `schema.name-mapping.default` maps
+their columns by name. A Delta table's partition column is in no data file: readers take it from the
+file's partition, by "Column Projection" in Iceberg's specification.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,10 +37,10 @@ from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
 
 LAKE_PROPERTY = "seglake.lake"
-"""Of a table that `register` made: whose data files it names."""
+"""Property of tables that `register` writes: the lake whose data files they name."""
 
 _NAME_MAPPING = "schema.name-mapping.default"
-_FIRST_PARTITION_FIELD = 1000  # by convention of Iceberg's own writers
+_FIRST_PARTITION_FIELD = 1000  # the first id that Iceberg's own writers use
 _PRIMITIVES: dict[pa.DataType, IcebergType] = {
     pa.int32(): IntegerType(),
     pa.int64(): LongType(),
@@ -61,9 +61,10 @@ class TableVersion(NamedTuple):
 
 
 def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
-    """Metadata without a snapshot; an empty table has no other.
+    """Return metadata without a snapshot, which is the whole metadata of an empty table.
 
     Args:
+        of: the version to describe.
         location: the table's folder, without a slash at its end.
     """
     ids = count(1)
@@ -86,8 +87,8 @@ def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
             location=location,
             table_uuid=UUID(of.snapshot.table_id),
         ),
-    )  # the version that it writes by default
-    # It has numbered the columns anew: only its own schema maps names to the right numbers.
+    )  # pyiceberg's default is version 2 of the format
+    # pyiceberg has renumbered the columns: only its own schema maps names to the right numbers.
     mapping = found.schema().name_mapping.model_dump_json()
     properties = {_NAME_MAPPING: mapping, LAKE_PROPERTY: of.lake}
     update = {"properties": properties, "last_sequence_number": of.snapshot.version}
@@ -97,7 +98,13 @@ def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
 def with_snapshot(
     empty: TableMetadataV2, *, manifest_list: str, files: Sequence[StoredFile]
 ) -> TableMetadataV2:
-    """The same with a snapshot, whose id and sequence number are the version of the Delta table."""
+    """Return metadata with a snapshot; its id and sequence number are the Delta table's version.
+
+    Args:
+        empty: the metadata without a snapshot.
+        manifest_list: path of the list of manifests.
+        files: the data files of this version.
+    """
     version = {"snapshot-id": empty.last_sequence_number}
     written = {**version, "timestamp-ms": empty.last_updated_ms}
     snapshot = {
@@ -106,7 +113,7 @@ def with_snapshot(
         "manifest-list": manifest_list,
         "schema-id": empty.current_schema_id,
         "summary": {
-            "operation": Operation.OVERWRITE,  # who reads changes must not take it for an append
+            "operation": Operation.OVERWRITE,  # readers of changes must not treat it as an append
             "total-data-files": str(len(files)),
             "total-records": str(sum(file.row_count or 0 for file in files)),
         },
@@ -121,9 +128,9 @@ def with_snapshot(
     )
 
 
-# The stubs make fields generic in their type; one of any type is meant.
+# The stubs make fields generic in their type; a field here may have any type.
 def _field(column: "pa.Field[pa.DataType]", ids: Iterator[int]) -> NestedField:
-    """A column as a field, which has an id of its own, as those inside of it have."""
+    """Return a column as a field with a new id, also for the fields inside of it."""
     kind = _type(column.type, ids)
     return NestedField(next(ids), column.name, kind, required=False)
 

@@ -1,7 +1,7 @@
-"""Writes Iceberg's metadata of a lake's tables below a folder, Iceberg's `hadoop` catalog. Effect.
+"""Writes Iceberg's metadata of a lake's tables into a folder, a `hadoop` catalog. Effect.
 
-`FOLDER/DATABASE/TABLE/metadata` has `vN.metadata.json`, its manifests, and `version-hint.text`,
-which holds the newest N. The README of this folder says why N is the version of the Delta table.
+`FOLDER/DATABASE/TABLE/metadata` has `vN.metadata.json`, its manifests, and `version-hint.text` with
+the newest N. The README of this folder explains why N is the Delta table's version.
 """
 
 import re
@@ -27,7 +27,7 @@ from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
 _KEPT_MS = 7 * 24 * 3600 * 1000
-"""How long a replaced version stays, for queries that began with it: as `maintain` keeps files."""
+"""Time in ms for which replaced versions are kept, for queries that began with them: 7 days."""
 
 _HINT = "version-hint.text"
 _METADATA = re.compile(r"v(\d+)\.metadata\.json")
@@ -35,16 +35,21 @@ _OWN = re.compile(r"(?:v(\d+)\.metadata\.json|(\d+)-[0-9a-f-]{36}-(?:\d+|list)\.
 
 
 def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registration:
-    """Describe the newest version of each table, where that is not described yet.
+    """Write metadata of each table's newest version, unless it exists already.
 
-    Looks at all tables before it writes the first.
+    All tables are checked before the first is written.
 
     Args:
-        folder: a path of the lake's storage or of another; made when it is missing.
+        lake: a lake that has all tables.
+        folder: a path of the lake's storage or of another; made if it is missing.
+        database: the namespace of the tables.
+
+    Returns:
+        The tables that are described now.
 
     Raises:
-        WrongCallError: the folder is a file or in the lake, or another lake has one of the names,
-            or the lake is an older copy of the one whose names they are.
+        WrongCallError: the folder is a file or inside of the lake, a name belongs to another lake,
+            or the lake is an older copy of the lake that the folder describes.
     """
     storage = lake.storage
     place = storage.join(folder, *database.split("."))
@@ -64,7 +69,7 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
     }
     for there in described.values():
         there.require_ours()
-    # In the order of commits: what checkpoints say is covered is in the other tables.
+    # In the order of commits, so that ranges in `checkpoints` are described after their rows.
     for there in described.values():
         there.bring_up_to_date()
     new = tuple(name for name, there in described.items() if there.is_new)
@@ -72,8 +77,7 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
 
 
 class _Described:
-    """The folder of one of Iceberg's tables, as it was when it was looked at, and what it is to
-    describe."""
+    """One of Iceberg's tables: its folder as it was found, and the version to describe."""
 
     def __init__(self, storage: Storage, folder: str, wanted: TableVersion) -> None:
         self._storage = storage
@@ -92,11 +96,11 @@ class _Described:
 
     @property
     def is_new(self) -> bool:
-        """Whether there was no such table."""
+        """Return whether no such table existed."""
         return not self._versions_ms
 
     def require_ours(self) -> None:
-        """Raise WrongCallError where the place has something else, or a newer version."""
+        """Raise WrongCallError if the folder has other data, or a newer version of the table."""
         if self._storage.info(self._storage.join(self._folder, LOG_FOLDER)) is not None:
             raise NameTakenError(self._folder, "a Delta table")
         others = (
@@ -125,7 +129,7 @@ class _Described:
             )
 
     def bring_up_to_date(self) -> None:
-        """Write what is missing, and delete what was replaced long ago."""
+        """Write missing metadata, and delete versions that were replaced long ago."""
         version = self._wanted.snapshot.version
         if version not in self._versions_ms:
             self._write()
