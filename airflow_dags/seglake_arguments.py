@@ -1,6 +1,6 @@
-"""The command lines of the jobs, as text. Pure; knows nothing of Airflow.
+"""The command lines of the jobs, as text. Pure; independent of Airflow.
 
-Each value is joined to its option by `=`, so that one that begins with a dash stays a value.
+Each value is joined to its option by `=`, so that a value may begin with a dash.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,17 @@ class Window(NamedTuple):
     stop: datetime
 
 
-# Any: Airflow's params hold whatever their schema lets in.
+# Any: params hold all types that their schema allows.
 def ingest_arguments(
     lake: Lake, params: Mapping[str, Any], *, run_label: str, window: Window | None
 ) -> list[str]:
     """Return the arguments of `ingest_segments.py`.
 
     Args:
-        params: those of the run; see `seglake_dags.run_params`.
-        run_label: written with every row, so that rows can be found by Airflow's run.
+        lake: the lake to ingest into.
+        params: the run's params; see `seglake_dags.run_params`.
+        run_label: written with every row, so that the rows of an Airflow run can be found.
+        window: the data interval to ingest; None for all new data.
     """
     arguments = [f"--source={source}" for source in params["sources"]]
     arguments.append(f"--lake={lake.lake}")
@@ -44,20 +46,20 @@ def ingest_arguments(
 
 
 def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of `audit_lake.py`; --json would be one long line in the log."""
+    """Return the arguments of `audit_lake.py`, without --json: the log is for a person."""
     return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
 
 
-# Any: as above.
+# Any: params hold all types that their schema allows.
 def maintain_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
-    """Return the arguments of `maintain_lake.py`; its commits have the label."""
+    """Return the arguments of `maintain_lake.py`; its commits have the run's label."""
     records = _records(lake, params, "maintain")
     label = f"--run-id={run_label}"
     return [f"--lake={lake.lake}", *records, label, "--json", *lake.maintain_arguments]
 
 
 def _records(lake: Lake, params: Mapping[str, Any], task: str) -> list[str]:
-    """Return the arguments for the job's own file of metrics, and for lineage."""
+    """Return the arguments for the task's own metrics file, and for lineage."""
     arguments = []
     if params["metrics_folder"]:
         folder = params["metrics_folder"].rstrip("/")

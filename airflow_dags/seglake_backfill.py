@@ -1,9 +1,10 @@
-"""Airflow finds here a DAG for each lake that takes data intervals, made by `airflow backfill`."""
+"""Defines a DAG for each lake that ingests data intervals, for `airflow backfill`."""
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))  # Airflow has only the top of the dags folder there
+# Airflow has only the top of the dags folder on the path
+sys.path.append(str(Path(__file__).parent))
 
 from seglake_dags import backfill_dag
 from seglake_lakes import lakes

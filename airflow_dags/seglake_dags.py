@@ -1,6 +1,6 @@
-"""The DAGs of a lake: what is new on a schedule, data intervals on demand, and maintenance.
+"""The DAGs of a lake: ingest on a schedule, ingest of data intervals on demand, maintenance.
 
-Other files of a dags folder may call the functions for DAGs with a `Lake` of their own.
+Other files of a dags folder may call these functions for DAGs with a `Lake` of their own.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,8 @@ from seglake_lakes import Lake
 from seglake_outcome import ExitCode
 from seglake_runbook import failure_callback, page
 
-_FIRST_DAY = datetime(2010, 1, 1, tzinfo=UTC)  # before any log; intervals from here can be asked
+# Before any log, so that all intervals can be requested.
+_FIRST_DAY = datetime(2010, 1, 1, tzinfo=UTC)
 _RUNS_AT_ONCE = 3
 _LONGEST_WAIT = timedelta(hours=1)
 
@@ -27,7 +28,7 @@ Arguments = Callable[..., list[str]]
 
 
 def ingest_dag(lake: Lake) -> DAG:
-    """Take what is new, on a schedule."""
+    """Return the DAG that ingests new data on a schedule."""
     with DAG(
         lake.dag_id("ingest"),
         schedule=lake.schedule,
@@ -40,7 +41,7 @@ def ingest_dag(lake: Lake) -> DAG:
 
 
 def backfill_dag(lake: Lake) -> DAG:
-    """Take data intervals, in any order and several at once; `airflow backfill` makes them."""
+    """Return the DAG that ingests data intervals, in any order and several at once."""
     with DAG(
         lake.dag_id("backfill"),
         schedule=CronDataIntervalTimetable(lake.backfill_schedule, timezone="UTC"),
@@ -53,7 +54,7 @@ def backfill_dag(lake: Lake) -> DAG:
 
 
 def maintain_dag(lake: Lake) -> DAG:
-    """Turn many small files into few, and delete what no version of a table needs."""
+    """Return the DAG that compacts a lake's tables and deletes unneeded files."""
     with DAG(
         lake.dag_id("maintain"),
         schedule=lake.maintain_schedule or None,
@@ -73,7 +74,12 @@ def maintain_dag(lake: Lake) -> DAG:
 
 
 def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
-    """Return the params of a run; the lake is none, since pool and asset belong to it."""
+    """Return the params of a run; the lake is not one, since pool and asset belong to it.
+
+    Args:
+        lake: its values are the defaults.
+        audits: the default of the param `audit`.
+    """
     texts = {"type": "array", "items": {"type": "string", "minLength": 1}}
     return {
         "sources": Param(
@@ -127,7 +133,7 @@ def _common(lake: Lake, params: Mapping[str, Param]) -> dict[str, Any]:
             "owner": lake.owner,
             "retries": lake.retries,
             "retry_delay": timedelta(minutes=lake.retry_minutes),
-            "retry_exponential_backoff": 2.0,  # a factor: 5, 10, 20 minutes
+            "retry_exponential_backoff": 2.0,  # 5, 10, 20 minutes
             "max_retry_delay": _LONGEST_WAIT,
             "execution_timeout": timedelta(hours=lake.timeout_hours),
             "on_failure_callback": [failure_callback(lake)],
@@ -177,7 +183,7 @@ def _job(lake: Lake, task_id: str, file_name: str, arguments: Arguments, **more:
 
 
 def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
-    """Return a function for the field, which Airflow calls before the task, showing the result."""
+    """Return a function for `application_args`; Airflow calls it and shows its result."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         window = _window(context) if by_interval else None
@@ -188,7 +194,7 @@ def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
 
 
 def _audit_arguments(lake: Lake) -> Arguments:
-    """Return a function for the audit's field."""
+    """Return a function for the audit's `application_args`."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         return audit_arguments(lake, context["params"])
@@ -197,7 +203,7 @@ def _audit_arguments(lake: Lake) -> Arguments:
 
 
 def _maintain_arguments(lake: Lake) -> Arguments:
-    """Return a function for the maintenance's field."""
+    """Return a function for the maintenance's `application_args`."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         label = context["dag_run"].run_id

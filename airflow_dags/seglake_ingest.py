@@ -1,9 +1,10 @@
-"""Airflow finds here a DAG for each lake that takes what is new, on a schedule."""
+"""Defines a DAG for each lake that ingests new data on a schedule."""
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))  # Airflow has only the top of the dags folder there
+# Airflow has only the top of the dags folder on the path
+sys.path.append(str(Path(__file__).parent))
 
 from seglake_dags import ingest_dag
 from seglake_lakes import lakes

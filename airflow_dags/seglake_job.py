@@ -1,4 +1,4 @@
-"""The operator that runs a job of seglake through spark-submit, and ends as its exit code says."""
+"""The operator that runs a job of seglake by spark-submit and ends by the job's exit code."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,19 +15,21 @@ Context = Any
 
 
 class SeglakeJob(SparkSubmitOperator):
-    """`SparkSubmitOperator`, but the exit code decides what Airflow does next.
+    """`SparkSubmitOperator` whose exit code decides what Airflow does next.
 
-    0 and 3 are done: the outcome is the task's XCom and goes with the asset's event. 2 fails
-    without a retry. All else fails as it does there, with the retries that are left.
-
-    Args:
-        venv: seglake's virtual environment on the worker, "" for what PATH and SPARK_HOME say.
-        fails_on_look: 3 fails this task, without a retry; else the task is done.
-        options: those of SparkSubmitOperator; `application_args` may be a function, and there is
-            no `env_vars` beside `venv`.
+    0 and 3 are success: the outcome is the task's XCom and part of the asset's event. 2 fails the
+    task without a retry. Other codes fail it like SparkSubmitOperator, with the remaining retries.
     """
 
     def __init__(self, *, venv: str = "", fails_on_look: bool = False, **options: Any) -> None:
+        """Store the options.
+
+        Args:
+            venv: seglake's virtual environment on the worker; "" if PATH and SPARK_HOME lead to it.
+            fails_on_look: True fails the task on exit code 3, without a retry.
+            options: options of SparkSubmitOperator; `application_args` may be a function, and with
+                `venv` there is no `env_vars`.
+        """
         super().__init__(**options)
         self.venv = venv
         self.fails_on_look = fails_on_look
@@ -36,8 +38,11 @@ class SeglakeJob(SparkSubmitOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the job and return its outcome.
 
+        Args:
+            context: Airflow's context of the task.
+
         Raises:
-            AirflowFailException: a wrong call, or 3 where that fails the task.
+            AirflowFailException: exit code 2, or 3 if `fails_on_look`.
         """
         if self.venv:
             self.env_vars = environment_of(Path(self.venv))
@@ -59,10 +64,10 @@ class SeglakeJob(SparkSubmitOperator):
         return outcome.to_mapping()
 
     def _exit_code_behind(self, error: AirflowException) -> ExitCode:
-        """The job's exit code where it needs no retry; else the error goes on its way.
+        """Return the job's exit code if it needs no retry; else raise the error again.
 
-        Only in client mode is the exit code of spark-submit the job's: a cluster manager says no
-        more than that the driver failed.
+        Only in client mode is spark-submit's exit code that of the job: a cluster manager reports
+        only that the driver failed.
         """
         process = getattr(self._hook, "_submit_sp", None)
         code = None if process is None else process.returncode
@@ -76,7 +81,7 @@ class SeglakeJob(SparkSubmitOperator):
         raise error
 
     def _get_hook(self) -> Any:
-        """The hook, with an ear on what the job prints: it gives that to its log alone."""
+        """Return the hook, changed to read the job's output, which it only writes to the log."""
         hook = super()._get_hook()
         log_lines = hook._process_spark_submit_log
         hook._process_spark_submit_log = lambda lines: log_lines(self._listening(lines))
@@ -89,10 +94,13 @@ class SeglakeJob(SparkSubmitOperator):
 
 
 def environment_of(venv: Path) -> dict[str, str]:
-    """What spark-submit needs so that it, the driver and local tasks run in an environment.
+    """Return the variables that let spark-submit, the driver and local tasks run in a venv.
+
+    Args:
+        venv: the virtual environment on this worker.
 
     Raises:
-        AirflowFailException: there is no Spark in it.
+        AirflowFailException: the environment has no Spark.
     """
     homes = sorted(venv.glob("lib/python3*/site-packages/pyspark"))
     if not homes:

@@ -14,21 +14,21 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]*")
 
 
 class LakesFileError(Exception):
-    """The file cannot be used; Airflow shows the text as the import error of the DAG."""
+    """The lakes' file cannot be used; Airflow shows the message as the DAG's import error."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lake:
-    """A lake, which has three DAGs, a pool and an asset. README.md explains each key.
+    """A lake with three DAGs, a pool and an asset; README.md explains each key.
 
     Attributes:
         lake: URI of the tables.
         jobs: folder of seglake's job files, as the worker sees it.
-        name: tells several lakes apart; the only one needs none.
-        venv: seglake's virtual environment, as the worker sees it; empty where the worker's own
+        name: distinguishes several lakes; a single one needs none.
+        venv: seglake's virtual environment, as the worker sees it; empty if the worker's own
             PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
-        metrics_folder: where each task puts its file of metrics; none if empty.
-        openlineage: file or URL that the events of lineage go to; nowhere if empty.
+        metrics_folder: folder for each task's metrics file; empty for none.
+        openlineage: file or URL for lineage events; empty for none.
         on_failure: `module.function`, called with Airflow's context when a task has failed.
     """
 
@@ -67,16 +67,20 @@ class Lake:
 
     @property
     def asset_uri(self) -> str:
+        """Return the URI of the asset that an ingest updates."""
         return f"file://{self.lake}" if self.lake.startswith("/") else self.lake
 
     @property
     def pool_name(self) -> str:
+        """Return the pool of the tasks that write to the lake."""
         return self.pool or self.identity
 
     def dag_id(self, verb: str) -> str:
+        """Return the id of one of the lake's DAGs."""
         return f"seglake_{verb}_{self.name}" if self.name else f"seglake_{verb}"
 
     def job(self, file_name: str) -> str:
+        """Return the path of a job file."""
         return f"{self.jobs.rstrip('/')}/{file_name}"
 
 
@@ -111,7 +115,7 @@ def lakes() -> tuple[Lake, ...]:
     """Return the lakes of the file that SEGLAKE_LAKES names, else of lakes.toml beside this module.
 
     Raises:
-        LakesFileError: it cannot be read, or something in it is wrong.
+        LakesFileError: the file cannot be read, or a key or a value in it is wrong.
     """
     path = Path(os.environ.get(FILE_VARIABLE) or _BESIDE)
     try:
@@ -142,7 +146,7 @@ def _lake(table: Mapping[str, object], place: str) -> Lake:
 
 
 def _checked(name: str, value: object, place: str) -> object:
-    """Return a value as its field holds it; lists become tuples."""
+    """Check a value by its field's type; lists become tuples."""
     kind = _KINDS[_FIELDS[name].type]
     if not kind.holds(value):
         raise LakesFileError(f"{place}: {name} must be {kind.named}, got {value!r}")

@@ -1,4 +1,4 @@
-"""What a job's exit code and summary line mean for Airflow. Pure; knows nothing of Airflow."""
+"""The meaning of a job's exit code and summary for Airflow. Pure; independent of Airflow."""
 
 import json
 from collections.abc import Mapping
@@ -10,29 +10,29 @@ _MOST_LINES = 20
 
 
 class ExitCode(IntEnum):
-    """Those that are not simply tried again; the rest is (1: failed, 130 or a signal: stopped)."""
+    """Exit codes that are not retried; Airflow retries the others (1: failed, 130: stopped)."""
 
     DONE = 0
-    WRONG_CALL = 2  # nothing was touched, and it will not get better by itself
+    WRONG_CALL = 2  # nothing was touched; a retry would not help
     LOOK = 3  # done and consistent, but a person should look
 
 
-# Any: values of JSON.
+# Any: the types that JSON can hold.
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended that is done. `summary` is empty where the job's output is not to be seen."""
+    """Outcome of a successful job; `summary` is empty if the job's output cannot be seen."""
 
     exit_code: ExitCode
     summary: Mapping[str, Any]
 
     def to_mapping(self) -> dict[str, Any]:
-        """What other tasks, and those that the asset starts, are told."""
+        """Return the facts for later tasks, and for DAGs that the asset's event starts."""
         known = ("run_id", "records", "topics", "recovered_topics", "quarantined")
         told = {name: self.summary[name] for name in known if name in self.summary}
         return {"exit_code": int(self.exit_code), **told, "look_at": self.look_at()}
 
     def look_at(self) -> list[str]:
-        """Why a person should look, one line each."""
+        """Return the reasons why a person should look, one line each."""
         if self.exit_code is not ExitCode.LOOK:
             return []
         lines = [
@@ -45,7 +45,7 @@ class Outcome:
 
 
 def summary_of(line: str) -> Mapping[str, Any] | None:
-    """The summary that a line of a job's output is, None when it is something else."""
+    """Return the summary in a line of a job's output; None for other lines."""
     if not line.startswith("{"):
         return None
     try:

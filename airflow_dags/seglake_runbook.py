@@ -1,4 +1,4 @@
-"""The runbook: in the documentation of each DAG, and in the log when a task fails."""
+"""The runbook: shown in the documentation of each DAG, and named in the log of a failed task."""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Context = Any
 
 
 def page(lake: Lake) -> str:
-    """The documentation of a lake's DAGs."""
+    """Return the documentation of a lake's DAGs."""
     facts = (
         f"lake `{lake.lake}` from {', '.join(f'`{source}`' for source in lake.sources)}; "
         f"pool `{lake.pool_name}`, asset `{lake.identity}` ({lake.asset_uri}), "
@@ -26,7 +26,7 @@ def page(lake: Lake) -> str:
 
 
 def failure_callback(lake: Lake) -> Callable[[Context], None]:
-    """A callback for tasks that have failed for good."""
+    """Return a callback for tasks that failed and have no retries left."""
 
     def tell(context: Context) -> None:
         instance = context["task_instance"]

@@ -1,4 +1,4 @@
-"""By the name of this package Spark finds the data source `kafka_segments`."""
+"""Package by whose name Spark finds the data source `kafka_segments`."""
 
 from seglake.spark_source.kafka_segments import KafkaSegmentsSource as DefaultSource
 

@@ -1,1 +1,1 @@
-"""What a run leaves for machines: events, a metrics file, lineage."""
+"""Records of runs for machines: events, a metrics file, lineage."""

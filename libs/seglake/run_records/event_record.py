@@ -1,4 +1,4 @@
-"""How a run began and ended, as events of its log. Effect: writes to a stream."""
+"""A run's start, findings and end as events of its log. Effect: writes to a stream."""
 
 import traceback
 from collections.abc import Iterator, Mapping
@@ -11,16 +11,24 @@ _SPANS = {"damaged": "quarantined", "left_damaged": "still_quarantined"}
 
 
 class EventRecord:
-    """Writes `started`, an event for each thing that a person may want to know, and the end."""
+    """Recorder that writes `started`, one event for each finding, and `finished` or `failed`."""
 
     def __init__(self, log: EventLog, *, has_traceback: bool = False) -> None:
+        """Prepare the recorder.
+
+        Args:
+            log: the log to write to.
+            has_traceback: add the traceback to `failed`.
+        """
         self._log = log
         self._has_traceback = has_traceback
 
     def begin(self, start: RunStart) -> None:
+        """Write `started`."""
         self._log.write("started", sources=[*start.sources], lake=start.lake, engine=start.engine)
 
     def end(self, start: RunStart, end: RunEnd) -> None:
+        """Write the findings, and `finished` or `failed`."""
         for level, facts in found_events(end.summary):
             self._log.write(facts.pop("event"), level=level, **facts)
         how: dict[str, Any] = {"exit_code": int(end.exit_code), "seconds": end.seconds}
@@ -39,9 +47,9 @@ class EventRecord:
         self._log.write("finished", level=level, **how, **counts)
 
 
-# Any: values of JSON.
+# Any: the types that JSON can hold.
 def found_events(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield one event for each finding of a summary, and for its damage and gaps, with levels."""
+    """Yield an event with its level for each finding, gap and damaged span of a summary."""
     for key, event in _SPANS.items():
         for partition, spans in summary.get(key, {}).items():
             yield "warning", {"event": event, **_place(partition), "spans": spans}
@@ -57,7 +65,7 @@ def found_events(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, An
 
 
 def _place(name: str) -> dict[str, object]:
-    """Return topic and partition, or what else is named: a folder or nothing."""
+    """Return topic and partition of a name, or the name itself if it is not a partition's."""
     topic, _, number = name.rpartition("-")
     if topic and number.isdecimal():
         return {"topic": topic, "partition": int(number)}

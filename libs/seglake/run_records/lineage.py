@@ -1,7 +1,7 @@
 """A run as OpenLineage events: START, then COMPLETE, FAIL or ABORT. Effect: sends or appends them.
 
-`openlineage-python` is an extra of the package: this module is imported only where it is asked for.
-Its transports are used without its client, which would also read settings of its own.
+`openlineage-python` is an optional dependency, so this module is imported only when lineage is
+requested. Its transports are used without its client, which would read settings of its own.
 """
 
 import logging
@@ -47,23 +47,31 @@ _ROWS = {"records": "records", "batches": "batches", "quarantine": "quarantined"
 
 
 class Lineage:
-    """Emits the events of runs to a file, or to a service.
-
-    Raises:
-        WrongCallError: the folder of the file is not there, or the URL holds a secret.
-    """
+    """Recorder that sends the events of a run to a service, or appends them to a file."""
 
     def __init__(self, target: str, tell: Callable[[str], None]) -> None:
+        """Open the target.
+
+        Args:
+            target: path of a file, or URL of a service.
+            tell: receives a notice if an event could not be delivered.
+
+        Raises:
+            WrongCallError: the file's folder does not exist, or the URL holds a secret.
+        """
         self._tell = tell
-        logging.getLogger("urllib3").setLevel(logging.ERROR)  # we tell of what it would warn of
+        # Its warnings would repeat our notices.
+        logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._transport = _transport(target)
         self._uuid = ""
 
     def begin(self, start: RunStart) -> None:
+        """Send START."""
         self._uuid = _uuid_of(start.run_id)
         self._emit(RunState.START, start, None)
 
     def end(self, start: RunStart, end: RunEnd) -> None:
+        """Send COMPLETE, FAIL or ABORT."""
         state = RunState.COMPLETE if end.is_done else RunState.FAIL
         if isinstance(end.error, KeyboardInterrupt):
             state = RunState.ABORT
@@ -72,15 +80,22 @@ class Lineage:
     def _emit(self, state: RunState, start: RunStart, end: RunEnd | None) -> None:
         try:
             self._transport.emit(run_event(state, self._uuid, start, end))
-        except (OSError, RuntimeError, ValueError) as error:  # requests raises OSErrors
-            # Not its text: it may name the URL, with what that carries.
+        except (OSError, RuntimeError, ValueError) as error:  # exceptions of requests are OSErrors
+            # The error's text is left out: it may name the URL with its secrets.
             code = getattr(getattr(error, "response", None), "status_code", None)
             why = f"the service answered {code}" if code else type(error).__name__
             self._tell(f"the OpenLineage event {state.name} could not be delivered ({why})")
 
 
 def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | None) -> RunEvent:
-    """The event of a run, by the classes of the specification."""
+    """Return a run's event in the classes of OpenLineage's specification.
+
+    Args:
+        state: the kind of the event.
+        run_uuid: the run's id for OpenLineage.
+        start: the facts of the run's start.
+        end: the facts of its end; None for START.
+    """
     namespace = os.environ.get("OPENLINEAGE_NAMESPACE", "seglake")
     job_type = job_type_job.JobTypeJobFacet("BATCH", "SEGLAKE", start.command.upper())
     job_facets: dict[str, JobFacet] = {"jobType": job_type}
@@ -114,7 +129,7 @@ def _transport(target: str) -> Transport:
 
 
 def _uuid_of(run_id: str) -> str:
-    """Runs must be UUIDs; a label of somebody's own becomes one, the tags have it as it is."""
+    """Return the run's id if it is a UUID, as OpenLineage requires; else a new UUID."""
     try:
         return str(uuid.UUID(run_id))
     except ValueError:
@@ -146,7 +161,7 @@ def _found(kind: FindingKind, count: int) -> test_run.TestExecution:
     )
 
 
-# Any: values of JSON.
+# Any: the types that JSON can hold.
 def _inputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[InputDataset]:
     for source in start.sources:
         yield InputDataset(*dataset_name(source))
@@ -173,7 +188,7 @@ def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[OutputData
 
 
 def dataset_name(uri: str) -> tuple[str, str]:
-    """Namespace and name of a place, by OpenLineage's naming: file, s3://bucket, hdfs://host."""
+    """Return namespace and name of a place by OpenLineage's rules, as ("s3://bucket", "path")."""
     parts = urlsplit(uri)
     if parts.scheme in ("", "file"):
         return "file", parts.path

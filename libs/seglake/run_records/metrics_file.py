@@ -1,7 +1,7 @@
 """Writes gauges of the last run to a file for node_exporter's textfile collector. Effect.
 
-There are no counters: they would begin at 0 with each run. Each value is a gauge of the last run.
-The time of the last success outlives failures: it is read from the previous file.
+Each value is a gauge of the last run: counters would begin at 0 with each run. The time of the last
+success survives failures, since it is read from the previous file.
 """
 
 import time
@@ -38,26 +38,32 @@ class _Sample(NamedTuple):
     name: str
     help: str
     value: float
-    labels: Mapping[str, str] = {}  # besides those of all
+    labels: Mapping[str, str] = {}  # in addition to the labels that all samples have
 
 
 class MetricsFile:
-    """File with the metrics of the last run, replaced in one step when a run ends.
-
-    Raises:
-        WrongCallError: the path does not name a file in an existing folder.
-    """
+    """Recorder that replaces the metrics file in one step when a run ends."""
 
     def __init__(self, path: str, tell: Callable[[str], None]) -> None:
+        """Check that the file can be written.
+
+        Args:
+            path: the metrics file.
+            tell: receives a notice if the file could not be written.
+
+        Raises:
+            WrongCallError: the path does not name a file in an existing folder.
+        """
         self._path = Path(path).resolve() if Path(path).is_symlink() else Path(path)
         self._tell = tell
         if not self._path.parent.is_dir() or self._path.is_dir():
             raise WrongCallError(f"--metrics {path} must name a file in a folder that is there")
 
     def begin(self, start: RunStart) -> None:
-        """Leave the file of the previous run: there are no values before the run's end."""
+        """Keep the previous run's file: this run has no values before its end."""
 
     def end(self, start: RunStart, end: RunEnd) -> None:
+        """Replace the file by this run's metrics."""
         common = {"command": start.command, "lake": start.lake}
         registry = CollectorRegistry()
         gauges: dict[str, Gauge] = {}
@@ -72,7 +78,7 @@ class MetricsFile:
             self._tell(f"the metrics could not be written to {self._path}: {error.strerror}")
 
     def _last_success(self, labels: Mapping[str, str]) -> float | None:
-        """Return the previous file's last success, None unless of the same command and lake."""
+        """Return the previous file's last success; None if it is of another command or lake."""
         try:
             families = [*text_string_to_metric_families(self._path.read_text("utf-8"))]
         except (OSError, ValueError):
@@ -116,9 +122,9 @@ def _samples(end: RunEnd, last_success: float | None) -> Iterator[_Sample]:
         yield from _of_disks(f"{last}_disk", end.summary["disks"]["copies"])
 
 
-# Any: values of JSON.
+# Any: the types that JSON can hold.
 def _number(value: Any) -> float:
-    """Return a number as it is, the sum of numbers by cause, or the length of a collection."""
+    """Return a number itself, the sum of a mapping's numbers, or the length of a collection."""
     if isinstance(value, Mapping) and all(isinstance(v, int) for v in value.values()):
         return sum(value.values())
     return value if isinstance(value, int | float) else len(value)

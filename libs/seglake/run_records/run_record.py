@@ -1,6 +1,6 @@
-"""What is recorded of a run for machines, and who records it. Values.
+"""Facts that machines get about a run, and the interface of their recorders. Values.
 
-Neither settings nor payloads are in it: a setting may be a secret.
+They include neither settings nor payloads: a setting may be a secret.
 """
 
 import re
@@ -14,14 +14,20 @@ from typing import Any, Protocol
 from seglake.errors import ExitCode, SeglakeError, WrongCallError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_USER_OF_URI = re.compile(r"(?<=//)[^/]*@")  # a password may have an @
+_USER_OF_URI = re.compile(r"(?<=//)[^/]*@")  # a password may contain an @
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStart:
-    """What is known when a run begins.
+    """Facts that are known when a run begins.
 
-    `sources` and `lake` are URIs, absolute where they are local paths, without users and passwords.
+    Attributes:
+        command: name of the command.
+        run_id: label of the run.
+        engine: "spark" or "local".
+        sources: URIs or absolute paths, without users and passwords.
+        lake: URI or absolute path, without user and password.
+        writes: the run commits to the lake if it finds work.
     """
 
     command: str
@@ -29,13 +35,20 @@ class RunStart:
     engine: str
     sources: Sequence[str]
     lake: str
-    writes: bool  # it commits to the lake, if it finds anything to do
+    writes: bool
 
 
-# Any: what JSON can hold.
+# Any: the types that JSON can hold.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnd:
-    """How a run ended; `summary` is that of `--json`, empty after a failure."""
+    """Facts about a run's end.
+
+    Attributes:
+        exit_code: the exit code of the command.
+        seconds: duration of the run.
+        summary: the object that `--json` prints; empty after a failure.
+        error: the exception that ended the run, if one did.
+    """
 
     exit_code: int
     seconds: float
@@ -44,23 +57,33 @@ class RunEnd:
 
     @property
     def is_done(self) -> bool:
-        """Also where a person should look: all that can be done is committed."""
+        """Return whether all possible work is committed: also true for exit code 3."""
         return self.error is None and self.exit_code in (ExitCode.DONE, ExitCode.LOOK)
 
 
 class RunRecorder(Protocol):
-    """Told of each run twice. It raises nothing: a run does not fail for being recorded."""
+    """Interface of recorders; they raise nothing, since a run must not fail for being recorded."""
 
-    def begin(self, start: RunStart) -> None: ...
+    def begin(self, start: RunStart) -> None:
+        """Record the start of a run."""
 
-    def end(self, start: RunStart, end: RunEnd) -> None: ...
+    def end(self, start: RunStart, end: RunEnd) -> None:
+        """Record the end of a run."""
 
 
 @contextmanager
 def recorded(
     recorders: Sequence[RunRecorder], start: RunStart
 ) -> Iterator[Callable[[int, Mapping[str, Any]], None]]:
-    """Record the run that the block is; it hands over its exit code and its summary."""
+    """Record the block as a run.
+
+    Args:
+        recorders: called at the start and at the end; the caller may add some meanwhile.
+        start: the facts of the run's start.
+
+    Yields:
+        A function to call with the run's exit code and summary, before the block ends.
+    """
     begun = time.monotonic()
     found: tuple[int, Mapping[str, Any]] = (ExitCode.DONE, {})
 
@@ -85,15 +108,17 @@ def recorded(
 
 
 def error_text(error: BaseException) -> str:
-    """What went wrong; of what nobody foresaw only its kind, for its text may hold anything."""
+    """Return an expected error's text; of other errors only the type: the text may be secret."""
     if isinstance(error, SeglakeError | OSError):
         return str(error)
     return "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__
 
 
 def shown_place(uri: str) -> str:
-    """A URI without a user and a password; a local path as an absolute one. What is not UTF-8 in
-    its name is shown by escapes."""
+    """Return a URI without user and password, or a local path as an absolute one.
+
+    Bytes of its name that are not UTF-8 are shown as escapes.
+    """
     place = _USER_OF_URI.sub("", uri) if _SCHEME.match(uri) else str(Path(uri).absolute())
     return place.encode(errors="backslashreplace").decode()
 

@@ -1,7 +1,7 @@
 """`spark.read.format("kafka_segments")`: Kafka's log segments as a DataFrame, without tables.
 
-Spark finds it by the package `pyspark_kafka_segments`. The planning runs in a Python process of the
-driver's machine, the decoding in tasks; both need the packages of seglake.
+Spark finds it by the package `pyspark_kafka_segments`. Planning runs in a Python process on the
+driver's machine, decoding in tasks; both need seglake's packages.
 """
 
 import json
@@ -40,21 +40,33 @@ _PUSHING_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 class KafkaSegmentsSource(DataSource):
-    """Options: those of `seglake ingest` that choose what is read, and `failOnDataLoss`."""
+    """Data source; options: `failOnDataLoss`, and those of `seglake ingest` that select data."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
-        # Spark's map forgets the case of the names, and a plain one pickles.
+        """Store the options.
+
+        Args:
+            options: the options of the query; their names ignore case.
+        """
+        # Spark's map ignores the case of names, but only a plain dict can be pickled.
         super().__init__({name.lower(): value for name, value in options.items()})
 
     @classmethod
     def name(cls) -> str:
+        """Return the name for `spark.read.format`."""
         return "kafka_segments"
 
     def schema(self) -> StructType:
+        """Return the columns of all records."""
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        # Spark refuses a reader that takes filters where its own setting forbids it.
+        """Return the reader of one query, with pushed-down filters if Spark's setting allows them.
+
+        Args:
+            schema: the columns of `schema`.
+        """
+        # Spark refuses a reader that accepts filters if its own setting forbids it.
         pushes = any(name.startswith(_PUSHING_WORKER) for name in _running_modules())
         return (_PushingReader if pushes else _Reader)(dict(self.options))
 
@@ -75,7 +87,7 @@ class _Reader(DataSourceReader):
             self._wanted,
             fails_on_loss=self._fails_on_loss,
         )
-        # An empty one stands for a query that reads nothing.
+        # An empty partition stands for a query that reads nothing.
         return [InputPartition(task) for task in tasks] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
@@ -86,7 +98,7 @@ class _Reader(DataSourceReader):
 
 
 class _PushingReader(_Reader):
-    """Plans only what the filters leave; Spark still looks at each row itself."""
+    """Reader that plans only what the filters select; Spark still checks each row itself."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self._wanted = wanted_by(filters)

@@ -1,4 +1,4 @@
-"""What filters that Spark pushes down leave to be read."""
+"""Narrows a read by the filters that Spark pushes down."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,9 +18,9 @@ from seglake.pipelines.segment_query.read_plan import Wanted
 
 
 def wanted_by(filters: Iterable[Filter]) -> Wanted:
-    """The least that holds every row which all filters let through; unknown ones are passed over.
+    """Return the smallest selection that holds every row which passes all filters.
 
-    Comparisons with null let no row through, and Spark does not push them.
+    Unknown filters are ignored. Comparisons with null pass no row; Spark does not push them down.
     """
     wanted = Wanted()
     for pushed in filters:
@@ -50,7 +50,7 @@ def _values(given: Filter) -> list[Any] | None:
 
 
 def _bounds(given: Filter) -> tuple[int | None, int | None]:
-    """First offset and the one behind the last that may pass; None for no bound."""
+    """Return the first offset that may pass and the one after the last; None for no bound."""
     match given:
         case GreaterThan():
             return given.value + 1, None
