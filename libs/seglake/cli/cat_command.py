@@ -69,7 +69,7 @@ def _cat(arguments: argparse.Namespace) -> int:
     if arguments.lake is not None:
         found = _of_lake(arguments, settings, choice, teller)
     else:
-        # elsewhere the hint is empty, and loading it takes 0.07 s
+        # Elsewhere the hint is empty, and loading it takes 0.07 s.
         if not is_quiet and sys.stderr.isatty():
             from seglake.environment.warm_up import compilation_hint
 

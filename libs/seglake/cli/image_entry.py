@@ -29,7 +29,7 @@ USER_NAME = "seglake"
 
 _NAME_GIVER = "libnss_wrapper.so"
 _EXECUTOR_CLASS = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-# options of the class above, and the variables in which Kubernetes passes their values
+# Options of the class above, and the variables in which Kubernetes passes their values.
 _EXECUTOR_OPTIONS = {
     "--driver-url": "SPARK_DRIVER_URL",
     "--executor-id": "SPARK_EXECUTOR_ID",

@@ -52,7 +52,7 @@ def _section(path: Path | None, section: str, names: Mapping[str, str]) -> dict[
     try:
         if path is None or not parser.read(path, "utf-8"):
             return {}
-    # the parser's message would show the wrong line, which may hold a secret
+    # The parser's message would show the wrong line, which may hold a secret.
     except (configparser.Error, UnicodeDecodeError):
         raise WrongCallError(f"cannot read the profiles in {path}: it is not an INI file") from None
     if not parser.has_section(section):

@@ -47,7 +47,7 @@ _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # a segmentation fault shows its Python line
+    # A segmentation fault shows its Python line.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.redaction.regex": SECRET_NAMES,
     # For a metastore that accepts calls and never answers: Hive's own limit is ten minutes a call.

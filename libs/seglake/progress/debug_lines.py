@@ -1,8 +1,8 @@
 """Shows a run's debug log in its view. Effect: opens the logger `seglake` for a while.
 
 Modules log facts of their steps with `logging.getLogger(__name__).debug`: counts, offsets, names
-and ids, never payloads, settings or secrets. Tasks log nothing: what they report is logged on the
-driver. Without this and without a handler of the caller's nothing is shown.
+and ids, but no payloads, settings or secrets. Tasks log nothing: the driver logs their reports.
+Nothing is shown unless `debug_lines` runs or the caller has a handler of its own.
 """
 
 import logging
@@ -20,7 +20,7 @@ class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
-        except (TypeError, ValueError):  # arguments that do not fit the text
+        except (TypeError, ValueError):  # the arguments do not fit the text
             self.handleError(record)
         else:
             self._show(record.name.removeprefix(f"{_ROOT}."), text)

@@ -1,6 +1,7 @@
-"""Shows a run's progress: as a line on a terminal, a line a minute, or events. Effect: writes.
+"""Views of a run's progress: a line on a terminal, a line each minute, or events. Effect: writes.
 
-tqdm draws on a terminal. Its import waits for the first line: a run with nothing new needs none.
+tqdm draws the line on a terminal. It is imported with the first line only, so that a run without
+news does not wait for it.
 """
 
 import json
@@ -22,7 +23,7 @@ _LOG_SECONDS = 60.0
 _TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 _USUAL_COLUMNS = 80
 _FEWEST_COLUMNS = 75
-_INTERRUPT_COLUMNS = len("^C")  # as the terminal shows it behind the line
+_INTERRUPT_COLUMNS = len("^C")  # the terminal shows it after the line
 _ENDLESS = "{desc} [{elapsed}]"
 _NARROW = "{desc}: {percentage:.0f}%, {remaining} left"
 
@@ -41,8 +42,11 @@ class Position(NamedTuple):
     """Progress of a run's current step.
 
     Attributes:
-        seconds: since the step began, or since work on the total began, if there is one.
-        total: amount of work in `unit`; 0 if unknown.
+        text: the step's name.
+        seconds: time since the step began, or since work on the total began, if there is one.
+        done: amount of finished work in `unit`.
+        total: amount of all work in `unit`; 0 if unknown.
+        unit: unit of the amounts.
     """
 
     text: str
@@ -53,6 +57,7 @@ class Position(NamedTuple):
 
     @property
     def percent(self) -> float:
+        """Return the finished share of the work, from 0 to 100; 0 if the total is unknown."""
         return 100 * self.done / self.total if self.total else 0.0
 
     @property
@@ -66,6 +71,7 @@ class Position(NamedTuple):
         return (self.total - self.done) / self.rate if self.done and self.rate else None
 
     def __str__(self) -> str:
+        """Return the progress as one line for a person."""
         if not self.total:
             return f"{self.text}: {_show_seconds(self.seconds)} so far"
         is_bytes = self.unit is Unit.BYTES
@@ -77,23 +83,33 @@ class Position(NamedTuple):
 
 
 class View:
-    """Base of a reporter's views: shows nothing; without `every_seconds`, gets no positions."""
+    """Base class of views: shows nothing, and gets no positions unless `every_seconds` is set."""
 
     every_seconds: float | None = None
 
-    def step(self, text: str) -> None: ...
+    def step(self, text: str) -> None:
+        """Show that a step begins."""
 
-    def say(self, text: str) -> None: ...
+    def say(self, text: str) -> None:
+        """Show a notice at once."""
 
-    def debug(self, module: str, text: str) -> None: ...
+    def debug(self, module: str, text: str) -> None:
+        """Show a line of the debug log."""
 
-    def show(self, position: Position) -> None: ...
+    def show(self, position: Position) -> None:
+        """Show a position; called every `every_seconds`."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End the view; leave nothing on a terminal."""
 
 
 def view_of(stream: TextIO, *, verbosity: int) -> View:
-    """Return a view that redraws a line on a terminal, else adds one a minute; silent below 0."""
+    """Return a view for a stream: one line on a terminal, else one line each minute.
+
+    Args:
+        stream: usually standard error.
+        verbosity: below 0 nothing is shown; above 0 each step gets a line of its own.
+    """
     if verbosity < 0:
         return View()
     return (TerminalView if stream.isatty() else LogView)(stream, has_steps=verbosity > 0)
@@ -105,20 +121,30 @@ class LogView(View):
     every_seconds = _LOG_SECONDS
 
     def __init__(self, stream: TextIO, *, has_steps: bool = False) -> None:
+        """Prepare the view.
+
+        Args:
+            stream: the log; it stays open.
+            has_steps: write a line for each step, too.
+        """
         self._stream = stream
         self._has_steps = has_steps
 
     def step(self, text: str) -> None:
+        """Write the step's line, if steps are shown."""
         if self._has_steps:
             self._write(text)
 
     def say(self, text: str) -> None:
+        """Write a notice."""
         self._write(text)
 
     def debug(self, module: str, text: str) -> None:
+        """Write a line of the debug log."""
         self._write(f"{module}: {text}")
 
     def show(self, position: Position) -> None:
+        """Write a position."""
         self._write(str(position))
 
     def _write(self, text: str) -> None:
@@ -132,10 +158,17 @@ class TerminalView(LogView):
     every_seconds = _TERMINAL_SECONDS
 
     def __init__(self, stream: TextIO, *, has_steps: bool = False) -> None:
+        """Prepare the view; the line appears with the first position.
+
+        Args:
+            stream: the terminal; it stays open.
+            has_steps: write a line for each step, too.
+        """
         super().__init__(stream, has_steps=has_steps)
         self._bar: tqdm[Any] | None = None
 
     def show(self, position: Position) -> None:
+        """Redraw the line."""
         bar = self._bar = _bar(self._stream) if self._bar is None else self._bar
         columns = _columns(self._stream)
         bar.ncols = columns - _INTERRUPT_COLUMNS - 1
@@ -148,6 +181,7 @@ class TerminalView(LogView):
         bar.refresh()
 
     def close(self) -> None:
+        """Erase the line."""
         if self._bar is not None:
             width = _columns(self._stream) - 1
             self._bar.close()
@@ -173,24 +207,29 @@ def _bar(stream: TextIO) -> "tqdm[Any]":
 
     from tqdm.std import tqdm
 
-    tqdm.monitor_interval = 0  # we draw when it is time, so nobody must watch over that
-    tqdm.set_lock(threading.RLock())  # its own is shared between processes, which costs
+    # A thread that watches for late updates is not needed: we redraw at fixed times.
+    tqdm.monitor_interval = 0
+    # tqdm's default lock is shared between processes, which takes time to create
+    tqdm.set_lock(threading.RLock())
     return tqdm(file=stream, leave=False, unit_scale=True, smoothing=0, delay=1e-9)
 
 
 class EventLog:
-    """Log of one JSON object a line: time, level, event, and the run's fields.
-
-    Args:
-        fields: values for every line.
-    """
+    """Log with one JSON object per line: time, level, event, the run's fields, and facts."""
 
     def __init__(self, stream: TextIO, fields: Mapping[str, object]) -> None:
+        """Prepare the log.
+
+        Args:
+            stream: the log; it stays open.
+            fields: values that every line has.
+        """
         self._stream = stream
         self._fields = fields
 
-    # Any: what JSON can hold.
+    # Any: the types that JSON can hold.
     def write(self, event: str, *, level: str = "info", **facts: Any) -> None:
+        """Write one event with its facts."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         line = {"time": now, "level": level, "event": event, **self._fields, **facts}
         self._stream.write(f"{json.dumps(line)}\n")
@@ -201,22 +240,32 @@ class EventView(View):
     """View as JSON events: each step, notices, and a position each minute."""
 
     def __init__(self, log: EventLog, *, verbosity: int = 0) -> None:
+        """Prepare the view.
+
+        Args:
+            log: the log to write to.
+            verbosity: below 0 only notices are written.
+        """
         self._log = log
         self.every_seconds = None if verbosity < 0 else _LOG_SECONDS
         self._step = ""
 
     def step(self, text: str) -> None:
+        """Write the step's event, and remember the step for notices."""
         self._step = text
         if self.every_seconds is not None:
             self._log.write("step", step=text)
 
     def say(self, text: str) -> None:
+        """Write a notice with its step, as a warning."""
         self._log.write("notice", level="warning", step=self._step, message=text)
 
     def debug(self, module: str, text: str) -> None:
+        """Write a line of the debug log as an event."""
         self._log.write("debug", level="debug", step=self._step, module=module, message=text)
 
     def show(self, position: Position) -> None:
+        """Write a position; without a total it has the seconds only."""
         facts: dict[str, Any] = {"step": position.text, "seconds": round(position.seconds, 1)}
         if position.total:
             left = position.seconds_left
@@ -234,12 +283,18 @@ def _show_seconds(seconds: float) -> str:
 
 
 def show_count(count: int, one: str, many: str | None = None) -> str:
-    """Return a number of things for a person; `many` is the plural if an s is not enough."""
+    """Return a count with its noun, for a person.
+
+    Args:
+        count: the number of things.
+        one: the noun in the singular.
+        many: the plural, if it is not the singular with an s.
+    """
     return f"{count} {one if count == 1 else many or f'{one}s'}"
 
 
 def show_bytes(count: float) -> str:
-    """Return a number of bytes for a person."""
+    """Return a number of bytes for a person, such as "1.5 GiB"."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -248,7 +303,7 @@ def show_bytes(count: float) -> str:
 
 
 def show_duration(milliseconds: int) -> str:
-    """Return a duration for a person: in its largest unit and the next smaller."""
+    """Return a duration for a person: in its largest unit and the next smaller one."""
     for (unit, size), (smaller, part) in pairwise(_TIME_UNITS):
         if milliseconds >= size:
             rest = milliseconds % size // part

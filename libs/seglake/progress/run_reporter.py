@@ -1,6 +1,6 @@
-"""What a run is doing, for a person or a log while it lasts. Effect: writes to a stream.
+"""Shows a run's steps and progress to a person or in a log. Effect: writes to a stream.
 
-The views are in `progress_views`; here is what they show, and when.
+The views in `progress_views` decide the form; this module decides the content and the time.
 """
 
 import logging
@@ -33,15 +33,10 @@ R = TypeVar("R")
 
 
 class RunReporter:
-    """Shows what a run is doing. Positions are shown in a `with` block, which leaves nothing
-    on the terminal; steps also outside.
+    """Reporter of a run's steps and progress.
 
-    Args:
-        stream: usually standard error.
-        verbosity: below 0 nothing is shown; above 0 each step gets a line of its own; above 1 the
-            debug log is shown, too.
-        view: how it is shown; else a line on a terminal, and elsewhere one a minute.
-        hint: asked for what tasks that read bytes also wait for: the decoder's compilation.
+    Positions are shown inside of a `with` block, which leaves nothing on a terminal. Steps are also
+    shown outside of it.
     """
 
     def __init__(
@@ -52,10 +47,20 @@ class RunReporter:
         view: View | None = None,
         hint: Callable[[], str] = lambda: "",
     ) -> None:
+        """Prepare the reporter; nothing is shown yet.
+
+        Args:
+            stream: usually standard error; it stays open.
+            verbosity: below 0 nothing is shown; above 0 each step gets a line of its own; above 1
+                the debug log is shown too.
+            view: the form; None for one line on a terminal, elsewhere one line each minute.
+            hint: returns a further reason why tasks that read bytes take long, or an empty text.
+        """
         self._view = view or view_of(stream, verbosity=verbosity)
         self._hint = hint
         self._has_debug = verbosity >= _DEBUG
-        self._lock = threading.RLock()  # of Ctrl-C: what handles it may hold it already
+        # Reentrant: a handler of Ctrl-C may run while the lock is held.
+        self._lock = threading.RLock()
         self._text = ""
         self._begun = time.monotonic()
         self._measure: _Measure | None = None
@@ -65,16 +70,17 @@ class RunReporter:
         self._thread: threading.Thread | None = None
 
     def step(self, text: str) -> None:
-        """A new step begins."""
+        """Begin a new step."""
         with self._lock:
             self._text, self._begun = text, time.monotonic()
             self._view.step(text)
-        if self._thread is None and not self._ended.is_set():  # from the first step on
+        # The thread starts with the first step.
+        if self._thread is None and not self._ended.is_set():
             self._thread = threading.Thread(target=self._show_regularly, daemon=True)
             self._thread.start()
 
     def say(self, text: str) -> None:
-        """A person should know this now, and not only at the end."""
+        """Show a notice at once, not only at the end of the run."""
         with self._lock:
             self._view.say(text)
 
@@ -85,7 +91,10 @@ class RunReporter:
 
     @contextmanager
     def within(self, text: str) -> Iterator[None]:
-        """A step inside another, which goes on behind it; its time counts for no rate."""
+        """Show a step that interrupts another, which continues afterwards.
+
+        Its time does not count for the rate of the interrupted step.
+        """
         before, measure = (self._text, self._begun), self._measure
         began = time.monotonic()
         self._measure = None
@@ -99,9 +108,17 @@ class RunReporter:
 
     @contextmanager
     def measuring(self, total: int, unit: Unit = Unit.BYTES) -> Iterator["_Measure"]:
-        """What is run in the block is parts of one whole, of which the percentage is shown."""
+        """Show the work in the block as parts of one whole, with a percentage.
+
+        Args:
+            total: amount of all work.
+            unit: unit of the amount.
+
+        Yields:
+            The measure to report work to; an outer measure, if there is one.
+        """
         if self._measure is not None:
-            yield self._measure  # it is part of a whole already
+            yield self._measure  # the block is a part of an outer whole
             return
         self._measure = _Measure(total, unit)
         try:
@@ -123,8 +140,18 @@ class RunReporter:
         """Run tasks, and show how much of their sizes is done; see `Engine.run`.
 
         Args:
-            is_small: whether they are done sooner than an engine starts, and run here; where they
-                are not, it is started for the tasks that follow, too. None: the engine decides.
+            engine: runs the tasks.
+            function: runs in a worker, with one task as its argument.
+            tasks: arguments of the calls.
+            sizes: amount of work of each task, in `unit`.
+            text: the step's name.
+            unit: unit of the sizes.
+            is_small: True runs the tasks in this process, since an engine would take longer to
+                start. False starts the engine in any case, for later tasks too. None leaves it to
+                the engine.
+
+        Returns:
+            The results in the order of the tasks.
         """
         if not tasks:
             return []
@@ -136,7 +163,7 @@ class RunReporter:
                 return [function(task) for task in tasks]
             if is_small is not None:
                 engine.start()
-            if self._ended.is_set():  # nobody looks
+            if self._ended.is_set():  # nothing is shown
                 return engine.run(function, tasks, on_done=lambda count: None)
             with self.measuring(sum(sizes), unit) as whole, TaskProgress(sizes) as progress:
                 whole.parts.append(progress)
@@ -150,12 +177,13 @@ class RunReporter:
             )
 
     def close(self) -> None:
-        """Take the line away, before something else is printed."""
+        """Erase the line, before other output."""
         self._ended.set()
         with self._lock:
             self._view.close()
 
     def __enter__(self) -> Self:
+        """Begin to show positions, and make this the current reporter."""
         self._token = _CURRENT.set(self)
         self._debug = debug_lines(self.debug) if self._has_debug else nullcontext()
         self._debug.__enter__()
@@ -164,12 +192,13 @@ class RunReporter:
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Stop showing positions."""
         _CURRENT.reset(self._token)
         self._debug.__exit__(None, None, None)
         self.close()
 
     def _show_regularly(self) -> None:
-        with suppress(OSError):  # whoever read the stream has gone
+        with suppress(OSError):  # the reader of the stream is gone
             while not self._ended.wait(self._view.every_seconds):
                 with self._lock:
                     if self._text and not self._ended.is_set():
@@ -188,7 +217,7 @@ class RunReporter:
 
 
 class _Measure:
-    """A whole of which parts are done one after the other."""
+    """Work of which parts are done one after the other."""
 
     def __init__(self, total: int, unit: Unit) -> None:
         self.total = total
@@ -198,7 +227,7 @@ class _Measure:
         self._counted = 0
 
     def advance(self) -> None:
-        """Count one more that is done, of what is no task's."""
+        """Count one finished unit that belongs to no task."""
         self._counted += 1
 
     @property
@@ -210,13 +239,16 @@ _CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)
 
 
 def step_within(text: str) -> AbstractContextManager[None]:
-    """For what is far from the run's order, as the start of Spark: a step of the current run."""
+    """Return a context that shows a step of the current run, for code that has no reporter.
+
+    Such code is far from the run's order, like the start of Spark.
+    """
     reporter = _CURRENT.get()
     return nullcontext() if reporter is None else reporter.within(text)
 
 
 def leave_terminal() -> None:
-    """Take the current run's line away, for what ends the process at once."""
+    """Erase the current run's line before the process ends at once."""
     reporter = _CURRENT.get()
     if reporter is not None:
         reporter.close()

@@ -1,1 +1,1 @@
-"""The settings of every command."""
+"""Settings of all commands."""

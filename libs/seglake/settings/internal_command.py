@@ -1,4 +1,4 @@
-"""The command that adds internal topics to a lake begun without them. Pure."""
+"""The command that adds internal topics to a lake which lacks them. Pure."""
 
 import shlex
 from collections.abc import Iterable
@@ -7,10 +7,12 @@ from seglake.kafka_log.read_policy import UpperBound
 
 
 def ingest_internal(lake: str, topics: Iterable[str], upper_bound: str | None) -> str:
-    """Return a command that ingests internal topics alone, small enough for local processes.
+    """Return a command that ingests internal topics only, few enough for local processes.
 
     Args:
-        upper_bound: bound of the lake's newest run, to be kept; None if no run has one.
+        lake: the lake as the person gave it.
+        topics: names of the internal topics.
+        upper_bound: upper bound of the lake's newest run, which is kept; None if no run has one.
     """
     words = ["seglake", "ingest", "--source", "LOG_DIR", "--lake", lake]
     words += ["--topics", *sorted(topics), "--internal-topics", "--engine", "local"]

@@ -1,7 +1,7 @@
-"""Lays mappings of settings over each other and says where each value came from.
+"""Merges layers of settings, and remembers the origin of each value.
 
-A layer is one TOML file or one option of the command line. Its sections and keys are checked
-against the settings classes: what no class has is refused.
+A layer is one settings file or one option of the command line. Its sections and keys are checked
+against the settings classes: an unknown one is refused.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,17 +11,17 @@ from seglake.near_names import did_you_mean
 from seglake.settings.values import Properties, SettingsError, read_value
 
 Layer = tuple[str, Mapping[str, object]]
-"""(origin, sections): later layers win."""
+"""(origin, sections); later layers override earlier ones."""
 
 
 class Chosen(NamedTuple):
-    """What the layers choose, checked for its types but not for bounds and contradictions."""
+    """Values from all layers: their types are checked, but neither bounds nor contradictions."""
 
     values: dict[str, dict[str, Any]]  # section -> name -> value
     origins: dict[str, str]  # "section.name" -> origin of the value that won
 
     def blamed(self, error: SettingsError) -> SettingsError:
-        """The same error, naming where the values it complains about came from."""
+        """Return a copy of the error that names the origins of the values in question."""
         keys = [error.key] if error.other_key is None else [error.key, error.other_key]
         places = sorted({self.origins[key] for key in keys if key in self.origins})
         return SettingsError(
@@ -33,11 +33,11 @@ class Chosen(NamedTuple):
 
 
 def choose(sections: Mapping[str, type], layers: Sequence[Layer]) -> Chosen:
-    """Read every layer in order; a list replaces the one below, a table is merged name by name.
+    """Merge layers in order: a list replaces the earlier list, a table is merged by name.
 
     Args:
         sections: the settings class of each section, by the section's name.
-        layers: what was given, the strongest last.
+        layers: the layers, the strongest last.
 
     Raises:
         SettingsError: an unknown section or key, or a value of the wrong type.
@@ -85,7 +85,7 @@ def _known_values(
 
 
 def keys_of(sections: Mapping[str, type]) -> list[str]:
-    """Every key, as `section.name`."""
+    """Return every key as `section.name`."""
     return [
         f"{section}.{name}" for section, kind in sections.items() for name in get_type_hints(kind)
     ]

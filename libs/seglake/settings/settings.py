@@ -1,8 +1,8 @@
-"""The frozen settings of an ingest run; the one owner of every default.
+"""Frozen settings of a run, and all of their defaults.
 
-`Settings.from_mappings` is strict: what it does not know, it refuses. Every value is checked again
-when a section is constructed in code, so no run can hold settings that contradict each other.
-The keys are explained in conf/README.md; a test compares that table with these classes.
+`Settings.from_mappings` refuses unknown keys. Every value is checked again when a section is
+constructed in code, so a run never has settings that contradict each other. conf/README.md explains
+the keys; a test compares its table with these classes.
 """
 
 import re
@@ -51,6 +51,7 @@ class SourceSettings:
     source_id: str | None = None
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if the id has characters that are not allowed."""
         if self.source_id is not None and not _SOURCE_ID.fullmatch(self.source_id):
             problem = f"may hold letters, digits, _ and - only; got {self.source_id!r}"
             raise SettingsError("source.source_id", problem)
@@ -71,6 +72,7 @@ class SelectSettings:
     settled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if topic globs or times contradict each other."""
         included, excluded = _included_and_excluded(self.topics)
         if "" in included or "" in excluded:
             raise SettingsError("select.topics", "a topic glob is empty")
@@ -92,12 +94,12 @@ class SelectSettings:
 
     @property
     def to_timestamp_ms(self) -> int | None:
-        """Return the first millisecond behind the window, None for no upper limit."""
+        """Return the first millisecond after the window; None for no upper limit."""
         return None if self.to_timestamp is None else _milliseconds(self.to_timestamp)
 
     @property
     def has_window(self) -> bool:
-        """Return whether only a window of time is wanted."""
+        """Return whether only a window of time is selected."""
         return self.from_timestamp is not None or self.to_timestamp is not None
 
     def takes_topic(self, topic: str) -> bool:
@@ -105,7 +107,7 @@ class SelectSettings:
         return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
 
     def leaves_out_internal(self, topic: str) -> bool:
-        """Say whether a topic is not selected for the only reason that it is internal."""
+        """Return whether a topic is left out only because it is internal."""
         return self._matches(topic) and not self.takes_topic(topic)
 
     def _matches(self, topic: str) -> bool:
@@ -130,6 +132,7 @@ class ReadSettings:
     decoded_bytes: int = _number(24 * _MIB, at_most=512 * _MIB)
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if a number is out of its bounds, or a window exceeds a split."""
         _check_bounds("read", self)
         if self.window_bytes > self.split_bytes:
             problem = f"{self.window_bytes} is above read.split_bytes {self.split_bytes}"
@@ -147,6 +150,7 @@ class WriteSettings:
     single_writer: bool = False
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if a number is out of its bounds."""
         _check_bounds("write", self)
 
 
@@ -157,6 +161,7 @@ class QuarantineSettings:
     max_raw_bytes: int = _number(_MIB, at_least=0)
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if a number is out of its bounds."""
         _check_bounds("quarantine", self)
 
 
@@ -164,7 +169,7 @@ class QuarantineSettings:
 class LimitsSettings:
     """Settings of refusals, and of findings that end a run with exit code 3."""
 
-    # With the bytes that wait (read.decoded_bytes) below 2 GiB, as far as Arrow's views can point.
+    # Together with the buffered bytes (read.decoded_bytes) below 2 GiB, the limit of Arrow's views.
     max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=MOST_DECOMPRESSED_BATCH_BYTES)
     fail_on_quarantine: bool = True
     fail_on_unexplained_gap: bool = True
@@ -175,6 +180,7 @@ class LimitsSettings:
     local_processes: int = _number(0, at_least=0)
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if a number is out of its bounds, or a duration is not positive."""
         _check_bounds("limits", self)
         for name in ("hanging_transaction_after", "stuck_after"):
             after = getattr(self, name)
@@ -198,7 +204,7 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything a person may choose about an ingest run; pickles, so tasks can carry it."""
+    """All settings of a run; they can be pickled, so tasks carry them."""
 
     source: SourceSettings = field(default_factory=SourceSettings)
     select: SelectSettings = field(default_factory=SelectSettings)
@@ -209,6 +215,7 @@ class Settings:
     spark: SparkSettings = field(default_factory=SparkSettings)
 
     def __post_init__(self) -> None:
+        """Raise SettingsError if a split exceeds a wave."""
         if self.read.split_bytes > self.write.wave_bytes:
             problem = f"{self.write.wave_bytes} is below read.split_bytes {self.read.split_bytes}"
             raise SettingsError("write.wave_bytes", problem, other_key="read.split_bytes")
@@ -239,12 +246,15 @@ class Settings:
 
     @classmethod
     def from_mappings(cls, layers: Sequence[Layer]) -> Self:
-        """Lay mappings of sections over the defaults, later ones on top.
+        """Merge layers over the defaults; later layers override earlier ones.
 
-        A list replaces the list below it; `spark.properties` are merged name by name.
+        A list replaces the earlier list; `spark.properties` are merged by name.
+
+        Args:
+            layers: (origin, sections) of each layer, the strongest last.
 
         Raises:
-            SettingsError: an unknown section or key, a wrong type or value, a contradiction;
+            SettingsError: an unknown section or key, a wrong type or value, or a contradiction; it
                 names key and origin.
         """
         sections = get_type_hints(cls)
@@ -256,7 +266,7 @@ class Settings:
 
 
 def setting_keys() -> list[str]:
-    """Return every key that there is, as `section.name`."""
+    """Return all existing keys as `section.name`."""
     return keys_of(get_type_hints(Settings))
 
 
@@ -266,7 +276,7 @@ def _included_and_excluded(globs: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _milliseconds(moment: datetime) -> int:
-    """Return the first whole millisecond not before `moment`, since the epoch."""
+    """Return the first whole millisecond since the epoch that is not before `moment`."""
     return -((_EPOCH - moment) // timedelta(milliseconds=1))
 
 

@@ -1,4 +1,4 @@
-"""Checks that the topics a person names exist. Pure."""
+"""Checks that the topics which a person names exist. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,13 +13,25 @@ from seglake.settings.settings import SelectSettings
 
 _MOST_NAMED = 5
 _WILDCARDS = re.compile(r"[*?!\[\]]")
-_SEVERAL = re.compile(r"[,\s]")  # no name of a topic has these
+_SEVERAL = re.compile(r"[,\s]")  # no topic's name has these characters
 
 
 class NothingSelectedError(WrongCallError):
-    """Error: topics exist, but the globs select none of them."""
+    """Topics exist, but the globs select none of them.
+
+    Attributes:
+        globs: the globs of `select.topics`.
+        topics: the existing topics that could be selected.
+    """
 
     def __init__(self, *, place: str, globs: Sequence[str], topics: Sequence[str]) -> None:
+        """Make the message, with suggestions for globs that match no topic.
+
+        Args:
+            place: "sources" or "lake".
+            globs: the globs of `select.topics`.
+            topics: the existing topics that could be selected.
+        """
         self.globs = tuple(globs)
         self.topics = tuple(topics)
         named = ", ".join(_with_near(glob, topics) for glob in globs)
@@ -46,6 +58,8 @@ def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str
     If no selectable topic exists yet, there is no problem.
 
     Args:
+        topics: the existing topics.
+        select: the selection to check.
         place: "sources" or "lake".
 
     Raises:
@@ -59,7 +73,7 @@ def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str
 
 
 def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str) -> Unmatched:
-    """Return the problems of globs like `check_selection`, without its error."""
+    """Return the problems of globs like `check_selection`, without raising its error."""
     there = sorted(topics)
     selectable = _selectable(there, select)
     notes: list[str] = []

@@ -1,8 +1,8 @@
-"""Reads single setting values strictly: what TOML may hold for a key of a given type.
+"""Reads single setting values strictly, each by the type of its key.
 
-Nothing is coerced: `"5"` is no number and `1` is no switch. A timestamp is a TOML date-time or
-ISO-8601 text; without a zone it means UTC. A duration is a number with its unit, as text; a size
-is a number of bytes, or one with its unit.
+Nothing is converted: `"5"` is not a number and `1` is not a switch. A timestamp is a TOML date-time
+or ISO-8601 text, in UTC if it has no zone. A duration is text: a number with its unit. A size is a
+number of bytes, or text with a unit.
 """
 
 import re
@@ -27,11 +27,11 @@ _SIZE_UNITS = {
     "GiB": 2**30,
     "TiB": 2**40,
 }
-_MOST = 2**63 - 1  # as TOML has it
+_MOST = 2**63 - 1  # TOML's limit
 _SIZE = re.compile(rf"([0-9]{{1,15}}) ?({'|'.join(_SIZE_UNITS)})")
 
 Properties = tuple[tuple[str, str], ...]
-"""(name, value) pairs sorted by name: a table of texts that is frozen and pickles."""
+"""(name, value) pairs sorted by name: a frozen table of texts that can be pickled."""
 
 
 class SettingsError(WrongCallError):
@@ -40,13 +40,14 @@ class SettingsError(WrongCallError):
     Attributes:
         key: `section.key`.
         problem: what is wrong and what was expected.
-        other_key: the setting that `key` contradicts, if it is that.
-        origin: the files or options the values came from; None for values set in code.
+        other_key: the setting that `key` contradicts; None for other problems.
+        origin: the files or options that the values came from; None for values set in code.
     """
 
     def __init__(
         self, key: str, problem: str, *, other_key: str | None = None, origin: str | None = None
     ) -> None:
+        """Store the facts; `Attributes` of the class explains them."""
         super().__init__(key, problem)
         self.key = key
         self.problem = problem
@@ -54,16 +55,23 @@ class SettingsError(WrongCallError):
         self.origin = origin
 
     def __str__(self) -> str:
+        """Return the message: key, origin and problem."""
         place = f" (from {self.origin})" if self.origin else ""
         return f"setting {self.key}{place}: {self.problem}"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the keyword arguments too."""
         make = partial(SettingsError, other_key=self.other_key, origin=self.origin)
         return make, (self.key, self.problem)
 
 
 def read_value(kind: object, key: str, value: object) -> object:
-    """Read `value` as the type a settings field is annotated with.
+    """Read a value as the type of its setting.
+
+    Args:
+        kind: the type that the settings class has for the key.
+        key: `section.key`, for errors.
+        value: the value as TOML or a caller gave it.
 
     Raises:
         SettingsError: the value has another type, or is not one of the choices.
@@ -111,7 +119,7 @@ def _read_texts(key: str, value: object) -> tuple[str, ...]:
 
 
 def _read_properties(key: str, value: object) -> Properties:
-    """No value is in an error: it may be a secret."""
+    """Read a table of texts; errors show no values, which may be secrets."""
     if not isinstance(value, Mapping):
         raise SettingsError(key, "expected a table of texts")
     for name, item in value.items():
