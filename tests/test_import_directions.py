@@ -21,7 +21,9 @@ _LIBRARIES = frozenset(
     }
 )
 _CALLED = frozenset({"commands", "catalog_commands"})
-_COMMON = frozenset({"errors", "findings", "near_names", "printable", "progress", "settings"})
+_COMMON = frozenset(
+    {"errors", "findings", "near_names", "printable", "progress", "settings", "spark_features"}
+)
 _STEPS = _LIBRARIES | _COMMON | {"segment_codec"}
 # They are made of the steps of an ingest.
 _OF_STEPS = frozenset(
@@ -37,6 +39,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "errors": frozenset({"printable"}),
     "near_names": frozenset(),
     "printable": frozenset(),
+    "spark_features": frozenset(),
     "segment_codec": frozenset(),
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),

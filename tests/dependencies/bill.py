@@ -63,7 +63,7 @@ def _scripts() -> Iterator[Component]:
 
 def _jars() -> Iterator[Component]:
     """JARs that Spark needs for Delta and for S3; they are fetched when they are first needed."""
-    for jar in (*delta_jars.JARS, *s3_jars.JARS):
+    for jar in (*delta_jars.all_jars(), *s3_jars.JARS):
         package = PackageURL("maven", namespace=jar.group, name=jar.module, version=jar.version)
         yield _component(package, hashes=[jar.digest], is_optional=True)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.environment.delta_jars import delta_jars, main
+from seglake.environment.delta_jars import delta_jars, delta_package, main
 from seglake.environment.errors import DeltaJarsError
 from seglake.environment.jar_fetch import AlteredJarError, Jar
 from support.java_stand_ins import ivy_java
@@ -55,6 +55,46 @@ def test_jars_of_the_cache_are_not_fetched_again(tmp_path: Path, spark_home: Pat
     assert jars == [folder / name for name in NAMES]
 
 
+@pytest.mark.parametrize(
+    ("core", "names"),
+    [
+        ("2.12-3.5.9", ("delta-spark_2.12-3.3.3.jar", "delta-storage-3.3.3.jar")),
+        ("2.12-3.5.1-amzn-0", ("delta-spark_2.12-3.3.3.jar", "delta-storage-3.3.3.jar")),
+        ("2.13-3.5.9", ("delta-spark_2.13-3.3.3.jar", "delta-storage-3.3.3.jar")),
+        ("2.13-4.0.5", ("delta-spark_4.0_2.13-4.4.0.jar", "delta-storage-4.4.0.jar")),
+        ("2.13-4.1.4", ("delta-spark_4.1_2.13-4.4.0.jar", "delta-storage-4.4.0.jar")),
+        ("2.13-4.2.1", NAMES),
+    ],
+)
+def test_each_spark_gets_the_delta_made_for_it(
+    tmp_path: Path, spark_home: Path, core: str, names: tuple[str, str]
+) -> None:
+    (spark_home / "jars" / f"spark-core_{core}.jar").touch()
+    folder = tmp_path / "seglake" / f"delta-{names[1].removeprefix('delta-storage-')[:5]}"
+    folder.mkdir(parents=True)
+    for name in names:
+        (folder / name).touch()
+    jars = delta_jars({"XDG_CACHE_HOME": str(tmp_path), "JAVA_HOME": "/nowhere"}, spark_home)
+    assert jars == [folder / name for name in names]
+    release = delta_package(spark_home).split(":")
+    assert f"{release[1]}-{release[2]}.jar" == names[0]
+
+
+def test_a_spark_without_a_delta_is_named_and_takes_one_that_it_is_given(
+    tmp_path: Path, spark_home: Path
+) -> None:
+    (spark_home / "jars" / "spark-core_2.13-9.1.0.jar").touch()
+    said = r"no Delta for Spark 9\.1\.0 \(Scala 2\.13\): .*--engine duckdb.*SEGLAKE_JARS"
+    with pytest.raises(DeltaJarsError, match=said):
+        delta_jars({"JAVA_HOME": "/nowhere"}, spark_home)
+    given = tmp_path / "given"
+    given.mkdir()
+    with pytest.raises(DeltaJarsError, match=r"no delta-spark_\*\.jar is there"):
+        delta_jars({"SEGLAKE_JARS": str(given)}, spark_home)
+    (given / "delta-spark_9.1_2.13-9.0.0.jar").touch()
+    assert delta_jars({"SEGLAKE_JARS": str(given)}, spark_home) == [*given.iterdir()]
+
+
 def test_altered_jar_is_not_used(tmp_path: Path, spark_home: Path) -> None:
     environment = make_ivy(tmp_path / "java", "altered")
     with pytest.raises(AlteredJarError, match="altered on its way"):
@@ -67,7 +107,7 @@ def test_jar_that_is_as_expected_is_kept(
 ) -> None:
     digest = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # of "x"
     wanted = Jar("io.delta", "delta-storage", "4.4.0", digest)
-    monkeypatch.setattr("seglake.environment.delta_jars.JARS", (wanted,))
+    monkeypatch.setattr("seglake.environment.delta_jars.jars_of", lambda *release: (wanted,))
     environment = make_ivy(tmp_path / "java", "x")
     jars = delta_jars(environment, spark_home)
     assert [jar.read_text("utf-8") for jar in jars] == ["x"]

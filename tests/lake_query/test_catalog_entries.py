@@ -25,7 +25,7 @@ from seglake.environment.run_settings import settings_of
 from seglake.pipelines.lake_query.registration import CatalogDialect
 from pyspark.sql import SparkSession
 from seglake.environment.delta_jars import delta_jars
-from seglake.environment.jar_fetch import spark_home
+from seglake.environment.spark_home import spark_home
 
 metastore, lake, grown, disk = sys.argv[1:]
 

@@ -10,11 +10,11 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from seglake.environment.java_home import cache_folder, provide_java
+from seglake.environment.spark_home import spark_home
 from seglake.environment.trust_store import write_trust_store
 from seglake.errors import SeglakeError
 from seglake.progress.run_reporter import step_within
@@ -83,12 +83,6 @@ def fetched(
         for path in paths:
             (scratch / path.name).replace(path)
     return paths
-
-
-def spark_home() -> Path:
-    """Return the folder of the installed PySpark, without importing it."""
-    spark = find_spec("pyspark")
-    return Path((spark.origin if spark is not None else None) or "").parent
 
 
 def print_jars(find: Callable[[Mapping[str, str], Path], list[Path]], separator: str) -> int:

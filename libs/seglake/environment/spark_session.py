@@ -13,16 +13,15 @@ from weakref import WeakSet
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from seglake.environment.delta_jars import delta_jars
+from seglake.environment.delta_jars import delta_jars, delta_package
 from seglake.environment.errors import SparkStartError
 from seglake.environment.hadoop_files import USERS_CONF_FOLDER, spark_conf_folder
 from seglake.environment.interrupts import ends_process
-from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
+from seglake.environment.spark_home import spark_home
 from seglake.environment.spark_start import (
     SECRET_NAMES,
     known_configuration,
@@ -31,6 +30,7 @@ from seglake.environment.spark_start import (
 )
 from seglake.environment.spark_submit import is_submitted
 from seglake.settings.settings import SparkSettings
+from seglake.spark_features import running_features
 
 _S3A = "s3a:"
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
@@ -198,8 +198,11 @@ def _choose_python_of_workers(conf: SparkConf) -> None:
 
 def _quieten_python(verbosity: int) -> None:
     """Stop PySpark and py4j from printing tracebacks of exceptions that they also raise."""
-    for name in _NOISY_LOGGERS:
-        PySparkLogger.getLogger(name).disabled = verbosity < 1
+    if running_features().logs_failing_queries:
+        from pyspark.logger import PySparkLogger
+
+        for name in _NOISY_LOGGERS:
+            PySparkLogger.getLogger(name).disabled = verbosity < 1
     if verbosity < 1:
         logging.getLogger().addFilter(_is_not_of_py4j)
 
@@ -278,7 +281,7 @@ def _require_delta(session: SparkSession) -> None:
             session,
             class_name,
             f"runs, but without Delta: its class {class_name} cannot be loaded. Under spark-submit"
-            " add --packages io.delta:delta-spark_4.2_2.13:4.4.0 or the same as --jars; else see"
+            f" add --packages {delta_package(spark_home())} or the same as --jars; else see"
             " that spark.jars in the settings holds the Delta JARs that fit this Spark.",
         )
 

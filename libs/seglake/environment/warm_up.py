@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from seglake.environment.delta_jars import delta_jars
-from seglake.environment.jar_fetch import spark_home
 from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
+from seglake.environment.spark_home import spark_home
 
 _KERNEL = "record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
 _LONGEST_SECONDS = 60

@@ -10,6 +10,7 @@ import pyspark
 
 from bench.kafka.brokers import BrokerVersion
 from bench.kafka.systems import CLIENT
+from seglake.environment.delta_jars import NEWEST, jars_of
 
 
 def versions() -> str:
@@ -23,7 +24,7 @@ def versions() -> str:
         "Kafka": brokers,
         "kafka-clients of the readers": client,
         "Spark": pyspark.__version__,
-        "Delta": version("delta-spark"),
+        "Delta": jars_of(*NEWEST)[0].version,
         "parquet-hadoop": parquet,
         "pyarrow": version("pyarrow"),
         "Python": platform.python_version(),

@@ -14,6 +14,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.duckdb_tables import DuckDBTables
 from seglake.lake.tables import Table
+from seglake.spark_features import arrow_table
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -145,7 +146,7 @@ class SparkProof:
 
     def rows(self, sql: str) -> Sequence[Row]:
         with _spark_failures_named():
-            found: Sequence[Row] = self._session.sql(sql).toArrow().to_pylist()
+            found: Sequence[Row] = arrow_table(self._session.sql(sql)).to_pylist()
             return found
 
 

@@ -23,6 +23,7 @@ from seglake.pipelines.lake_query.errors import WrongQueryError, first_line, que
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import Dialect
+from seglake.spark_features import arrow_table, condition_of
 
 _READING_COMMANDS = ("Show", "Describe", "Explain")
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
@@ -122,7 +123,7 @@ class SparkQueries:
     def _explained(self, error: PySparkException | Py4JError) -> Exception:
         if not isinstance(error, AnalysisException | ParseException):
             return query_failed(_reason(error))
-        if error.getCondition() == _NOT_FOUND:
+        if condition_of(error) == _NOT_FOUND:
             name = (error.getMessageParameters() or {}).get("relationName", "")
             return no_such_table(name.replace("`", ""), self._topics())
         return WrongQueryError(f"Spark refuses the query: {first_line(error)}")
@@ -157,7 +158,7 @@ def _nodes(plan: JavaObject) -> Iterator[JavaObject]:
 
 
 def _collected(frame: DataFrame) -> Answer:
-    rows = frame.toArrow()
+    rows = arrow_table(frame)
     return Answer(rows.schema, rows.to_batches())
 
 
@@ -173,10 +174,15 @@ def _with_sound_texts(frame: DataFrame) -> DataFrame:
 
 def _sound(column: Column, kind: DataType) -> Column:
     if isinstance(kind, StringType):
-        return F.try_validate_utf8(column)
+        return _if_sound(column)
     if isinstance(kind, ArrayType) and isinstance(kind.elementType, StringType):
-        return F.transform(column, lambda each: F.try_validate_utf8(each))
+        return F.transform(column, _if_sound)
     return column
+
+
+def _if_sound(text: Column) -> Column:
+    """Return a text, or null if it is not UTF-8: Java replaces bytes that are not."""
+    return F.when(F.encode(text, "UTF-8") == text.cast("binary"), text)
 
 
 def _numbered(frame: DataFrame) -> DataFrame:

@@ -63,8 +63,10 @@ LEFT JOIN last_observations AS seen
  AND seen.partition = taken.partition
 
 -- part texts in spark
-try_validate_utf8(CAST(key AS STRING)) AS key_text,
-         try_validate_utf8(CAST(value AS STRING)) AS value_text
+-- Spark 3.5 has no try_validate_utf8: what is not UTF-8 comes back from Java as other bytes.
+CASE WHEN encode(CAST(key AS STRING), 'UTF-8') = key THEN CAST(key AS STRING) END AS key_text,
+         CASE WHEN encode(CAST(value AS STRING), 'UTF-8') = value
+           THEN CAST(value AS STRING) END AS value_text
 
 -- part texts in duckdb
 try(decode(key)) AS key_text, try(decode(value)) AS value_text
@@ -72,8 +74,12 @@ try(decode(key)) AS key_text, try(decode(value)) AS value_text
 -- part is_json in spark
 -- Spark's parser stops behind the first value. Only what is one value and nothing more parses both
 -- as the element of an array and as the value of an object.
-try_parse_json(concat('[', value_text, ']')) IS NOT NULL
-          AND try_parse_json(concat('{"value":', value_text, '}')) IS NOT NULL
+from_json(concat('[', value_text, ']'), 'array<string>',
+                    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
+            IS NOT NULL
+          AND from_json(concat('{"value":', value_text, '}'), 'map<string,string>',
+                    map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
+            IS NOT NULL
 
 -- part is_json in duckdb
 json_valid(value_text)

@@ -1,0 +1,71 @@
+"""Effect: finds the Spark that runs here, of pip or of a distribution, without loading PySpark."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+_CORE = "spark-core_*.jar"
+_CORE_NAME = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<version>\d+\.\d+.*)\.jar")
+_HADOOP_NAME = re.compile(r"hadoop-client-api-(?P<version>\d.*)\.jar")
+
+
+@dataclass(frozen=True)
+class SparkBuild:
+    """What the JARs of a Spark say of it.
+
+    Attributes:
+        version: Spark's version, as `3.5.9`; a vendor's may go on, as `3.5.1-amzn-0`.
+        scala: the version of Scala that it is built with, as `2.12`.
+    """
+
+    version: str
+    scala: str
+
+    @property
+    def release(self) -> str:
+        """Major and minor number, as `3.5`."""
+        return ".".join(self.version.split(".")[:2])
+
+
+def spark_home(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of the Spark whose PySpark would be imported; it has the folder `jars`.
+
+    pip puts it into the package. A distribution has the package in `python` or `python/lib`. If
+    there are no JARs around the package, SPARK_HOME names the folder.
+    """
+    package = find_spec("pyspark")
+    origin = Path((package.origin if package is not None else None) or "")
+    around = next((folder for folder in origin.parents if _has_spark(folder)), None)
+    named = Path(environment.get("SPARK_HOME", ""))
+    if around is None and environment.get("SPARK_HOME") and _has_spark(named):
+        return named
+    return around or origin.parent
+
+
+def add_pyspark(environment: Mapping[str, str] = os.environ) -> None:
+    """Make the PySpark of SPARK_HOME importable, if this Python has none of its own."""
+    home = environment.get("SPARK_HOME")
+    if not home or find_spec("pyspark") is not None:
+        return
+    folder = Path(home, "python")
+    sys.path += [str(part) for part in (folder, *sorted(folder.glob("lib/py4j-*.zip")))]
+
+
+def spark_build(home: Path) -> SparkBuild | None:
+    """Return what the JARs in `home` are; None if they have other names, as some vendors' have."""
+    names = (_CORE_NAME.fullmatch(jar.name) for jar in (home / "jars").glob(_CORE))
+    return next((SparkBuild(name["version"], name["scala"]) for name in names if name), None)
+
+
+def hadoop_version(home: Path) -> str | None:
+    """Return the version of the Hadoop that a Spark has; None if its JARs do not say."""
+    names = (_HADOOP_NAME.fullmatch(jar.name) for jar in (home / "jars").glob("hadoop-client-*"))
+    return next((name["version"] for name in names if name), None)
+
+
+def _has_spark(folder: Path) -> bool:
+    return any((folder / "jars").glob(_CORE))
