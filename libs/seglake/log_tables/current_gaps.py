@@ -109,17 +109,15 @@ def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[
     return found
 
 
-def standing_gaps(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[CurrentGap]]:
-    """Return all unresolved gaps, also the cleaner's, ordered by offset.
-
-    Args:
-        rows: rows of `gaps`, with GAP_COLUMNS.
-    """
+def standing_gaps(
+    pieces: Mapping[PartitionKey, Iterable[GapPiece]],
+) -> dict[PartitionKey, list[CurrentGap]]:
+    """Return all unresolved gaps, also the cleaner's, ordered by offset."""
     found: dict[PartitionKey, list[CurrentGap]] = {}
-    for key, pieces in gap_pieces(rows, ledger).items():
+    for key, of_key in pieces.items():
         gaps = [
             CurrentGap(key, start, stop, piece.cause, piece.detail)
-            for piece in pieces
+            for piece in of_key
             for start, stop in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
         ]
         found[key] = sorted(gaps, key=lambda gap: gap.start_offset)

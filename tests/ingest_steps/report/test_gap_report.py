@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from seglake.ingest_steps.committing.range_result import RangeResult, combine_reports
 from seglake.ingest_steps.planning.plan import RemainingGap, plan_ranges
-from seglake.ingest_steps.repair.repair import RepairResult
-from seglake.ingest_steps.repair.repair_candidates import PlannedFill
+from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
 from seglake.ingest_steps.report.gap_report import (
     expected_gaps,
     joined_places,

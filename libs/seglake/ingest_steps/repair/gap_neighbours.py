@@ -3,60 +3,49 @@
 A copy that has other batches there is of another log, or lost to what was taken: it fills nothing.
 """
 
-from collections.abc import Iterable
-
 from seglake.ingest_steps.repair.repair_sources import RepairSource
+from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.kafka_log.log_identity import Likeness, LogBatch, likeness, may_be_cleaned
+from seglake.kafka_log.replica import PartitionKey
 from seglake.log_dirs.batch_search import find_batch, request_for
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_decoding.gap_search_values import Crossing, record_hash
-from seglake.storage.storage import Storage
 
 
-def is_contradicted(
-    copy: RepairSource, gap: CurrentGap, taken: IngestedBatches, storage: Storage, window_bytes: int
-) -> bool:
-    """Whether the copy has another batch than the lake right before or right behind a gap."""
+def is_contradicted(copy: RepairSource, gap: CurrentGap, state: RepairState) -> bool:
+    """Return whether the copy has another batch than the lake right before or after a gap."""
+    storage, window_bytes = state.context.storage, state.context.settings.read.window_bytes
     for offset in (gap.start_offset - 1, gap.next_offset):
-        known = taken.holding(gap.key, offset) if offset >= 0 else None
+        known = state.lake.holding(gap.key, offset) if offset >= 0 else None
         if known is None:
             continue
         request = request_for(copy.replica, known.header.base_offset, storage, window_bytes)
         found = None if request is None else find_batch(request)
-        if isinstance(found, LogBatch) and _is_other(copy, gap, known, found, taken):
+        if isinstance(found, LogBatch) and _is_other(copy, gap, known, found, state.lake):
             return True
     return False
 
 
-def goes_on(
-    crossing: Crossing,
-    gaps: Iterable[CurrentGap],
-    taken: IngestedBatches,
-    ledger: PartitionLedger,
-    *,
-    is_inside: bool,
-) -> bool:
-    """Whether the rest of a batch that reaches out of a gap is in the lake, or not there yet.
+def goes_on(crossing: Crossing, key: PartitionKey, state: RepairState, *, is_inside: bool) -> bool:
+    """Return whether the rest of a batch that reaches out of a gap is in the lake, or not yet.
 
     Args:
-        gaps: all of the partition that copies may fill.
         is_inside: the gap is of damage inside of a wrapper, so that a sound one has another
             checksum; its record beside the gap tells.
     """
-    listed, offset = list(gaps), crossing.offset
-    key = ledger.key
-    known = taken.holding(key, offset)
+    offset, ledger = crossing.offset, state.ledger.of(key)
+    known = state.lake.holding(key, offset)
     if known is not None:
         if known.header.crc == crossing.crc:
             return True
         if not is_inside or crossing.record_hash is None:
             return False
-        record = taken.message(key, offset)
+        record = state.lake.message(key, offset)
         return record is not None and record_hash(*record) == crossing.record_hash
     is_covered = any(start <= offset < stop for start, stop in ledger.current)
-    return not is_covered or any(g.start_offset <= offset < g.next_offset for g in listed)
+    gaps = state.gaps[key]
+    return not is_covered or any(gap.start_offset <= offset < gap.next_offset for gap in gaps)
 
 
 def _is_other(

@@ -5,80 +5,60 @@ cleaner lags. Copies that end below the lake, or are alone, are older ones that 
 records are counted if that is quick.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from seglake.ingest_steps.repair.refill import expected_refill
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
-from seglake.log_tables.current_gaps import GapPiece, gap_pieces
+from seglake.log_tables.current_gaps import GapPiece
 from seglake.log_tables.partition_ledger import PartitionLedger
 
 _MOST_COUNTED_BYTES = 64 << 20  # of all copies; more would keep a run waiting
 _MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # which are read of the lake for it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftInCopies:
-    """Records that copies have and the lake lacks since a compaction.
-
-    Attributes:
-        records: counted records, by partition.
-        offsets: compacted offsets of the lake that a copy's cleaner has not reached, by partition:
-            the copy has at most so many records there.
-    """
-
-    records: Mapping[str, int] = field(default_factory=dict)
-    offsets: Mapping[str, int] = field(default_factory=dict)
-
-
-NOTHING_LEFT = LeftInCopies()
-
-
-def left_in_copies(
-    replicas: Iterable[Replica],
+def with_left_in_copies(
+    repaired: RepairResult,
     state: RepairState,
-    context: RunContext,
     own: Container[str],
     unmoved: Iterable[PartitionKey] = (),
-) -> LeftInCopies:
-    """Find the records that copies have at compacted offsets of the lake.
+) -> RepairResult:
+    """Return the result with the records that copies have at compacted offsets of the lake.
 
     Args:
         own: folders of copies that this run ingested from.
         unmoved: partitions whose copies are listed as an earlier run saw them.
     """
-    ledger = state.ledger
-    seen = {ledger.joined_key(key) for key in unmoved}
-    by_key: dict[PartitionKey, list[Replica]] = {}
-    for replica in replicas:
-        log = ledger.of_copy(replica)
-        if replica.segments and not replica.is_future and log.current:
-            by_key.setdefault(log.key, []).append(replica)
+    ledger, context = state.ledger, state.context
+    seen = set(map(ledger.joined_key, unmoved))
+    by_key = {key: of for key, of in state.readable.items() if ledger.of(key).current}
     by_key = {key: of for key, of in by_key.items() if len(of) > 1 or key not in seen}
     has_compacted = any(cause == GapCause.COMPACTED for cause in _causes(state))
-    pieces = gap_pieces(state.gap_rows, ledger) if by_key and has_compacted else {}
+    pieces = state.pieces if by_key and has_compacted else {}
     offsets = {key: _dirty_offsets(of, pieces.get(key, ())) for key, of in by_key.items()}
-    older = [
-        copy
+    older = {
+        key: [copy for copy in copies if copy.folder not in own]
         for key, copies in by_key.items()
         if key not in seen
         and (_are_older(copies, ledger.of(key), context) or (len(copies) == 1 and offsets[key]))
-        for copy in copies
-        if copy.folder not in own
-    ]
-    logs = {(log := ledger.of_copy(copy)).key: log for copy in older}
-    if not _are_few(older, logs.values()):
-        older, logs = [], {}
-    return LeftInCopies(
-        records=expected_refill(older, context).expected if older else {},
-        offsets={str(key): count for key, count in offsets.items() if count and key not in logs},
+    }
+    older = {key: copies for key, copies in older.items() if copies}
+    counted = [copy for copies in older.values() for copy in copies]
+    if not _are_few(counted, map(ledger.of, older)):
+        older, counted = {}, []
+    folders = {copy.folder for copy in counted}
+    return replace(
+        repaired,
+        left_records=expected_refill(repaired, state, folders).expected if folders else {},
+        left_offsets={str(key): n for key, n in offsets.items() if n and key not in older},
     )
 
 

@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,28 +18,19 @@ from seglake.ingest_steps.committing.concurrent_ranges import (
     concurrent_ranges,
 )
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
-from seglake.ingest_steps.committing.wave import WaveResult, planned_waves, run_waves
-from seglake.ingest_steps.repair.left_in_copies import (
-    NOTHING_LEFT,
-    LeftInCopies,
-    left_in_copies,
-)
+from seglake.ingest_steps.committing.wave import WaveResult
+from seglake.ingest_steps.repair.left_in_copies import with_left_in_copies
 from seglake.ingest_steps.repair.refill import (
-    NO_REFILL,
     NOTHING_OWN,
     OwnRanges,
-    RefillResult,
     expected_refill,
     refill,
 )
-from seglake.ingest_steps.repair.repair_candidates import (
-    FoundRepairs,
-    PlannedFill,
-    found_repairs,
-)
-from seglake.ingest_steps.repair.repair_sources import RepairSource, repair_sources_of
+from seglake.ingest_steps.repair.repair_candidates import FoundRepairs, found_repairs
+from seglake.ingest_steps.repair.repair_result import RepairResult
+from seglake.ingest_steps.repair.repair_sources import RepairSource, repair_sources
 from seglake.ingest_steps.repair.repair_state import RepairState, repair_state
-from seglake.ingest_steps.repair.resolution_files import Resolutions
+from seglake.ingest_steps.repair.resolution_files import commit_fills
 from seglake.ingest_steps.repair.transaction_contradictions import settled_otherwise
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
@@ -52,56 +43,22 @@ _LOG = logging.getLogger(__name__)
 _BELOW_START = (GapCause.DELETED, GapCause.DELETED_OR_LOST)
 _MOST_ROUNDS = 3  # what one copy leaves, others may have
 
+Gaps = Mapping[PartitionKey, Sequence[CurrentGap]]
 KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSource]]]
 """Lays out, for as long as the block lasts, what may fill gaps besides replicas on a disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairResult:
-    """Rows that repairs added, or would add in a dry run.
-
-    Attributes:
-        rounds: filled gaps by round; later rounds may fill what earlier ones left.
-        unread: reasons by partition that could not be read, and by topic another run ingested.
-        contradicted: transactions that earlier runs ingested with another outcome.
-        concurrent: ranges of the topics to repair that another run committed first.
-        planned_fills: gaps that a dry run would fill.
-        refills: records from older copies that the cleaner had removed.
-        left: records that older copies still have, unrequested.
-        standing: gaps of the lake after the repairs, without the cleaner's.
-        mended: damage that this run recorded and whose offsets it filled, by partition.
-    """
-
-    rounds: tuple[tuple[RangeResult, ...], ...] = ()
-    notes: tuple[str, ...] = ()
-    unread: Mapping[str, str] = field(default_factory=dict)
-    contradicted: tuple[Finding, ...] = ()
-    concurrent: tuple[ConcurrentRange, ...] = ()
-    written_bytes: int = 0
-    planned_fills: tuple[PlannedFill, ...] = ()
-    refills: RefillResult = NO_REFILL
-    left: LeftInCopies = NOTHING_LEFT
-    standing: Mapping[PartitionKey, Sequence[CurrentGap]] = field(default_factory=dict)
-    mended: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def results(self) -> tuple[RangeResult, ...]:
-        """Return the results of all rounds."""
-        return tuple(result for done in self.rounds for result in done)
-
-
 class _Filled(NamedTuple):
-    """Result of one search: what was committed, and notes for a person."""
+    """Result of one search: what was found of the gaps, and what was committed."""
 
+    found: FoundRepairs
     done: WaveResult
-    notes: tuple[str, ...]
-    unread: Mapping[str, str]
     concurrent: tuple[ConcurrentRange, ...] = ()
     mended: Mapping[str, int] = MappingProxyType({})
 
 
 def repair(
-    replicas: Iterable[Replica],
+    replicas: Collection[Replica],
     context: RunContext,
     *,
     is_replay: bool = False,
@@ -117,44 +74,35 @@ def repair(
         is_replay: also decode quarantined batches again, and ingest those that decode now.
         unmoved: partitions whose copies are listed as an earlier run searched them.
     """
-    listed = list(replicas)
-    looked_at = {*topics, *(replica.key.topic for replica in listed)}
+    looked_at = {*topics, *(replica.key.topic for replica in replicas)}
     if not looked_at:
         return RepairResult()
     rounds: list[_Filled] = []
-    for _ in range(_MOST_ROUNDS):
-        state = repair_state(context, looked_at, listed)
-        own_part = _without_refills(state, listed, context)
+    state = repair_state(context, looked_at, replicas)
+    while len(rounds) < _MOST_ROUNDS:
+        own_part = _without_refills(state)
         # The first round may fill in the marker that ended a transaction.
-        gaps = own_part.gaps if rounds else _unasked(own_part, unmoved, context)
-        copies = repair_sources_of(listed, gaps, state.ledger, context.settings)
-        found = found_repairs(copies.candidates, own_part, context, is_replay=is_replay)
-        rounds.append(_fill(found, own_part, context))
+        gaps = own_part.gaps if rounds else _unasked(own_part, unmoved)
+        rounds.append(_fill(_found(own_part, gaps, (), is_replay=is_replay), own_part))
         if not rounds[-1].done.committed and not rounds[-1].done.lost:
             break
-    else:
-        state = repair_state(context, looked_at, listed)
-    result = replace(_result(rounds, copies.notes, context), standing=state.gaps)
-    if not context.settings.read.older_copies:
-        return replace(result, left=left_in_copies(listed, state, context, own, unmoved))
-    refills = refill(listed, context, own)
-    if refills.results:
-        result = replace(result, standing=repair_state(context, looked_at, listed).gaps)
-    return _with(result, refills)
+        state = state.renewed()
+    result = replace(_result(rounds, context), standing=state.gaps)
+    if context.settings.read.older_copies:
+        return refill(result, state, own)
+    return with_left_in_copies(result, state, own, unmoved)
 
 
 def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
     """Fill from these sources what decodes now."""
-    state = repair_state(context, topics)
-    with kept(state) as candidates:
-        found = found_repairs(candidates, state, context, is_replay=True)
-        filled = _fill(found, state, context)
-    return _result([filled], (), context)
+    state = repair_state(context, {*topics})
+    with kept(state) as more:
+        return _result([_fill(_found(state, {}, more, is_replay=True), state)], context)
 
 
 def expected_repairs(
     topics: Iterable[str],
-    replicas: Iterable[Replica],
+    replicas: Collection[Replica],
     context: RunContext,
     *,
     kept: KeptSources | None = None,
@@ -166,96 +114,83 @@ def expected_repairs(
         kept: further sources of a replay.
         unmoved: partitions whose copies are listed as an earlier run searched them.
     """
-    listed = list(replicas)
-    state = _without_refills(repair_state(context, topics, listed), listed, context)
-    gaps = _unasked(state, unmoved, context)
-    copies = repair_sources_of(listed, gaps, state.ledger, context.settings)
+    state = _without_refills(repair_state(context, {*topics}, replicas))
     with nullcontext(()) if kept is None else kept(state) as more:
-        both = [*copies.candidates, *more]
-        found = found_repairs(both, state, context, is_replay=kept is not None)
-    notes = (*copies.notes, *found.notes)
-    planned = RepairResult(notes=notes, unread=found.unread, planned_fills=found.fills)
+        found = _found(state, _unasked(state, unmoved), more, is_replay=kept is not None)
+    planned = RepairResult(notes=found.notes, unread=found.unread, planned_fills=found.fills)
     if context.settings.read.older_copies:
-        return _with(planned, expected_refill(listed, context) if listed else NO_REFILL)
-    return replace(planned, left=left_in_copies(listed, state, context, NOTHING_OWN, unmoved))
+        return expected_refill(planned, state, {replica.folder for replica in replicas})
+    return with_left_in_copies(planned, state, NOTHING_OWN, unmoved)
 
 
-def _unasked(
-    state: RepairState, unmoved: Collection[PartitionKey], context: RunContext
-) -> Mapping[PartitionKey, Sequence[CurrentGap]]:
+def _found(
+    state: RepairState, gaps: Gaps, more: Iterable[RepairSource], *, is_replay: bool
+) -> FoundRepairs:
+    """Search the copies at hand for these gaps, and further sources."""
+    notes: list[str] = []
+    copies = [*repair_sources(state.readable, gaps, state, notes), *more]
+    return found_repairs(copies, state, notes, is_replay=is_replay)
+
+
+def _unasked(state: RepairState, unmoved: Collection[PartitionKey]) -> Gaps:
     """Return the gaps, without undecided transactions of partitions with unchanged copies."""
-    if context.settings.takes_undecided:
+    if state.context.settings.takes_undecided:
         return state.gaps
-    asked = {state.ledger.joined_key(key) for key in unmoved}
-    gaps = {
-        key: [gap for gap in of_key if key not in asked or gap.cause is not GapCause.UNDECIDED]
-        for key, of_key in state.gaps.items()
-    }
-    return {key: of_key for key, of_key in gaps.items() if of_key}
+    asked = set(map(state.ledger.joined_key, unmoved))
+    return _gaps_if(state, lambda gap: gap.key not in asked or gap.cause is not GapCause.UNDECIDED)
 
 
-def _without_refills(
-    state: RepairState, replicas: Iterable[Replica], context: RunContext
-) -> RepairState:
+def _without_refills(state: RepairState) -> RepairState:
     """Drop the gaps that a refill fills by the copy's own bounds.
 
     A copy without a known high watermark has no bounds for a refill, but may repair.
     """
-    read = context.settings.read
+    read = state.context.settings.read
     if not read.older_copies:
         return state
     unbounded = {
-        state.ledger.of_copy(replica).key
-        for replica in replicas
-        if replica.checkpoints.high_watermark is None and read.upper_bound is not UpperBound.LOG_END
+        key
+        for key, copies in state.copies.items()
+        if read.upper_bound is not UpperBound.LOG_END
+        and any(copy.checkpoints.high_watermark is None for copy in copies)
     }
-    gaps = {
-        key: [
-            gap
-            for gap in of_key
-            if gap.cause is not GapCause.UNDECIDED
-            and (gap.cause not in _BELOW_START or key in unbounded)
-        ]
-        for key, of_key in state.gaps.items()
-    }
-    return replace(state, gaps={key: of_key for key, of_key in gaps.items() if of_key})
-
-
-def _with(repaired: RepairResult, refills: RefillResult) -> RepairResult:
-    return replace(
-        repaired,
-        notes=(*repaired.notes, *refills.notes),
-        unread={**repaired.unread, **refills.unread},
-        written_bytes=repaired.written_bytes + refills.written_bytes,
-        refills=refills,
-        mended=Counter(repaired.mended) + Counter(refills.mended),
+    gaps = _gaps_if(
+        state,
+        lambda gap: (
+            gap.cause is not GapCause.UNDECIDED
+            and (gap.cause not in _BELOW_START or gap.key in unbounded)
+        ),
     )
+    return replace(state, gaps=gaps)
 
 
-def _fill(found: FoundRepairs, state: RepairState, context: RunContext) -> _Filled:
+def _gaps_if(state: RepairState, is_wanted: Callable[[CurrentGap], bool]) -> Gaps:
+    gaps = {key: [*filter(is_wanted, of_key)] for key, of_key in state.gaps.items()}
+    return {key: of_key for key, of_key in gaps.items() if of_key}
+
+
+def _fill(found: FoundRepairs, state: RepairState) -> _Filled:
     """Commit what was found as ranges of kind `repair`."""
     gaps = sum(map(len, state.gaps.values()))
     _LOG.debug("search ended: gaps=%d to_fill=%d", gaps, len(found.ranges))
     if not found.ranges:
-        return _Filled(WaveResult(), found.notes, found.unread)
-    waves = planned_waves(found.ranges, context)
-    context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
-    resolutions = Resolutions(state.damage, state.gaps, state.generations, context)
-    done = run_waves(waves, state.generations, context, resolutions)
+        return _Filled(found, WaveResult())
+    state.context.reporter.step(f"repairing {show_count(len(found.ranges), 'gap')}")
+    done, mended = commit_fills(found.ranges, state.damage, state.gaps, state)
     lost = {topic: state.generations[topic] for topic in done.lost}
-    concurrent = tuple(concurrent_ranges(lost, context))
-    return _Filled(done, found.notes, found.unread, concurrent, resolutions.mended)
+    return _Filled(found, done, tuple(concurrent_ranges(lost, state.context)), mended)
 
 
-def _result(rounds: Sequence[_Filled], notes: Sequence[str], context: RunContext) -> RepairResult:
+def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
     results = [result for filled in rounds for result in filled.done.committed]
     unread = {name: why for filled in rounds for name, why in filled.done.left_out.items()}
-    unread |= rounds[-1].unread  # what an earlier round lacked, the last one had or found filled
+    # What an earlier round could not read, the last one had or found filled.
+    unread |= rounds[-1].found.unread
     for topic in sorted(rounds[-1].done.lost):
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
     return RepairResult(
         rounds=tuple(filled.done.committed for filled in rounds),
-        notes=(*(note for filled in rounds for note in filled.notes), *notes),
+        notes=tuple(note for filled in rounds for note in filled.found.notes),
         unread=unread,
         contradicted=tuple(_contradicted(results, context)),
         concurrent=tuple(range_ for filled in rounds for range_ in filled.concurrent),

@@ -1,7 +1,6 @@
 """Searches copies for what the lake lacks, and plans the repairs. Effect: reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from seglake.ingest_steps.planning.plan import RangePlan
@@ -12,6 +11,7 @@ from seglake.ingest_steps.repair.repair_plan import (
     known_log,
     repair_plans,
 )
+from seglake.ingest_steps.repair.repair_result import PlannedFill
 from seglake.ingest_steps.repair.repair_sources import RepairSource
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.resolutions import (
@@ -22,13 +22,10 @@ from seglake.ingest_steps.repair.resolutions import (
 )
 from seglake.ingest_steps.repair.transaction_contradictions import lake_markers
 from seglake.ingest_steps.repair.transaction_files import read_end_files
-from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
-from seglake.log_tables.batch_lookup import IngestedBatches
-from seglake.log_tables.current_gaps import gap_pieces
 from seglake.progress.run_reporter import show_count
 from seglake.segment_decoding.gap_search import search
 from seglake.segment_decoding.gap_search_values import (
@@ -39,20 +36,6 @@ from seglake.segment_decoding.gap_search_values import (
 )
 
 _MOST_INLINE_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedFill:
-    """A gap that would be filled, and how many of its offsets other replicas' batches span."""
-
-    partition: str
-    start_offset: int
-    next_offset: int
-    filled_offsets: int
-
-    def __str__(self) -> str:
-        filled = show_count(self.filled_offsets, "offset")
-        return f"{self.partition} [{self.start_offset}, {self.next_offset}): {filled}"
 
 
 class FoundRepairs(NamedTuple):
@@ -72,75 +55,57 @@ class FoundRepairs(NamedTuple):
 
 
 def found_repairs(
-    copies: Sequence[RepairSource], state: RepairState, context: RunContext, *, is_replay: bool
+    copies: Sequence[RepairSource], state: RepairState, notes: Iterable[str], *, is_replay: bool
 ) -> FoundRepairs:
     """Search the copies.
 
     Args:
+        notes: notes on copies that fill nothing, to which others are added.
         is_replay: also look at batches that failed inside before, and take those that decode now.
     """
-    requests = [_request(copy, state, context, is_replay=is_replay) for copy in copies]
-    found = _searched(requests, context)
-    taken = IngestedBatches(context.tables, context.source_id, state.ledger)
-    notes: list[str] = []
+    notes = [*notes]
+    found = _searched([_request(copy, state, is_replay=is_replay) for copy in copies], state)
     candidates: dict[PartitionKey, list[CandidateReplica]] = {}
     unread: dict[str, str] = {}
     for copy, searched in zip(copies, found, strict=True):
-        key = copy.gaps[0].key
         if searched.unread:
-            unread[str(key)] = searched.unread
+            unread[str(copy.key)] = searched.unread
         if searched.spans:
-            candidate = _candidate(copy, searched.spans, state, taken, context, notes)
-            candidates.setdefault(key, []).append(candidate)
-    ranges, fills = _planned(candidates, state, context, notes)
+            candidate = _candidate(copy, searched.spans, state, notes)
+            candidates.setdefault(copy.key, []).append(candidate)
+    ranges, fills = _planned(candidates, state, notes)
     return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), unread)
 
 
 def _candidate(
-    copy: RepairSource,
-    spans: Sequence[FoundSpan],
-    state: RepairState,
-    taken: IngestedBatches,
-    context: RunContext,
-    notes: list[str],
+    copy: RepairSource, spans: Sequence[FoundSpan], state: RepairState, notes: list[str]
 ) -> CandidateReplica:
     """Return a copy's offer for gaps beside which it has the same batches as the lake."""
-    window_bytes = context.settings.read.window_bytes
-    other = {
-        index
-        for index in {span.gap_index for span in spans}
-        if is_contradicted(copy, copy.gaps[index], taken, context.storage, window_bytes)
-    }
+    asked = {span.gap_index for span in spans}
+    other = {index for index in asked if is_contradicted(copy, copy.gaps[index], state)}
     if other:
         notes.append(
-            f"{copy.gaps[0].key}: {show_count(len(other), 'gap')} not filled from "
+            f"{copy.key}: {show_count(len(other), 'gap')} not filled from "
             f"{copy.replica.folder}, which has other batches beside it than the lake"
         )
-    log, gaps = state.ledger.of(copy.gaps[0].key), state.gaps[copy.gaps[0].key]
-    inside = [
-        region_of(row) for row in state.damage.get(copy.gaps[0].key, []) if is_inside_batch(row)
-    ]
+    inside = [region_of(row) for row in state.damage.get(copy.key, []) if is_inside_batch(row)]
 
     def is_offered(span: FoundSpan) -> bool:
         wanted = copy.wanted[span.gap_index]
         is_inside = any(start < wanted[1] and wanted[0] < stop for start, stop in inside)
         return span.gap_index not in other and all(
-            goes_on(crossing, gaps, taken, log, is_inside=is_inside) for crossing in span.crossings
+            goes_on(crossing, copy.key, state, is_inside=is_inside) for crossing in span.crossings
         )
 
     return CandidateReplica(copy, tuple(filter(is_offered, spans)))
 
 
-def _request(
-    copy: RepairSource, state: RepairState, context: RunContext, *, is_replay: bool
-) -> SearchRequest:
-    damage = [
-        row
-        for row in state.damage.get(copy.gaps[0].key, [])
-        if row["broker_id"] == copy.replica.broker_id
-    ]
+def _request(copy: RepairSource, state: RepairState, *, is_replay: bool) -> SearchRequest:
+    of_broker = copy.replica.broker_id
+    damage = [row for row in state.damage.get(copy.key, []) if row["broker_id"] == of_broker]
+    settings = state.context.settings
     return SearchRequest(
-        storage=context.storage,
+        storage=state.context.storage,
         files=copy.files,
         gaps=copy.wanted,
         weak=tuple(gap.lacks_evidence for gap in copy.gaps),
@@ -149,8 +114,8 @@ def _request(
         misplaced=_refused(row for row in damage if is_misplaced(row)),
         faulty=_refused(row for row in damage if is_sound_outside(row)),
         is_replay=is_replay,
-        most_decoded_bytes=context.settings.limits.max_decompressed_batch_bytes,
-        window_bytes=context.settings.read.window_bytes,
+        most_decoded_bytes=settings.limits.max_decompressed_batch_bytes,
+        window_bytes=settings.read.window_bytes,
     )
 
 
@@ -163,10 +128,10 @@ def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
     )
 
 
-def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[Searched]:
+def _searched(requests: Sequence[SearchRequest], state: RepairState) -> list[Searched]:
     sizes = [request.read_bytes for request in requests]
-    return context.reporter.run_tasks(
-        context.engine,
+    return state.context.reporter.run_tasks(
+        state.context.engine,
         search,
         requests,
         sizes=sizes,
@@ -178,10 +143,9 @@ def _searched(requests: Sequence[SearchRequest], context: RunContext) -> list[Se
 def _planned(
     candidates: Mapping[PartitionKey, Sequence[CandidateReplica]],
     state: RepairState,
-    context: RunContext,
     notes: list[str],
 ) -> tuple[list[RangePlan], list[PlannedFill]]:
-    ranges: list[RangePlan] = []
+    context, ranges = state.context, list[RangePlan]()
     fills: list[PlannedFill] = []
     cleaned = _cleaned(candidates, state)
     for key, of_key in candidates.items():
@@ -223,7 +187,7 @@ def _cleaned(
     It may have removed their end markers from the log that the lake has; a copy may be older.
     """
     keys = {key for key, of_key in candidates.items() if _has_transactions(of_key)}
-    pieces = gap_pieces(state.gap_rows, state.ledger) if keys else {}
+    pieces = state.pieces if keys else {}
     return {
         key: [
             offsets

@@ -1,16 +1,15 @@
 """Finds copies that may fill the lake's gaps, with their usable offsets. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.log_tables.source_ledger import SourceLedger
 from seglake.settings.settings import Settings
 
 
@@ -32,33 +31,31 @@ class RepairSource:
     leader_epochs: LeaderEpochs
     is_of_lake: bool = False
 
-
-class RepairSources(NamedTuple):
-    """The copies by partition, and what a person should know of those that are none."""
-
-    candidates: tuple[RepairSource, ...]
-    notes: tuple[str, ...]
+    @property
+    def key(self) -> PartitionKey:
+        """Return the partition of the gaps; the copy's folder may name no topic id."""
+        return self.gaps[0].key
 
 
-def repair_sources_of(
-    replicas: Iterable[Replica],
+def repair_sources(
+    copies: Mapping[PartitionKey, Sequence[Replica]],
     gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
-    ledger: SourceLedger,
-    settings: Settings,
-) -> RepairSources:
-    """Find the copies that may have something of the gaps."""
-    by_key: dict[PartitionKey, list[Replica]] = {}
-    for replica in replicas:
-        key = ledger.of_copy(replica).key
-        if key in gaps and replica.segments and not replica.is_future:
-            by_key.setdefault(key, []).append(replica)
-    notes: list[str] = []
-    found = [
+    state: RepairState,
+    notes: list[str],
+) -> list[RepairSource]:
+    """Return the copies that may have something of the gaps.
+
+    Args:
+        copies: readable ones, by partition.
+        notes: receives notes on copies that fill nothing.
+    """
+    settings = state.context.settings
+    return [
         copy
-        for key, own in by_key.items()
-        for copy in _copies(own, gaps[key], ledger.of(key), settings, notes)
+        for key, own in copies.items()
+        if key in gaps
+        for copy in _copies(own, gaps[key], state.ledger.of(key), settings, notes)
     ]
-    return RepairSources(tuple(found), tuple(notes))
 
 
 def _copies(

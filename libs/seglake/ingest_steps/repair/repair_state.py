@@ -1,8 +1,9 @@
-"""The lake's gaps and damage before a repair. Effect: reads tables."""
+"""The lake's gaps and damage before a repair, and the copies at hand. Effect: reads tables."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -15,33 +16,88 @@ from seglake.ingest_steps.repair.resolutions import (
 from seglake.ingest_steps.run_context import RunContext, published
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS, QUARANTINE
+from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.current_gaps import (
     GAP_COLUMNS,
     CurrentGap,
+    GapPiece,
     fillable_gaps,
+    gap_pieces,
     not_compacted,
+    standing_gaps,
 )
 from seglake.log_tables.source_ledger import SourceLedger
 
 Rows = list[Mapping[str, Any]]  # Any: the columns of a row have many types
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RepairState:
-    """State of the lake that a repair is based on.
+    """State of the lake that a repair is based on, and the copies of its partitions.
 
     Attributes:
         generations: published generation of each topic; read before the rest.
         gap_rows: all rows of the source in `gaps`, with GAP_COLUMNS.
-        damage: unresolved rows of `quarantine` by partition, without bytes, and without those of a
-            log that lost an election there.
+        gaps: those that a copy could fill.
+        copies: all copies at hand, by the partition that they are of.
     """
 
+    context: RunContext
     generations: dict[str, int]
     ledger: SourceLedger
-    gaps: Mapping[PartitionKey, Sequence[CurrentGap]]
-    damage: Mapping[PartitionKey, Rows]
     gap_rows: pa.Table
+    gaps: Mapping[PartitionKey, Sequence[CurrentGap]]
+    copies: Mapping[PartitionKey, Sequence[Replica]]
+
+    @cached_property
+    def readable(self) -> dict[PartitionKey, list[Replica]]:
+        """Return the finished copies with segments."""
+        found = {
+            key: [copy for copy in copies if copy.segments and not copy.is_future]
+            for key, copies in self.copies.items()
+        }
+        return {key: copies for key, copies in found.items() if copies}
+
+    @cached_property
+    def pieces(self) -> dict[PartitionKey, list[GapPiece]]:
+        """Return all unresolved gaps, also the cleaner's."""
+        return gap_pieces(self.gap_rows, self.ledger)
+
+    @cached_property
+    def standing(self) -> dict[PartitionKey, list[CurrentGap]]:
+        """Return all unresolved gaps, also the cleaner's, by rising offsets."""
+        return standing_gaps(self.pieces)
+
+    @cached_property
+    def lake(self) -> IngestedBatches:
+        """Return the lake's batches."""
+        return IngestedBatches(self.context.tables, self.context.source_id, self.ledger)
+
+    @cached_property
+    def every_damage(self) -> dict[PartitionKey, Rows]:
+        """Return the rows of `quarantine`, resolved or not, without bytes, and without those of a
+        log that lost an election there."""
+        tables, found = self.context.tables, dict[PartitionKey, Rows]()
+        for row in tables.rows(QUARANTINE, self.context.source_id, QUARANTINE_COLUMNS).to_pylist():
+            log, start = self.ledger.of_row(row), region_of(row)[0]
+            if start < log.counts_until(start, row["generation"]):
+                found.setdefault(log.key, []).append({**row, "topic_id": log.key.topic_id})
+        return found
+
+    @cached_property
+    def damage(self) -> dict[PartitionKey, Rows]:
+        """Return the unresolved damage of partitions with gaps."""
+        return self.damage_of(self.gaps) if self.gaps else {}
+
+    def damage_of(self, keys: Iterable[PartitionKey]) -> dict[PartitionKey, Rows]:
+        """Return the unresolved damage of these partitions."""
+        found = {key: unresolved(self.every_damage.get(key, ())) for key in keys}
+        return {key: rows for key, rows in found.items() if rows}
+
+    def renewed(self) -> "RepairState":
+        """Read the lake again, for the same topics and copies."""
+        copies = [copy for of_key in self.copies.values() for copy in of_key]
+        return repair_state(self.context, self.generations, copies)
 
     @property
     def left_spans(self) -> dict[tuple[str, str], int]:
@@ -57,36 +113,24 @@ class RepairState:
 
 
 def repair_state(
-    context: RunContext, topics: Iterable[str], replicas: Iterable[Replica] = ()
+    context: RunContext, topics: Collection[str], replicas: Collection[Replica] = ()
 ) -> RepairState:
-    """Read the gaps of some topics that a copy could fill, and the damage that made them.
+    """Read what the lake lacks of some topics.
 
     Args:
-        replicas: a topic whose id the lake does not know takes the one that these name.
+        replicas: copies at hand. A topic whose id the lake does not know takes the one that these
+            name.
     """
-    wanted = set(topics)
-    generations, ledger = published(context, sorted(wanted))
+    generations, ledger = published(context, sorted(topics))
     for topic, topic_id in _only_ids(replicas).items():
         ledger.adopt(topic, topic_id)
+    copies: dict[PartitionKey, list[Replica]] = {}
+    for replica in replicas:
+        copies.setdefault(ledger.of_copy(replica).key, []).append(replica)
     gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
-    rows = not_compacted(gap_rows)
-    gaps = fillable_gaps((row for row in rows if row["topic"] in wanted), ledger)
-    damage: Mapping[PartitionKey, Rows] = {}
-    if gaps:
-        rows_of = damage_rows(context, ledger)
-        damage = {key: found for key in gaps if (found := unresolved(rows_of.get(key, ())))}
-    return RepairState(generations, ledger, gaps, damage, gap_rows)
-
-
-def damage_rows(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey, Rows]:
-    """Read the rows of `quarantine` by partition, without bytes, and without those of a log that
-    lost an election there."""
-    found: dict[PartitionKey, Rows] = {}
-    for row in context.tables.rows(QUARANTINE, context.source_id, QUARANTINE_COLUMNS).to_pylist():
-        log, start = ledger.of_row(row), region_of(row)[0]
-        if start < log.counts_until(start, row["generation"]):
-            found.setdefault(log.key, []).append({**row, "topic_id": log.key.topic_id})
-    return found
+    wanted = (row for row in not_compacted(gap_rows) if row["topic"] in topics)
+    gaps = fillable_gaps(wanted, ledger)
+    return RepairState(context, generations, ledger, gap_rows, gaps, copies)
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:

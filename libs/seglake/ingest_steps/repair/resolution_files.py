@@ -5,8 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from seglake.ingest_steps.committing.range_result import RangeResult
-from seglake.ingest_steps.committing.wave import WaveResult, write_rows
-from seglake.ingest_steps.repair.repair_state import Rows
+from seglake.ingest_steps.committing.wave import (
+    WaveResult,
+    planned_waves,
+    run_waves,
+    write_rows,
+)
+from seglake.ingest_steps.planning.plan import RangePlan
+from seglake.ingest_steps.repair.repair_state import RepairState, Rows
 from seglake.ingest_steps.repair.resolutions import (
     identity_of,
     resolution_rows,
@@ -21,7 +27,28 @@ from seglake.log_tables.current_gaps import CurrentGap
 _Identity = tuple[Any, ...]  # Any: the columns of a row have many types
 
 
-class Resolutions:
+def commit_fills(
+    plans: Sequence[RangePlan],
+    damage: Mapping[PartitionKey, Rows],
+    gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
+    state: RepairState,
+) -> tuple[WaveResult, Mapping[str, int]]:
+    """Commit ranges that fill gaps of the lake, and resolve the damage that they fill.
+
+    Args:
+        damage: unresolved damage that the ranges may fill.
+        gaps: gaps before, by partition.
+
+    Returns:
+        The result, and the resolved damage that this run recorded, counted by partition.
+    """
+    context = state.context
+    resolutions = _Resolutions(damage, gaps, state.generations, context)
+    waves = planned_waves(plans, context)
+    return run_waves(waves, state.generations, context, resolutions), resolutions.mended
+
+
+class _Resolutions:
     """The damage of a lake that the waves of a repair or a refill resolve.
 
     Damage may have holes in several waves: the one that fills the last of them resolves it. So

@@ -12,7 +12,7 @@ from seglake.findings.recovery import (
 )
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
 from seglake.ingest_steps.planning.plan import RangePlan
-from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause, GapTally, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged

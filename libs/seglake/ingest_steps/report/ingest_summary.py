@@ -8,7 +8,7 @@ from seglake.findings.kinds import CONFLICTS, FindingKind
 from seglake.findings.losing_tails import tail_lines
 from seglake.findings.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.findings.recovery import Recovery, shown_losses
-from seglake.ingest_steps.repair.repair_candidates import PlannedFill
+from seglake.ingest_steps.repair.repair_result import PlannedFill
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.report.gap_report import gap_lines, json_gaps
 from seglake.ingest_steps.report.planned_ranges import PlannedRange

@@ -15,7 +15,7 @@ from seglake.findings.recovery import (
 )
 from seglake.findings.unread_places import recovery_with
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
-from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.gap_report import gaps_of_run
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
 from seglake.kafka_log.observation import Observation, UnreadPlace
@@ -43,9 +43,9 @@ def recovery_of(
         tails: losing tails in quarantine.
     """
     by_key = by_partition(committed)
-    filled = by_partition((*repairs.results, *repairs.refills.results))
+    filled = by_partition((*repairs.results, *repairs.refills))
     gaps = gaps_of_run(committed, repairs.rounds)
-    refilled = _refilled(repairs.refills.results)
+    refilled = _refilled(repairs.refills)
     partitions = [
         PartitionRecovery(
             name=str(log.key),

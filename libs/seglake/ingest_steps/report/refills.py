@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from seglake.findings.offset_places import GapsByPartition, named_counts
 from seglake.ingest_steps.committing.range_result import RangeResult
-from seglake.ingest_steps.repair.refill import RefillResult
-from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.gap_report import GapsByPlace, joined_places
 from seglake.kafka_log.gap_ranges import GapRanges, GapTally
 from seglake.kafka_log.offset_gaps import GapCause
@@ -14,13 +13,13 @@ from seglake.kafka_log.offset_ranges import common_ranges, merged, without
 from seglake.progress.run_reporter import show_count
 
 
-def refilled_records(refills: RefillResult) -> dict[str, int]:
+def refilled_records(repairs: RepairResult) -> dict[str, int]:
     """Count the records that older copies brought, or would bring in a dry run, by partition.
 
     Records of open transactions are not counted: no cleaner removed them.
     """
-    found = Counter({} if refills.results else refills.expected)
-    for result in refills.results:
+    found = Counter(repairs.expected)
+    for result in repairs.refills:
         open_rows = sum(report.open_rows for report in result.reports)
         found[str(result.key)] += result.totals.records - open_rows
     return {name: count for name, count in found.items() if count}
@@ -31,7 +30,7 @@ def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPa
 
     Refilled offsets leave the cleaner's gaps; damage of a copy may explain the rest.
     """
-    refills = repairs.refills.results
+    refills = repairs.refills
     damaged = joined_places(gaps, *(_damaged(result, repairs) for result in refills))
     return _without_refilled(damaged, refills)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from seglake.findings.losing_tails import TailsOfPartition
-from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.report.left_out import LeftOut
 from seglake.ingest_steps.report.standing_places import StandingPlaces

@@ -21,7 +21,7 @@ def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
         notes += [note for partition in done.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
-    behind = behind_note(facts.repairs.left.offsets)
+    behind = behind_note(facts.repairs.left_offsets)
     return [*notes, *unproved, *facts.repairs.notes, *behind, *_whole_batches(facts)]
 
 

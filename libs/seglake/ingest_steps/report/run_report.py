@@ -36,7 +36,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
     """Put together what a person should know of a run."""
     context, rounds, repairs = facts.context, facts.rounds, facts.repairs
     committed = [result for done in rounds for result in done.committed]
-    both = [*committed, *repairs.results, *repairs.refills.results]
+    both = [*committed, *repairs.results, *repairs.refills]
     gaps = with_refills(recorded_gaps(committed, repairs.rounds), repairs)
     if context.is_dry_run:
         gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
@@ -61,8 +61,8 @@ def summarize(facts: RunFacts) -> IngestSummary:
         mended=dict(repairs.mended),
         gaps=gaps,
         repaired=repaired_gaps(repairs),
-        refilled=refilled_records(repairs.refills),
-        left_in_copies=dict(repairs.left.records),
+        refilled=refilled_records(repairs),
+        left_in_copies=dict(repairs.left_records),
         salvaged=facts.salvaged,
         odd_rows=odd_rows,
         internal_topics_left_out=sorted(
@@ -132,7 +132,7 @@ def _counts(
         quarantined_bytes=quarantined_bytes,
         repaired_gaps=len(repairs.results),
         repaired_records=sum(result.totals.records for result in repairs.results),
-        refilled_records=sum(refilled_records(replace(repairs.refills, expected={})).values()),
+        refilled_records=sum(refilled_records(replace(repairs, expected={})).values()),
         missing_offsets=offset_count(gaps.get(GapCause.MISSING, {})),
         **{name: sum(counts.values()) for name, counts in odd_rows.items()},
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from seglake.findings.findings import listed
 from seglake.findings.offset_places import named_counts
-from seglake.ingest_steps.repair.repair_candidates import PlannedFill
+from seglake.ingest_steps.repair.repair_result import PlannedFill
 from seglake.ingest_steps.report.planned_ranges import PlannedRange
 from seglake.progress.run_reporter import show_bytes
 

@@ -9,8 +9,7 @@ from seglake.findings.findings import Findings, WithFindings
 from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
-from seglake.ingest_steps.repair.repair import RepairResult
-from seglake.ingest_steps.repair.repair_candidates import PlannedFill
+from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.report.gap_report import (
@@ -92,11 +91,11 @@ class ReplaySummary(WithFindings):
             self.repaired = gaps_joined((self.repaired, repaired_gaps(found)))
             self.repaired_gaps += len(found.results)
             self.repaired_records += sum(result.totals.records for result in found.results)
-            self.refilled |= Counter(self.refilled) + Counter(refilled_records(found.refills))
-            self.left_in_copies |= found.left.records
+            self.refilled |= Counter(self.refilled) + Counter(refilled_records(found))
+            self.left_in_copies |= found.left_records
             self.findings.add_reasons(FindingKind.LEFT_OUT, found.unread)
             self.findings.add([*found.contradicted, *concurrent_findings(found.concurrent)])
-            notes = [*behind_note(found.left.offsets), *found.notes]
+            notes = [*behind_note(found.left_offsets), *found.notes]
             self.findings.add_texts(FindingKind.NOTE, notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:

@@ -10,7 +10,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import GapsByPartition
 from seglake.ingest_steps.committing.election_rows import ReleasedRange
 from seglake.ingest_steps.committing.range_result import RangeResult
-from seglake.ingest_steps.repair.repair import RepairResult
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.doubts import doubts_of
 from seglake.ingest_steps.report.gap_report import (
     expected_gaps,
@@ -97,7 +97,7 @@ class RetakeSummary(WithFindings):
         taken = ((result.plan, result.next_offset) for result in committed)
         doubts = doubts_of(taken, settings, is_dry_run=False)
         self.findings.add([*doubts, *repairs.contradicted])
-        self.refilled |= refilled_records(repairs.refills)
+        self.refilled |= refilled_records(repairs)
         self.findings.add_texts(FindingKind.NOTE, repairs.notes)
         self.findings.add_reasons(FindingKind.LEFT_OUT, repairs.unread)
 

@@ -15,7 +15,8 @@ from seglake.ingest_steps.planning.second_listing import (
     confirmed,
     retryable_replicas,
 )
-from seglake.ingest_steps.repair.repair import RepairResult, expected_repairs, repair
+from seglake.ingest_steps.repair.repair import expected_repairs, repair
+from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.repair.salvage import salvage
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.replica_conflicts.conflicts import quarantined_tails
