@@ -1,14 +1,20 @@
 """--offset shows what is at an offset: a batch and its record, or the hole or the damage there."""
 
 import base64
+import io
+import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seglake.pipelines.segment_inspect.errors import WrongPathError
+from seglake.pipelines.segment_inspect.run import inspect
+from seglake.pipelines.segment_inspect.shown_part import Part
 from support import broker_disks, oracle
 from support.contradictions import Contradiction, log_of
+from support.counted_reads import CountedReads
 from support.encoder import (
     Codec,
     ControlType,
@@ -173,3 +179,17 @@ def test_an_offset_of_a_whole_log_dir_or_a_side_file_is_refused(
     for name in ("meta.properties", "replication-offset-checkpoint"):
         with pytest.raises(WrongPathError, match="looked up in a segment"):
             json_look(tmp_path / name, offset=0)
+
+
+@pytest.mark.parametrize("has_indexes", [True, False])
+def test_offset_costs_a_window_at_its_place_of_the_index(has_indexes: bool, tmp_path: Path) -> None:
+    value = random.Random(7).randbytes(1 << 20)
+    batches = [record_batch(n, [Record(None, value, TIME_MS)]) for n in range(40)]
+    segment = Segment(0, batches, has_indexes=has_indexes)
+    (written,) = write_log_dir(tmp_path, [Partition("t", 0, [segment])])
+    storage, part, out = CountedReads(), Part(offset=30), io.StringIO()
+    inspect(str(written.folder), storage, records=False, part=part, as_json=True, out=out)
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [line["offset"] for line in of_type(lines, "record")] == [30]
+    assert (storage.segment_bytes < 16 << 20) == has_indexes
+    assert (lines[-1]["batches"] < 10) == has_indexes

@@ -5,6 +5,7 @@ Damage is shown once the next valid offset is known, so what follows it waits th
 
 from collections.abc import Iterator
 
+from seglake.log_dirs.batch_search import walk_start
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.pipelines.segment_inspect.batch_facts import (
     BatchFound,
@@ -115,11 +116,17 @@ class LogScan:
             may_have_holes=is_cleaned or checkpoints.high_watermark is None,
             run_breaks=self._shown.run_breaks,
         )
-        walk = SegmentWalk(Window(reader, WINDOW_BYTES), bounds, self._order)
-        for item in judged(walk.items()):
+        window, position, offset = Window(reader, WINDOW_BYTES), 0, self._shown.offset
+        if offset is not None:
+            position, first = walk_start(self._storage, file, offset, window, self._notes)
+            self._order = OffsetOrder(first)
+        walk = SegmentWalk(window, bounds, self._order)
+        for item in judged(walk.items(position)):
             match item:
                 case ValidBatch():
                     yield from self._batch(item)
+                    if offset is not None and item.first_offset > offset:
+                        return
                 case Defect():
                     yield from self._defect(item, reader)
                 case Tail():

@@ -1,6 +1,7 @@
 """Selects the findings to show: of some offsets, or the damage alone.
 
-Pure. Everything is walked and counted all the same, so that a summary is that of the whole.
+Pure. Everything is walked and counted all the same, so that a summary is that of the whole; but
+for one offset, as a broker does, only the batches from the offset index's entry to behind it.
 """
 
 from collections.abc import Iterable, Iterator
