@@ -1,4 +1,5 @@
-"""The lake: its tables, the files in them, and how they are committed; nothing of Kafka's bytes.
+"""Delta tables of the lake, the files in them, and commits to them; nothing of Kafka's bytes.
 
-Import by module, so that a process loads only what it uses: deltalake has no place in a worker.
+Import by module, so that a process loads only what it uses: deltalake must not be loaded in a
+worker.
 """

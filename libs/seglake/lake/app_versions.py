@@ -1,4 +1,4 @@
-"""Which generation of a topic each table holds, and whether they can belong together. Pure.
+"""Generations of a topic in each table, and the check that they can belong together. Pure.
 
 A generation is the version in Delta's `txn` action for the topic's app. Records move first,
 checkpoints last, and the next generation waits for both: `c <= b <= a <= c + 1`.
@@ -13,7 +13,7 @@ from seglake.lake.tables import tables_of
 
 
 class AppVersions(NamedTuple):
-    """Generations of one topic, 0 when never; `followers` is the least of the tables between."""
+    """Generations of one topic, 0 for none; `followers` is the lowest of all other tables."""
 
     records: int
     followers: int
@@ -21,26 +21,27 @@ class AppVersions(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """Say whether the newest generation is in every table."""
+        """Return whether the newest generation is in every table."""
         return self.records == self.checkpoints
 
 
 def app_id(source_id: str, topic: str) -> str:
+    """Return the topic's application id in Delta's `txn` actions."""
     return f"seglake/{source_id}/{topic}"
 
 
 def version_steps(
     port: CommitPort, source_id: str, topics: Iterable[str]
 ) -> Steps[dict[str, AppVersions]]:
-    """Read the generations of topics from the newest snapshots.
+    """Return the generations of topics, by topic, from the newest snapshots.
 
     Others may commit meanwhile. The tables are read in the reverse of the order in which they are
-    committed, so that each is at least as new as those before it; if records then seem two ahead
-    of checkpoints, checkpoints have moved, and another reading shows it. Generations of one table
-    come from one snapshot.
+    committed, so that each is at least as new as those committed after it. If records then seem two
+    ahead of checkpoints, checkpoints have moved, and another reading shows it. Generations of one
+    table come from one snapshot.
 
     Raises:
-        TablesDisagreeError: the generations cannot come from our commits.
+        TablesDisagreeError: the generations cannot come from seglake's commits.
     """
     wanted = list(topics)
     found = yield from _read_once(port, source_id, wanted)
@@ -48,7 +49,7 @@ def version_steps(
         ahead = [topic for topic in wanted if found[topic].records > found[topic].checkpoints + 1]
         if not ahead:
             return found
-        # All topics again, so that those of one commit always come from one snapshot of a table.
+        # Read all topics again, so that topics of one commit come from one snapshot of a table.
         before = found
         found = yield from _read_once(port, source_id, wanted)
         for topic in ahead:
@@ -61,7 +62,7 @@ def version_steps(
 def published_steps(
     port: CommitPort, source_id: str, topics: Iterable[str]
 ) -> Steps[tuple[dict[str, int], list[dict[str, Any]]]]:
-    """Read the published generation of each topic, and then the ledger; see `published`."""
+    """Return the published generation of each topic, and then the ledger; see `published`."""
     found = yield from version_steps(port, source_id, topics)
     yield NOW
     ledger = port.ledger(source_id)
@@ -71,6 +72,7 @@ def published_steps(
 def _read_once(
     port: CommitPort, source_id: str, wanted: Sequence[str]
 ) -> Steps[dict[str, AppVersions]]:
+    """Return the generations of topics from one reading of each table."""
     by_table: dict[str, dict[str, int]] = {}
     for table in reversed(tables_of(wanted)):
         yield NOW

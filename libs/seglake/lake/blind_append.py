@@ -1,8 +1,7 @@
-"""Tables that take no part in the topics' commits: appended to, and read the newest rows first.
+"""Appends to tables outside the topics' commits, and reads their newest rows first.
 
-Effect, on the driver only. Nobody waits for what stands in such a table, so there is no generation
-to be won and nothing to be redone: two drivers may append at once, and one that dies before it has
-lost its rows and nothing else.
+Effect, on the driver only. No commit waits for these tables, so they have no generations and need
+no redo files. Two drivers may append at once; a driver that dies first loses only its own rows.
 """
 
 import time
@@ -27,8 +26,12 @@ def append_file(
     """Commit one finished file.
 
     Args:
-        run_id: of a run that appends to the table once. A commit that seemed to fail is looked for
-            under it before the next try: the file may have been merged with others since.
+        tables: the lake.
+        table: the table to append to.
+        file: the file, as a writer reported it.
+        run_id: id of a run that appends to the table once. After a failed commit, the next try
+            looks for it in the history: the file itself may have been merged with others since.
+        now_ms: time of the commit, in ms since 1970.
 
     Raises:
         CommitUnknownError: a commit failed and may yet have happened.
@@ -62,7 +65,7 @@ def append_file(
 def _is_committed(
     tables: LakeTables, table: Table, handle: Handle, run_id: str, *, since: int
 ) -> bool:
-    """Whether a run has appended behind a version."""
+    """Return whether a run has appended after a version."""
     count = handle.version() - since
     if count == 0:
         return False
@@ -72,9 +75,9 @@ def _is_committed(
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of each file, the file that was appended last first.
+    """Yield the rows of each file, the last appended file first.
 
-    Files that were merged were next to each other in this order, and keep their place.
+    Merged files were neighbours in this order, and keep their place.
     """
     files = stored_files(tables, table, tables.newest(table))
     for file in sorted(files, key=by_time, reverse=True):

@@ -1,9 +1,9 @@
-"""What the commit protocol asks of a lake: the port. Pure.
+"""Port through which the commit protocol reads and writes a lake. Pure.
 
-The protocol is made of generators. Before each call of the port that reads or writes the lake they
-yield how many seconds to wait: between two such calls other drivers may do anything, and this one
-may die. Whoever drives the generators decides what happens there; `delta_commit` drives them
-against Delta tables.
+The protocol consists of generators. Before each call of the port that reads or writes the lake they
+yield the seconds to wait: between two such calls other drivers may do anything, and this one may
+die. The driver of the generators decides what happens there; `delta_commit` drives them against
+Delta tables.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -16,81 +16,86 @@ from seglake.lake.tables import Table
 _T = TypeVar("_T")
 
 Steps: TypeAlias = Generator[float, None, _T]
-"""Yields the seconds to wait before its next call of the port; returns the outcome."""
+"""Generator that yields the seconds to wait before each call of the port; returns the outcome."""
 
 NOW = 0.0
 
 
 class Generations(Protocol):
-    """Those of one version of a table."""
+    """Generations in one version of a table."""
 
     def generation(self, app: str) -> int:
-        """The version of an app, 0 for none."""
+        """Return the version of an app, 0 for none."""
 
 
 class TableView(Generations, Protocol):
-    """One version of a table, to commit to: it does not move on."""
+    """One version of a table, to commit to; it never advances."""
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
-        """The names, without folders, of the topics' data files."""
+        """Return the names, without folders, of the topics' data files."""
 
 
 class CommitPort(Protocol):
-    """A lake as the protocol sees it. Calls raise what the lake's storage raises."""
+    """A lake as the protocol sees it. Calls raise the errors of the lake's storage."""
 
     @property
     def pauses_s(self) -> Sequence[float]:
-        """How long to wait before each try of a commit."""
+        """Return the seconds to wait before each try of a commit."""
 
     @property
-    def redo_folder(self) -> str: ...
+    def redo_folder(self) -> str:
+        """Return the path of the redo files' folder, for messages."""
 
-    def new_commit_id(self) -> str: ...
+    def new_commit_id(self) -> str:
+        """Return an id that no other commit has."""
 
     def newest(self, table: Table) -> Generations:
-        """Those of the newest version, to be read before the next call for the same table."""
+        """Return the newest version's generations, valid until the table's next call."""
 
     def opened(self, table: Table) -> TableView:
-        """The newest version, to commit to."""
+        """Return the newest version, to commit to."""
 
     def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
-        """Those of all commits, or of those behind a view, whose log entries are still there."""
+        """Return the commit ids that the log still has; with `behind`, only those after it."""
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
-        """See that no other tool has changed rows of the tables that topics are committed to.
+        """Require that no other tool has changed rows of the tables that topics are committed to.
 
-        Our own commit on top of such a change would hide it from all who look later.
+        A commit of seglake on top of such a change would hide it from later checks.
 
         Raises:
-            ForeignChangeError: one has; nothing was touched.
+            ForeignChangeError: a tool has changed rows; nothing was touched.
         """
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         """Add the topics' files of the table, and their generations, in one commit.
 
-        It fails where a commit behind the view has moved one of these generations. The log is
-        durable on return.
+        It fails if a commit after the view has moved one of these generations. The log is durable
+        on return.
 
         Returns:
-            The failure in words, empty when there is none; it may yet have happened.
+            The failure in words, empty if there is none; the commit may yet have happened.
         """
 
     def make_durable(self, table: Table) -> None:
-        """Let a power cut not undo what is in the table's log, whoever put it there."""
+        """Sync the table's log, with entries of other drivers, against a power cut."""
 
-    def redo_files(self) -> list[Redo]: ...
+    def redo_files(self) -> list[Redo]:
+        """Return all redo files of the lake."""
 
-    def write_redo(self, redo: Redo) -> None: ...
+    def write_redo(self, redo: Redo) -> None:
+        """Write a redo file, durable on return."""
 
-    def delete_redo(self, redo: Redo) -> None: ...
+    def delete_redo(self, redo: Redo) -> None:
+        """Delete a redo file, if it exists."""
 
     def require_files(self, files: Iterable[DataFile]) -> None:
-        """See that data files are there, with their sizes, and make them durable.
+        """Require that data files exist with their sizes, and make them durable.
 
         Raises:
-            DataFileError: one is not.
+            DataFileError: a file is missing or has another size.
         """
 
     # Any: values of columns of many types.
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
-        """The rows of `checkpoints` of one source, in no order."""
+        """Return the rows of `checkpoints` of one source, in no order."""

@@ -1,12 +1,12 @@
 """Commits a wave to all tables as one: records decide, the rest follow, checkpoints publish last.
 
-Pure: every decision of a commit and of a recovery, as steps that `delta_commit` takes on Delta
-tables, and the tests on a simulated lake in any order, with any step failing.
+Pure: every decision of a commit and of a recovery, as steps. `delta_commit` takes them on Delta
+tables; the tests take them on a simulated lake in any order, with any step failing.
 
 Delta commits one table at a time. A topic's generation is the version in Delta's `txn` action of
-its app, and the deciding commit is a compare-and-set on it: the version is read from the very
-view that is committed to, and the commit is refused when another with the same app came between.
-A view that is opened afterwards would commit the same version again without complaint.
+its app, and the deciding commit is a compare-and-set on it: the version is read from the very view
+that is committed to, and the commit is refused if another with the same app came between. A view
+that is opened afterwards would commit the same version again without an error.
 
 Data files are never deleted here: after an unknown outcome they may be in a table.
 """
@@ -32,7 +32,7 @@ from seglake.lake.waves import TopicWave
 
 
 class Outcome(NamedTuple):
-    """Topics that are in every table, and those whose generation went to someone else."""
+    """Topics that are now in every table, and topics whose generation another driver took."""
 
     committed: tuple[str, ...]
     lost: tuple[str, ...]
@@ -40,12 +40,19 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Who commits, and when."""
+    """Identity and time of one attempt to commit.
 
-    source_id: str  # whose topics are committed; part of their apps' names
-    attempt_id: str  # made anew by each attempt; stands in the commits and proves whose they are
-    run_id: str  # stands in the commits, for people
-    now_ms: int  # the commits' time; generations are said to be of then
+    Attributes:
+        source_id: source of the topics; part of their apps' names.
+        attempt_id: id that no other attempt has; it is in the commits and proves whose they are.
+        run_id: id of the run, in the commits for people.
+        now_ms: time of the commits and of their generations, in ms since 1970.
+    """
+
+    source_id: str
+    attempt_id: str
+    run_id: str
+    now_ms: int
 
 
 def no_hook(step: str) -> None:
@@ -70,7 +77,7 @@ def commit_steps(
             return Outcome((), tuple(lost))
         yield NOW
         port.require_own_rows(due)
-        # What this wave is built on: a power cut must not undo it and leave this wave there.
+        # This wave builds on the tables' logs: a power cut must not undo them and keep the wave.
         for table in tables_of(due):
             yield NOW
             port.make_durable(table)
@@ -96,7 +103,7 @@ def recover_steps(
     topics: Iterable[str] = (),
     after: Callable[[str], None] = no_hook,
 ) -> Steps[tuple[str, ...]]:
-    """Complete what was decided and not published; see `delta_commit.recover`."""
+    """Complete decided commits that are not published; see `delta_commit.recover`."""
     completed = set((yield from _recover_once(port, source_id, after)))
     wanted = list(topics) if source_id is not None else []
     stuck: dict[str, int] = {}
@@ -116,7 +123,7 @@ def recover_steps(
 def _late_topics(
     port: CommitPort, source_id: str, due: Mapping[str, TopicWave]
 ) -> Steps[list[str]]:
-    """Name the topics whose wave is not the next generation after a published one."""
+    """Return the topics whose wave is not the next generation after a published one."""
     found = yield from version_steps(port, source_id, due)
     for topic, wave in due.items():
         if found[topic].records < wave.generation - 1:
@@ -131,6 +138,7 @@ def _late_topics(
 
 
 def _redo(attempt: Attempt, commit_id: str, due: Mapping[str, TopicWave]) -> Redo:
+    """Return the redo file of one try to commit."""
     return Redo(
         source_id=attempt.source_id,
         attempt_id=attempt.attempt_id,
@@ -143,11 +151,11 @@ def _redo(attempt: Attempt, commit_id: str, due: Mapping[str, TopicWave]) -> Red
 
 
 def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
-    """Make the commit to records that decides; False when it can never happen.
+    """Make the deciding commit to records; return False if it can never happen.
 
-    A commit that failed may have happened all the same. A newer snapshot in which a topic has
-    moved on tells: either the commit is in it, or it can no longer be. While no topic has moved
-    the same commit is tried again; at most one of the tries can succeed.
+    A commit that failed may have happened all the same. A newer snapshot in which a topic's
+    generation has moved decides: the commit is in it, or it can no longer happen. While no topic
+    has moved, the same commit is tried again; at most one of the tries can succeed.
     """
     failure = ""
     tried_from: TableView | None = None
@@ -166,7 +174,7 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
             yield NOW
             port.make_durable(RECORDS)
             return True
-        if any(move < 0 for move in moves):  # older than what the wave was planned from: no proof
+        if any(move < 0 for move in moves):  # older than the wave's plan, so it proves nothing
             failure = "its newest version cannot be seen"
             continue
         tried_from = tried_from or view
@@ -189,6 +197,7 @@ def _follow(
 
 
 def _follow_one(port: CommitPort, table: Table, redo: Redo, topics: Sequence[str]) -> Steps[None]:
+    """Bring one table to the decided generations of its topics."""
     failure = ""
     for pause_s in port.pauses_s:
         yield pause_s
@@ -215,6 +224,7 @@ def _follow_one(port: CommitPort, table: Table, redo: Redo, topics: Sequence[str
 def _recover_once(
     port: CommitPort, source_id: str | None, after: Callable[[str], None]
 ) -> Steps[list[str]]:
+    """Complete the decided commits of all redo files, and delete files no longer needed."""
     yield NOW
     redos = [redo for redo in port.redo_files() if source_id is None or redo.source_id == source_id]
     completed: list[str] = []
@@ -246,7 +256,7 @@ def _recover_once(
 def _complete(
     port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
 ) -> Steps[None]:
-    """Publish what a driver decided that is gone, or slow: its files may be, too."""
+    """Publish the commit of a driver that is gone or slow; its data files may be gone, too."""
     yield NOW
     port.require_own_rows(topics)
     files = yield from _lacking_files(port, redo, topics)
@@ -261,7 +271,10 @@ def _complete(
 
 
 def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps[list[DataFile]]:
-    """The files that are in no table yet; those that are may have been compacted away since."""
+    """Return the files of tables that do not have the generation yet.
+
+    Files of the other tables may have been compacted away since.
+    """
     lacking: list[DataFile] = []
     for table in tables_of(topics):
         yield NOW
@@ -276,10 +289,10 @@ def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps
 
 
 def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
-    """Say whether everything is published, or the commit neither happened nor ever can.
+    """Return whether all is published, or the commit did not happen and never can.
 
-    A commit moves all its topics at once: when some are at its generations and others not, it was
-    not this commit that moved them, and its compare-and-set fails for good.
+    A commit moves all its topics at once: if only some are at its generations, another commit moved
+    them, and this one's compare-and-set fails for good.
     """
     taken = [found[topic].records >= generation for topic, generation in redo.generations.items()]
     published = [
@@ -291,13 +304,11 @@ def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
 def _decided_topics(
     port: CommitPort, view: TableView, redo: Redo, behind: TableView | None = None
 ) -> Steps[set[str]]:
-    """Name the topics whose generation in this snapshot of records is this redo file's.
+    """Return the topics whose generation in this snapshot of records comes from this redo file.
 
-    Its records files are in the snapshot, or its commit is in the history. Neither alone would
-    do: commit info goes with old log entries, files with a compaction, and a topic may have none.
-
-    Args:
-        behind: the commit cannot be in this view.
+    Either its records files are in the snapshot, or its commit is in the history after `behind`, a
+    view that cannot have the commit. Neither check alone would do: commit info goes with old log
+    entries, files go with a compaction, and a topic may have no files.
     """
     records = [file for file in redo.files if file.table == RECORDS.name]
     present: set[str] = set()

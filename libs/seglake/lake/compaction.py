@@ -1,9 +1,9 @@
-"""The commit that swaps data files for one that holds the same rows. Effect.
+"""Commits a swap of data files for one that has the same rows. Effect.
 
-A compaction changes no row. Delta accepts two that replace the same file, and its rows are there
-twice then: so each commit moves the table's own generation, by compare-and-set on the version that
-the files were taken from, as a commit of topics does. One that fails has left files that no table
-names, which a vacuum deletes.
+A compaction changes no row. Delta accepts two compactions that replace the same file, which would
+duplicate its rows. So each commit moves the table's own generation, by compare-and-set on the
+version from which the files were read, like a commit of topics. A failed commit leaves files that
+no table names, which a vacuum deletes.
 """
 
 from collections.abc import Sequence
@@ -21,17 +21,19 @@ APP = "seglake/maintain"
 
 
 class Merge(NamedTuple):
-    """Files of one table, and topic, that become one."""
+    """Files of one table, and of one topic, to be replaced by one file."""
 
-    topic: str  # empty for a table that is not partitioned by it
+    topic: str  # empty for a table without partitions
     files: tuple[StoredFile, ...]
 
     @property
     def size_bytes(self) -> int:
+        """Return the bytes of all files."""
         return sum(file.size_bytes for file in self.files)
 
     @property
     def row_count(self) -> int:
+        """Return the rows of all files, as far as the log knows them."""
         return sum(file.row_count or 0 for file in self.files)
 
 
@@ -44,12 +46,13 @@ class TableView(NamedTuple):
 
 
 def view_of(tables: LakeTables, table: Table) -> TableView:
-    """The newest version of a table."""
+    """Return the newest version of a table with its files."""
     handle = tables.open(table)
     return TableView(table, handle, tuple(stored_files(tables, table, handle)))
 
 
 def merge_task(tables: LakeTables, table: Table, merge: Merge, compression_level: int) -> MergeTask:
+    """Return the task that writes the merged file."""
     return MergeTask(
         storage=tables.storage,
         lake_path=tables.lake_path,
@@ -70,14 +73,18 @@ def replace_files(
     run_id: str,
     now_ms: int,
 ) -> str:
-    """Swap files for those that hold the same rows, in one commit.
+    """Replace files by merged ones with the same rows, in one commit.
 
     Args:
-        view: that the merges were taken from.
-        merged: one for each merge.
+        tables: the lake.
+        view: the version from which the merges were chosen.
+        merges: files to replace.
+        merged: the new file of each merge, in the same order.
+        run_id: id of the run, for the commit's info.
+        now_ms: time of the commit, in ms since 1970.
 
     Returns:
-        The failure in words, empty when there is none; it may yet have happened.
+        The failure in words, empty if there is none; the commit may yet have happened.
     """
     paths = [tables.storage.join(tables.path(view.table), file.path) for file in merged]
     tables.storage.sync(sorted(paths))

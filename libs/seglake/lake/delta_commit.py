@@ -34,14 +34,21 @@ def commit_wave(
 ) -> Outcome:
     """Commit the topics of a wave together; on return the committed ones are published.
 
-    A topic is lost when its generation is taken, or the one before it is not complete: recover,
-    read the ledger again and plan anew. Its files may be committed under the next generation.
+    A topic is lost if its generation is taken, or if the one before it is not complete: recover,
+    read the ledger again and plan again. Its files may be committed under the next generation.
 
     Args:
-        after: called with the name of each step when it is done: redo, the topics' tables, cleaned.
+        tables: the lake.
+        attempt: identity and time of the commit.
+        waves: the topics with their finished files, each topic once.
+        after: called with the name of each finished step: redo, the topics' tables, cleaned.
+
+    Returns:
+        The committed topics and the lost ones.
 
     Raises:
-        WaveError, DataFileError: nothing was committed.
+        WaveError: the waves are not as a commit needs them; nothing was committed.
+        DataFileError: a file is missing or has another size; nothing was committed.
         ForeignChangeError: another tool changed a table; nothing was committed.
         CommitUnknownError: a commit failed and may yet have happened.
     """
@@ -57,19 +64,22 @@ def recover(
     *,
     after: Callable[[str], None] = no_hook,
 ) -> tuple[str, ...]:
-    """Complete what was decided and not published; return the topics completed, sorted.
+    """Complete decided commits that are not published; return the completed topics, sorted.
 
-    May run at any time, twice, and beside other drivers. Also deletes redo files that no commit
-    needs any more.
+    It may run at any time, twice, and beside other drivers. It also deletes redo files that no
+    commit needs any more.
 
     Args:
-        source_id: None takes every source that has a redo file.
-        topics: of `source_id`; these are also checked to be complete afterwards.
+        tables: the lake.
+        source_id: source whose commits are completed; None for every source with a redo file.
+        topics: topics of `source_id`; these are also checked to be complete afterwards.
         after: called with "recovering" before a commit is completed, and with each table's name.
 
     Raises:
-        TablesDisagreeError, DecidedFileGoneError: nothing was touched for that topic.
-        ForeignChangeError: another tool changed a table that `topics`, or what is to be completed,
+        TablesDisagreeError: the generations cannot come from seglake's commits; nothing was touched
+            for that topic.
+        DecidedFileGoneError: a data file is gone; nothing was touched for that topic.
+        ForeignChangeError: another tool changed a table that `topics`, or the topics to complete,
             are committed to.
         RedoMissingError: one of `topics` cannot be completed.
     """
@@ -82,7 +92,7 @@ def recover(
 
 
 def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
-    """Read the generations of topics from the newest snapshots; see `version_steps`."""
+    """Return the generations of topics from the newest snapshots; see `version_steps`."""
     return _taken(version_steps(_DeltaPort(tables), source_id, topics))
 
 
@@ -92,19 +102,22 @@ def published(
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
     """Return the published generation of each topic, and then the rows of the ledger.
 
-    In this order, so that what is planned from an older ledger cannot be committed.
+    The ledger is read last, so that a plan from an older ledger cannot be committed.
 
     Args:
-        ledger: reads, of its newest version, what a run needs of one source.
+        tables: the lake.
+        source_id: the source.
+        topics: its topics to ask about.
+        ledger: returns the rows that a run needs of one source's ledger, in its newest version.
 
     Raises:
-        TablesDisagreeError: the generations cannot come from our commits.
+        TablesDisagreeError: the generations cannot come from seglake's commits.
     """
     return _taken(published_steps(_DeltaPort(tables, ledger), source_id, topics))
 
 
 def _taken(steps: Steps[_T]) -> _T:
-    """Take all steps, one behind the other; the outcome."""
+    """Take all steps one after the other, and return the outcome."""
     while True:
         try:
             pause_s = next(steps)
@@ -116,14 +129,15 @@ def _taken(steps: Steps[_T]) -> _T:
 
 
 class _DeltaGenerations(NamedTuple):
-    """Those of a version that was looked at."""
+    """Generations of a version of a Delta table, without a handle."""
 
     tables: LakeTables
     table: Table
     state: TableState
 
     def generation(self, app: str) -> int:
-        with self.tables.named("read the log of", self.table):  # where delta-rs is asked
+        """Return the version of an app, 0 for none."""
+        with self.tables.named("read the log of", self.table):  # delta-rs may be asked
             return self.state.generation(app)
 
 
@@ -144,9 +158,10 @@ class _DeltaView(NamedTuple):
 
 
 class _DeltaPort(CommitPort):
-    """Delta tables, and redo files beside them."""
+    """Port to Delta tables, and to redo files beside them."""
 
     def __init__(self, tables: LakeTables, ledger: Ledger | None = None) -> None:
+        """Store the tables; `ledger` replaces the reading of the whole ledger."""
         self._tables = tables
         self._storage = tables.storage
         self._ledger = ledger or (lambda source_id: tables.ledger(source_id).to_pylist())
@@ -170,7 +185,7 @@ class _DeltaPort(CommitPort):
 
     def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
         handle = self._tables.open(table)
-        count = None  # far back: a run may have died long ago
+        count = None  # all commits: a run may have died long ago
         if behind is not None:
             count = handle.version() - cast("_DeltaView", behind).handle.version()
         return commit_ids(self._tables, table, handle, count)
@@ -179,7 +194,7 @@ class _DeltaPort(CommitPort):
         refuse_foreign_changes(self._tables, tables_of(topics))
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
-        handle = cast("_DeltaView", view).handle  # this port's own
+        handle = cast("_DeltaView", view).handle  # this port made the view
         files = [f for f in redo.files if f.table == table.name and f.topic in topics]
         said = {"attempt_id": redo.attempt_id, "commit_id": redo.commit_id, "run_id": redo.run_id}
         failure = add_files(

@@ -1,7 +1,7 @@
 """Opens and reads the Delta tables of a lake. Effect, on the driver only.
 
-With `table_creation`, `table_commit` and `vacuum` the only importer of deltalake, which must not be
-loaded before a process forks and has no place in a worker: hence the imports inside the functions.
+Only this module, `table_creation`, `table_commit` and `vacuum` import deltalake. It must not be
+loaded before a process forks, nor in a worker: hence the imports inside the functions.
 """
 
 import contextlib
@@ -27,36 +27,44 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable as DeltaTable
 
 Handle: TypeAlias = "DeltaTable"
-"""Stands at a version of a table."""
+"""Handle of delta-rs on one version of a table."""
 
 LOG_FOLDER = "_delta_log"
 OWN_FOLDER = "_seglake"
 
 
 class LakeTables:
-    """The tables below one folder. Every `open` and every `newest` sees the newest state."""
+    """Tables below one folder. Every `open` and every `newest` sees the newest state."""
 
     def __init__(self, lake_path: str, storage: Storage) -> None:
+        """Store where the lake is; nothing is read yet.
+
+        Args:
+            lake_path: folder of the lake.
+            storage: storage of the folder; borrowed.
+        """
         self.lake_path = lake_path
         self.storage = storage
-        self._are_there = False  # once seen: nobody takes them away again
-        # Those of `newest`, each with the options it was opened with.
+        self._are_there = False  # True once seen: nobody removes tables again
+        # Handles of `newest`, by table, with the options that opened them.
         self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._logs: dict[str, TableLog] = {}
-        self._checked_versions: dict[str, int] = {}  # those of `state` and `newest`
-        self._whole_versions: dict[str, int] = {}  # whose entries a power cut has not cut
-        self.own_versions: dict[str, int] = {}  # whose rows are as seglake's commits left them
-        self.durable_ends: dict[str, int] = {}  # of logs, in versions; as far as known
-        # Where files may lie that belong to no table.
+        self._checked_versions: dict[str, int] = {}  # versions with a checked form, by table
+        self._whole_versions: dict[str, int] = {}  # versions whose log entry is not cut short
+        self.own_versions: dict[str, int] = {}  # versions with only seglake's changes of rows
+        self.durable_ends: dict[str, int] = {}  # known ends of the synced logs, in versions
+        # Folders of files that belong to no table.
         self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
         self.redo_folder = storage.join(self.work_folder, "redo")
         self.replay_folder = storage.join(self.work_folder, "replay")
         self._probe_folder = storage.join(self.work_folder, "probe")
 
     def path(self, table: Table) -> str:
+        """Return the folder of a table."""
         return self.storage.join(self.lake_path, table.name)
 
     def log_entry_path(self, table: Table, version: int) -> str:
+        """Return the path of a version's entry in a table's log."""
         return self.storage.join(self._log_folder(table), f"{version:020d}.json")
 
     def _log_folder(self, table: Table) -> str:
@@ -73,18 +81,18 @@ class LakeTables:
         return self.replay_folder, self._probe_folder
 
     def source_ids(self) -> list[str]:
-        """Return the sources that the ledger has ranges of, sorted."""
+        """Return the sources that have ranges in the ledger, sorted."""
         return self._named_in_ledger("source_id")
 
     def topics(self) -> list[str]:
-        """Return the topics of all sources that the ledger has ranges of, sorted."""
+        """Return the topics of all sources that have ranges in the ledger, sorted."""
         return self._named_in_ledger("topic")
 
     def exists(self) -> bool:
-        """Say whether all tables are there that a lake cannot be without.
+        """Return whether all mandatory tables of a lake exist.
 
         Raises:
-            LakeRefusedError: the storage does not let us look.
+            LakeRefusedError: the storage denies access.
         """
         if not self._are_there:
             self.check_path()
@@ -108,28 +116,30 @@ class LakeTables:
         self._are_there = True
 
     def require_safe_commits(self) -> None:
-        """Require storage on which only one of several runs can write a file of the log.
+        """Require storage on which only one of several runs can create a file of the log.
 
         Raises:
-            UnsafeStoreError: the store does not see to it.
-            LakeRefusedError: the store does not let us try.
+            UnsafeStoreError: the store does not guarantee it.
+            LakeRefusedError: the store denies the attempt.
         """
         with opening(self.lake_path):
             if not self.storage.creates_exclusively(self._probe_folder):
                 raise UnsafeStoreError(path=self.lake_path)
 
     def open(self, table: Table) -> Handle:
-        """Return a new handle on the newest snapshot, checked to be a table that we may write.
+        """Return a new handle on the newest snapshot, checked to be a table that seglake may write.
 
         Raises:
             NotALakeError: there is no such table.
-            NewerLakeError, OlderLakeError: another version made the lake.
-            SchemaError, TableRefusedError: the table is not as this library made it.
-            TornLogError: a power cut has left a file that is in the way.
+            NewerLakeError: a later version of seglake made the lake.
+            OlderLakeError: an earlier version made the lake, and an upgrade is needed.
+            SchemaError: the columns are not those of this library.
+            TableRefusedError: the table uses features that this library does not write.
+            TornLogError: a power cut has damaged a file of the log.
         """
         handle = self.unchecked(table)
         self._check(table, state_of(handle))
-        # Made anew with the handle: somebody may have put a copy in the table's place.
+        # Read the log again for the new handle: somebody may have replaced the table by a copy.
         self._logs.pop(table.name, None)
         return handle
 
@@ -138,7 +148,7 @@ class LakeTables:
 
         Raises:
             NotALakeError: there is no such table.
-            TornLogError: a power cut has left a file that is in the way.
+            TornLogError: a power cut has damaged a file of the log.
         """
         from deltalake import DeltaTable
         from deltalake.exceptions import TableNotFoundError
@@ -163,10 +173,10 @@ class LakeTables:
             refuse_cut_entry(self.storage, self.log_entry_path(table, version))
 
     def state(self, table: Table) -> TableState:
-        """Return what the newest version is, checked as `open` does, without its data files.
+        """Return the newest version's state, checked like `open` does, without its data files.
 
-        Costs less than a handle, in time and in memory, the more files there are. Raises what
-        `open` raises.
+        It costs less time and memory than a handle, the more so the more files there are. It raises
+        the errors of `open`.
         """
         state = self.unchecked_state(table)
         self.check(table, state)
@@ -186,21 +196,22 @@ class LakeTables:
     def check(self, table: Table, state: TableState) -> None:
         """Require that a table's newest version has this library's form; see `state`."""
         if self._checked_versions.get(table.name) != state.version:
-            self._check(table, state)  # only a commit changes what a table is
+            self._check(table, state)  # only a commit changes a table's form
             self._checked_versions[table.name] = state.version
 
     def newest(self, table: Table) -> Handle:
-        """Return a handle for reading data files, which the next call for the table moves on.
+        """Return a handle for reading data files; the next call for the table advances it.
 
-        Calls after the first read only what is new in the log. A commit takes a handle of its own,
-        by `open`: it must stay where the generation was looked at.
+        Later calls read only the new part of the log. A commit uses a handle of its own, from
+        `open`: it must stay at the version whose generation was read.
         """
         handle = self._moved_on(table)
         self.check(table, state_of(handle))
         return handle
 
     def _moved_on(self, table: Table) -> Handle:
-        options = self.options  # another name node may be active now, which the handle cannot find
+        """Return the kept handle of a table, advanced to the newest version."""
+        options = self.options  # they change if another name node becomes active
         kept_options, handle = self._handles.get(table.name, (None, None))
         if handle is None or kept_options != options:
             handle = self.unchecked(table)
@@ -211,7 +222,7 @@ class LakeTables:
         return handle
 
     def forget_handles(self) -> None:
-        """Open each table anew for the next reading, as after a table was dropped and remade."""
+        """Discard all handles and states; tables may have been dropped and recreated."""
         self._handles.clear()
         self._logs.clear()
         self._checked_versions.clear()
@@ -243,13 +254,15 @@ class LakeTables:
         topic: str | None = None,
         pruned_by: Sequence[tuple[str, str, int]] = (),
     ) -> pa.Table:
-        """Return some columns of one source's rows, in no order; for what a driver can hold.
+        """Return some columns of one source's rows, in no order; all must fit in memory.
 
         Args:
-            columns: of the data files: not the one that the table is partitioned by.
-            topic: of a table partitioned by it, the only one to be read.
-            pruned_by: column, operator and value; a file whose statistics tell that it has no such
-                row is not read. The others are given whole.
+            table: the table.
+            source_id: the source.
+            columns: columns of the data files, without the partition column.
+            topic: the only topic to read, of a table partitioned by it.
+            pruned_by: column, operator and value; a file is skipped if its statistics exclude such
+                rows. Other files are returned whole.
         """
         wanted = [*columns] if "source_id" in columns else [*columns, "source_id"]
         paths = self.file_paths(table, topic=topic, pruned_by=pruned_by)
@@ -260,9 +273,9 @@ class LakeTables:
         return whole.select(columns)
 
     def read_files(self, table: Table, paths: Sequence[str], columns: Sequence[str]) -> pa.Table:
-        """Return some columns of data files of a table, in their order."""
-        # File by file: delta-rs' own reader goes through pyarrow.dataset, whose import and threads
-        # cost more than these few small files.
+        """Return some columns of a table's data files, in the order of the paths."""
+        # File by file: delta-rs reads with pyarrow.dataset, whose import and threads cost more than
+        # these few small files.
         schema = pa.schema([table.schema.field(name) for name in columns])
         files = (self._read(path, schema) for path in paths)
         return pa.concat_tables([schema.empty_table(), *files])
@@ -275,10 +288,13 @@ class LakeTables:
         pruned_by: Sequence[tuple[str, str, int]] = (),
         handle: "Handle | None" = None,
     ) -> list[str]:
-        """Return the paths of a table's data files; the other arguments are those of `rows`.
+        """Return the paths of a table's data files.
 
         Args:
-            handle: stands at the version that is asked for; the newest when None.
+            table: the table.
+            topic: the only topic, of a table partitioned by it.
+            pruned_by: column, operator and value, as for `rows`.
+            handle: handle at the version to list; None for the newest.
         """
         only: list[tuple[str, str, str | int]] = [*pruned_by]
         if topic is not None:
@@ -286,15 +302,17 @@ class LakeTables:
         handle = handle or self.newest(table)
         uris = handle.file_uris(file_pruning_predicate=only or None)
         depth = len(table.partition_by) + 1
-        folder = self.storage.join(self.path(table), "")  # once: there may be a million files
+        folder = self.storage.join(self.path(table), "")  # joined once for up to a million files
         return [folder + unquote("/".join(uri.rsplit("/", depth)[1:])) for uri in uris]
 
     def _named_in_ledger(self, column: str) -> list[str]:
+        """Return the distinct values of a column of the ledger, sorted."""
         rows = self.read_files(CHECKPOINTS, self.file_paths(CHECKPOINTS), [column])
         found = {*rows.column(column).to_pylist()}
         return sorted(value for value in found if value is not None)
 
     def _read(self, path: str, schema: pa.Schema) -> pa.Table:
+        """Return some columns of one data file, with the types of the schema."""
         content = self.storage.read_bytes(path)
         with naming_what_is_no_parquet(path):
             rows = pq.ParquetFile(pa.BufferReader(content)).read(schema.names, use_threads=False)
@@ -302,7 +320,7 @@ class LakeTables:
         return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
 
     def has(self, table: Table) -> bool:
-        """Say whether a table is there, or was when it was looked at."""
+        """Return whether a table exists, or existed when it was last checked."""
         from deltalake import DeltaTable
 
         if table.name in self._checked_versions:
@@ -312,9 +330,9 @@ class LakeTables:
 
     @contextlib.contextmanager
     def named(self, action: str, table: Table) -> Iterator[None]:
-        """Turn delta-rs' errors into ours; that there is no table is for the caller.
+        """Turn errors of delta-rs into ours, except that a table does not exist.
 
-        Theirs is no cause: the answer of a store in it may hold an access key.
+        The original error is not kept as the cause: a store's answer in it may hold an access key.
         """
         from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -326,16 +344,16 @@ class LakeTables:
             raise self.failure(action, table, error) from None
 
     def failure(self, action: str, table: Table, error: Exception) -> PlaceError:
-        """Return our error for delta-rs's error at a table."""
+        """Return our error for an error of delta-rs at a table."""
         return self.storage.failure(action, self.path(table), in_one_line(error))
 
     def check_path(self) -> None:
-        """Refuse a name that delta-rs takes for another, or for none."""
+        """Raise LakeFolderError for a name that delta-rs reads as another, or not at all."""
         if reason := unusable_name(self.lake_path):
             raise LakeFolderError(path=self.lake_path, reason=reason)
 
     def entries(self, *names: str) -> list[FileInfo]:
-        """List the lake's folder, or one below it; empty if there is none.
+        """Return the entries of the lake's folder, or of one below it; empty if there is none.
 
         Raises:
             LakeFolderError: it is a file.
@@ -354,6 +372,7 @@ class LakeTables:
         return self._logs[table.name]
 
     def _check(self, table: Table, state: TableState) -> None:
+        """Require the form of this library's tables; see `open`."""
         from deltalake import Schema
 
         refuse_newer(self.lake_path, state.settings)
@@ -373,7 +392,7 @@ class LakeTables:
 
 
 def state_of(handle: Handle) -> TableState:
-    """Return the state of the version of a handle; call before the handle moves on."""
+    """Return the state of the version of a handle; call it before the handle advances."""
     protocol, metadata = handle.protocol(), handle.metadata()
     return TableState(
         version=handle.version(),

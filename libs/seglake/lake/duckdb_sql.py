@@ -14,7 +14,7 @@ SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 TEXT_OF_TREE = "SELECT json_deserialize_sql(?)"
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")
-# What would mean something in a glob or a partition's folder.
+# Characters left out here have a meaning in a glob or in a partition's folder.
 _PLAIN_PATH = re.compile(r"/[^*?\[\]{}=]*")
 _AS_NULL = frozenset({"null", "__hive_default_partition__"})
 _LOCKS = (
@@ -32,7 +32,7 @@ def is_plain(path: str) -> bool:
 
 
 def below(path: str, folder: str) -> str:
-    """Return the name of a file below the folder for whom `storage_files` serves."""
+    """Return DuckDB's name for a file that `storage_files` serves from below the folder."""
     return f"{SCHEME}://{posixpath.relpath(path, folder)}"
 
 
@@ -43,21 +43,27 @@ def settings(folder: str) -> list[str]:
 
 
 def view(name: str, text: str) -> str:
+    """Return the statement that creates or replaces a view."""
     return f"CREATE OR REPLACE VIEW {name} AS {text}"
 
 
 def no_view(name: str) -> str:
+    """Return the statement that drops a view if it exists."""
     return f"DROP VIEW IF EXISTS {name}"
 
 
 def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Iterable[str]]) -> str:
-    """Return a view of a table's data files; folders name the partition values.
+    """Return the statement that creates a view of a table's data files.
+
+    Folders name the partition values.
 
     Args:
+        table: the table.
+        paths: its data files, at least one, as DuckDB opens them.
         topics: returns all topics of the lake, to complete names that folders cut off.
     """
     types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
-    # Files of earlier versions lack what was added: from an empty table it gets its type.
+    # Files of earlier versions lack added columns: these get their type from an empty table.
     added = f"FROM {no_rows(table)} UNION ALL BY NAME SELECT * " if table.added else ""
     by_name = ", union_by_name = true" if table.added else ""
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
@@ -72,7 +78,7 @@ def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Itera
 
 
 def no_rows(table: Table) -> str:
-    """Return the name of a relation that has a table's columns and nothing in them."""
+    """Return the name of an empty relation with a table's columns."""
     return f"no_rows_of_{table.name}"
 
 

@@ -1,4 +1,4 @@
-"""A lake's tables in a DuckDB connection, wherever their files lie. Effect: reads the lake."""
+"""Registers a lake's tables in a DuckDB connection, on any storage. Effect: reads the lake."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -10,16 +10,20 @@ from seglake.lake.tables import Table
 
 
 class DuckDBTables:
-    """Names a lake's data files as tables of a connection.
-
-    Args:
-        lake: the lake; DuckDB opens its files itself below a plain path, else through its storage.
+    """Tables of a connection that show a lake's data files.
 
     Attributes:
         folder: the folder that DuckDB must be allowed to read.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, lake: LakeTables) -> None:
+        """Make the lake's files readable for a connection.
+
+        Args:
+            connection: the connection; borrowed.
+            lake: the lake; DuckDB opens its files itself below a plain path, else through its
+                storage.
+        """
         self._connection = connection
         self._lake_path = lake.lake_path
         self.folder = lake.lake_path
@@ -30,9 +34,11 @@ class DuckDBTables:
             connection.register_filesystem(StorageFiles(lake.storage, lake.lake_path))
 
     def name(self, table: Table, paths: Sequence[str], topics: Callable[[], Iterable[str]]) -> None:
-        """Name a table, which has these data files.
+        """Create or replace a table of the connection that shows these data files.
 
         Args:
+            table: the table of the lake, which gives name and columns.
+            paths: its data files; may be empty.
             topics: returns all topics of the lake.
         """
         if not paths:

@@ -1,6 +1,6 @@
-"""Everything that can go wrong in this library, as exceptions with facts.
+"""Exceptions of the lake, with facts as attributes.
 
-Bad bytes never come through here: they are rows. These are bad calls and a failing world.
+Bad bytes never raise these: they become rows. These are wrong calls and a failing world.
 """
 
 import re
@@ -13,18 +13,20 @@ _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SchemaError(SeglakeError):
-    """Columns do not fit a table; carries every difference, not the first."""
+    """Columns do not fit a table; it has every difference, not only the first."""
 
     def __init__(self, *, table: str, differences: Sequence[str]) -> None:
+        """Store the table's name and all differences, in words."""
         self.table = table
         self.differences = tuple(differences)
         super().__init__(f"columns do not fit table {table}: {'; '.join(self.differences)}")
 
 
 class TimestampRangeError(SeglakeError):
-    """A timestamp lies outside the years 0001 to 9999, which readers cannot hold."""
+    """A timestamp is outside the years 0001 to 9999, which readers cannot represent."""
 
     def __init__(self, *, table: str, column: str, timestamp_us: int) -> None:
+        """Store table, column and the timestamp in microseconds since 1970."""
         self.table = table
         self.column = column
         self.timestamp_us = timestamp_us
@@ -35,7 +37,7 @@ class TimestampRangeError(SeglakeError):
 
 
 class NotALakeError(LakeFolderError):
-    """There is no lake where one was named, or a table of it is not there."""
+    """The named folder is not a lake, or a table is missing."""
 
     def _text(self) -> str:
         wanted = "Give the folder that `seglake ingest --lake` wrote to."
@@ -43,7 +45,7 @@ class NotALakeError(LakeFolderError):
 
 
 class LakeRefusedError(LakeFolderError):
-    """The storage refuses us where the lake is opened; nothing was touched.
+    """The storage denies access when the lake is opened; nothing was touched.
 
     `reason` is the text of its `RefusedError`, with the path that it refuses.
     """
@@ -53,9 +55,10 @@ class LakeRefusedError(LakeFolderError):
 
 
 class UnsafeStoreError(WrongCallError):
-    """The lake's store lets two writers create one file: commits could be lost without an error."""
+    """The lake's store lets two writers create the same file: commits could be lost silently."""
 
     def __init__(self, *, path: str) -> None:
+        """Store the path of the lake."""
         self.path = path
         super().__init__(
             f"{path} lies on a store that let us create the same object twice: it ignores"
@@ -66,13 +69,22 @@ class UnsafeStoreError(WrongCallError):
 
 
 class NewerLakeError(LakeFolderError):
-    """A later version of seglake made the lake, or upgraded it.
+    """A later version of seglake made or upgraded the lake.
 
-    It may have done so during a run: what that had begun to commit, the later version completes.
+    It may have done so during a run; then the later version completes what the run had begun to
+    commit.
     """
 
     def __init__(self, *, path: str, made_by: str, lake_format: str, known_format: int) -> None:
-        self.made_by = made_by  # as that version says of itself
+        """Store the path and that version.
+
+        Args:
+            path: path of the lake.
+            made_by: the version, as the table's properties name it.
+            lake_format: format of the lake.
+            known_format: newest format that this version knows.
+        """
+        self.made_by = made_by
         reason = f"its format is {lake_format}, and this version knows those up to {known_format}"
         super().__init__(path=path, reason=reason)
 
@@ -82,9 +94,10 @@ class NewerLakeError(LakeFolderError):
 
 
 class OlderLakeError(LakeFolderError):
-    """An earlier version of seglake made the lake, and this one needs more; nothing was touched."""
+    """An earlier version of seglake made the lake, and it needs an upgrade; nothing was touched."""
 
     def __init__(self, *, path: str, lacks: str) -> None:
+        """Store the path, and the table or column that the lake lacks."""
         super().__init__(path=path, reason=f"it lacks {lacks}")
 
     def _text(self) -> str:
@@ -96,6 +109,7 @@ class TableRefusedError(SeglakeError):
     """A table has a protocol, a setting or a feature that this library does not write."""
 
     def __init__(self, *, table: str, path: str, reasons: Sequence[str]) -> None:
+        """Store the table, its path and all reasons, in words."""
         self.table = table
         self.path = path
         self.reasons = tuple(reasons)
@@ -103,9 +117,10 @@ class TableRefusedError(SeglakeError):
 
 
 class ForeignChangeError(SeglakeError):
-    """Another tool changed rows of a table: what is in it no longer fits the other tables."""
+    """Another tool changed rows of a table, so that it no longer fits the other tables."""
 
     def __init__(self, *, table: str, path: str, operation: str, version: int) -> None:
+        """Store the table, its path, and the change: Delta's operation and its version."""
         self.table = table
         self.path = path
         self.operation = operation
@@ -118,9 +133,10 @@ class ForeignChangeError(SeglakeError):
 
 
 class TornLogError(SeglakeError):
-    """A file of a table's log is damaged, as by a power cut: nobody was told that it is there."""
+    """A file of a table's log is damaged, as after a power cut; no run was told that it exists."""
 
     def __init__(self, *, path: str, is_commit: bool) -> None:
+        """Store the path of the file; `is_commit` is False for a checkpoint."""
         self.path = path
         self.is_commit = is_commit
         what = (
@@ -134,12 +150,13 @@ class TornLogError(SeglakeError):
 
 
 class TablesDisagreeError(SeglakeError):
-    """The tables' generations of a topic cannot come from our commits: one was put back or lost.
+    """The tables' generations of a topic cannot come from our commits: one was restored or lost.
 
     `versions` are those of records, the followers and checkpoints, in this order.
     """
 
     def __init__(self, *, topic: str, versions: Sequence[int], reason: str) -> None:
+        """Store the topic, the generations that were found, and the broken rule in words."""
         self.topic = topic
         self.versions = tuple(versions)
         self.reason = reason
@@ -151,9 +168,10 @@ class TablesDisagreeError(SeglakeError):
 
 
 class RedoMissingError(SeglakeError):
-    """Records hold a generation that the other tables lack, and no redo file names what to add."""
+    """Records have a generation that other tables lack, and no redo file lists its files."""
 
     def __init__(self, *, topic: str, generation: int, folder: str) -> None:
+        """Store the topic, the generation, and the folder of the redo files."""
         self.topic = topic
         self.generation = generation
         self.folder = folder
@@ -164,18 +182,20 @@ class RedoMissingError(SeglakeError):
 
 
 class RedoFileError(SeglakeError):
-    """A redo file is not one that this library wrote."""
+    """A redo file does not have the content that this library writes."""
 
     def __init__(self, *, path: str, reason: str) -> None:
+        """Store the path of the file and the reason, in words."""
         self.path = path
         self.reason = reason
         super().__init__(f"cannot use redo file {path}: {reason}")
 
 
 class WaveError(SeglakeError):
-    """What is to be committed is not what a commit takes; nothing was committed."""
+    """The input of a commit is invalid; nothing was committed."""
 
     def __init__(self, *, topic: str, reason: str) -> None:
+        """Store the topic and the reason, in words."""
         self.topic = topic
         self.reason = reason
         super().__init__(f"cannot commit topic {topic}: {reason}")
@@ -185,6 +205,7 @@ class DataFileError(SeglakeError):
     """A data file is missing or has another size than reported; nothing was committed."""
 
     def __init__(self, *, path: str, expected_bytes: int, found_bytes: int | None) -> None:
+        """Store the path and both sizes in bytes; `found_bytes` is None for a missing file."""
         self.path = path
         self.expected_bytes = expected_bytes
         self.found_bytes = found_bytes
@@ -196,9 +217,10 @@ class DataFileError(SeglakeError):
 
 
 class RowCountError(SeglakeError):
-    """Data files do not have as many rows as the log says: they are not what was committed."""
+    """Data files do not have as many rows as the log says: other files were committed."""
 
     def __init__(self, *, table: str, path: str, expected: int, found: int) -> None:
+        """Store the table, one of the files, and both numbers of rows."""
         self.table = table
         self.path = path
         self.expected = expected
@@ -210,9 +232,10 @@ class RowCountError(SeglakeError):
 
 
 class DecidedFileGoneError(SeglakeError):
-    """A run died between its commits, and a file that the next ones are to add is gone."""
+    """A run died between its commits, and a file that the remaining commits must add is gone."""
 
     def __init__(self, *, path: str, topics: Sequence[str]) -> None:
+        """Store the path of the file, and the topics that cannot be completed."""
         self.path = path
         self.topics = tuple(topics)
         super().__init__(
@@ -226,6 +249,7 @@ class CommitUnknownError(SeglakeError):
     """A commit failed and may yet have happened; a later run finds out and completes it."""
 
     def __init__(self, *, table: str, attempt_count: int, reason: str) -> None:
+        """Store the table, the number of attempts and the last failure, in words."""
         self.table = table
         self.attempt_count = attempt_count
         self.reason = reason
@@ -236,7 +260,7 @@ class CommitUnknownError(SeglakeError):
 
 
 def in_one_line(error: Exception) -> str:
-    """The text of an error of delta-rs, which is drawn as a tree for a terminal."""
+    """Return the text of an error of delta-rs, which draws it as a tree for a terminal."""
     plain = _TERMINAL_CODES.sub("", str(error))
     lines = [line.strip(" \t\u21b3\u2502\u2570\u251c\u2500\u25b6") for line in plain.splitlines()]
     return ": ".join(line for line in lines if line)

@@ -1,7 +1,7 @@
-"""Whether another tool has changed a table's rows since seglake last committed to it. Effect.
+"""Detects changes of a table's rows by other tools since seglake last committed. Effect.
 
-Delta keeps the generations of topics through a RESTORE, an append or an overwrite: they do not tell
-of it. The log does: each commit of seglake's says so, and any other names its operation.
+Delta keeps the generations of topics through a RESTORE, an append or an overwrite, so they do not
+reveal one. The log does: each commit of seglake is marked, and any other names its operation.
 """
 
 import json
@@ -17,20 +17,21 @@ _CHANGES_NO_ROW = frozenset(
     ("CREATE TABLE", "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
 )
 MAINTAINS = "maintains"
-"""In the info of a commit that changes no row: it tells nothing of those before it."""
+"""Key in the info of a commit that changes no row; such a commit did not check those before it."""
 
-# Of a history, until one of a run is among them: the newest is, unless there was a maintenance.
+# Lengths of history to read, until a run's commit is in it; it is the newest except after
+# a maintenance.
 _COMMITS_READ = (1, 20, None)
 
 
 def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
-    """See that the rows of tables are those that seglake put there.
+    """Require that only seglake has changed the rows of tables.
 
-    Rows that were deleted from `records` are gone on purpose: an owner may have to erase them.
-    Where the log no longer reaches back to a commit of seglake's, nothing can be said.
+    Deleted rows of `records` are allowed: an owner may have to erase them. If the log no longer
+    reaches back to a commit of seglake, nothing can be detected.
 
     Raises:
-        ForeignChangeError: they are not; no row was touched.
+        ForeignChangeError: another tool changed rows; nothing was touched.
         TornLogError: the newest commit was cut short by a power cut.
     """
     for table in wanted:
@@ -58,9 +59,9 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
         tables.own_versions[table.name] = handle.version()
 
 
-# Any: what a tool says of its commit.
+# Any: JSON that any tool may have written.
 def _commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, Any]:
-    """The info of the commit that made a version; empty where the log's entry does not tell."""
+    """Return the info of the commit that made a version; empty if the log entry has none."""
     path = tables.log_entry_path(table, version)
     try:
         for line in tables.storage.read_bytes(path).splitlines():
@@ -76,12 +77,13 @@ def _commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, A
 def foreign_change(
     history: Sequence[Mapping[str, Any]], harmless: frozenset[str]
 ) -> Mapping[str, Any] | None:
-    """The newest commit that changed rows and is not seglake's, behind the last that is.
+    """Return the newest commit, after seglake's last, that changed rows; None without one.
 
-    A RESTORE that undid only what others did brings back the version that it names.
+    A RESTORE that undid only other tools' commits brings back the version that it names.
 
     Args:
-        history: the newest first.
+        history: infos of commits, the newest first.
+        harmless: Delta's operations that change no rows.
     """
     place = 0
     while place < len(history) and not _is_ours(history[place]):
@@ -99,7 +101,7 @@ def foreign_change(
 
 # Any: as above.
 def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> int | None:
-    """How many commits a RESTORE undid; None where it is unknown, or one is seglake's."""
+    """Return how many commits a RESTORE undid; None if unknown, or if one is seglake's."""
     parameters = restore.get("operationParameters") or {}
     named = str(parameters.get("version", "")).strip('"')
     for count, commit in enumerate(older):
@@ -112,5 +114,5 @@ def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> i
 
 # Any: as above.
 def _is_ours(commit: Mapping[str, Any]) -> bool:
-    """Whether it is one of a run, which looked at what came before it (`require_own_rows`)."""
+    """Return whether a run made the commit: it checked the commits before (`require_own_rows`)."""
     return "run_id" in commit and MAINTAINS not in commit

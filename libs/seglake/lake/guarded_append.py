@@ -28,11 +28,16 @@ def append_lacking(
     now_ms: int,
     after: Callable[[str], None],
 ) -> None:
-    """Commit the files that the table's newest version lacks, in one commit; none if it is whole.
+    """Commit the files that the table's newest version lacks, in one commit, if there are any.
 
     Args:
-        lacking: writes the files that are lacking in the newest version, given its handle. Called
-            again after a failed commit, unless the commit happened all the same.
+        tables: the lake.
+        table: the table to append to.
+        lacking: writes and returns the files that the newest version lacks, given its handle.
+            Called again after a failed commit, unless the commit happened all the same.
+        app: application id whose generation the commit moves.
+        run_id: id of the run, for the commit's info.
+        now_ms: time of the commit, in ms since 1970.
         after: called with "files" before a commit, and with the table's name after it.
 
     Raises:
@@ -73,12 +78,12 @@ def append_lacking(
 def _ids_since(
     tables: LakeTables, table: Table, handle: Handle, version: int | None
 ) -> Collection[str | None]:
-    """Return the ids of the commits since a version; nothing if there is none."""
+    """Return the ids of the commits after a version; none if the version is None."""
     count = 0 if version is None else handle.version() - version
     return commit_ids(tables, table, handle, count) if count > 0 else ()
 
 
 def _sync_files(tables: LakeTables, table: Table, files: Iterable[DataFile]) -> None:
-    """Bring files of a table to the disk."""
+    """Sync files of a table to the disk."""
     place = tables.path(table)
     tables.storage.sync(sorted(tables.storage.join(place, file.path) for file in files))

@@ -1,4 +1,4 @@
-"""Checks a folder that is to be a lake, and the access to its storage. Effect."""
+"""Checks the folder of a lake, and the access to its storage. Effect."""
 
 import contextlib
 import uuid
@@ -10,15 +10,17 @@ from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
 SUCCESS = "_SUCCESS"
-"""Comes last into a conversion to plain Parquet, and says that all of it was done."""
+"""Name of the last file of a conversion to plain Parquet, which marks it as complete."""
 
 
 @contextlib.contextmanager
 def opening(lake_path: str) -> Iterator[None]:
-    """Tell what is refused before anything was touched from what is refused later in a run.
+    """Turn a refusal of the storage into LakeRefusedError, before anything was touched.
+
+    Later in a run, a refusal may come after changes, so it stays a `RefusedError`.
 
     Raises:
-        LakeRefusedError: the storage does not let us in.
+        LakeRefusedError: the storage denies access.
     """
     try:
         yield
@@ -40,7 +42,7 @@ def require_writable(storage: Storage, lake_path: str, folder: str) -> None:
 
 
 def holds_tables(storage: Storage, path: str) -> bool:
-    """Return whether a folder is a lake, a table of one, or a whole conversion to Parquet."""
+    """Return whether a folder is a lake, a table of one, or a complete conversion to Parquet."""
     logs = (("_delta_log",), (RECORDS.name, "_delta_log"))
     has_log = any(storage.info(storage.join(path, *names)) is not None for names in logs)
     return has_log or holds_conversion(storage, path)
@@ -53,7 +55,7 @@ def holds_conversion(storage: Storage, path: str) -> bool:
 
 
 def why_no_lake(storage: Storage, path: str, missing: str) -> str:
-    """Say why a folder that lacks a mandatory table is no lake."""
+    """Return the reason why a folder that lacks a mandatory table is not a lake."""
     if holds_conversion(storage, path):
         return "it holds a conversion to Parquet, for readers of Parquet"
     reason = f"it has no table {missing}"
@@ -63,7 +65,7 @@ def why_no_lake(storage: Storage, path: str, missing: str) -> str:
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
-    """List the files and folders in a folder; empty if there is none."""
+    """Return the files and folders in a folder; empty if there is none."""
     try:
         return [entry for entry in storage.list_folder(folder) if not entry.problem]
     except NotFoundError:
@@ -71,7 +73,7 @@ def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
 
 
 def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
-    """Return all files of a folder and of those below it, or the one that it is."""
+    """Return all files in and below a folder; for a file, itself."""
     if not entry.is_folder:
         return [entry]
     return [f for below in entries_of(storage, entry.path) for f in files_of(storage, below)]
@@ -79,7 +81,7 @@ def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
 
 def unusable_name(path: str) -> str:
     """Return the reason why delta-rs cannot find a folder of this name; empty if it can."""
-    if "%" in path:  # which it decodes, at times
+    if "%" in path:  # delta-rs decodes it in some places
         return "its name has a percent sign"
     try:
         path.encode()

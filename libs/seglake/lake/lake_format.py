@@ -1,6 +1,6 @@
 """Formats of lakes that this version of seglake makes and refuses. Pure.
 
-Each table says in its properties which format the lake has, and which version made it so.
+Each table's properties have the format of the lake, and the version of seglake that made it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,24 +10,24 @@ from seglake.lake.tables import Table
 from seglake.version import __version__
 
 FORMAT = 2
-"""Goes up with every table and column that is new. Lakes of format 0 say nothing of it."""
+"""Newest format; every new table and column raises it. Lakes of format 0 have no such property."""
 
 _FORMAT, _VERSION = "seglake.format", "seglake.version"
 
 
 def marks() -> dict[str, str]:
-    """Return the properties of a table that this version makes, or upgrades."""
+    """Return the properties of a table that this version makes or upgrades."""
     return {_FORMAT: str(FORMAT), _VERSION: __version__}
 
 
 def format_of(properties: Mapping[str, str]) -> int:
-    """Return the format of a table's lake; of an unreadable one the next, which is refused."""
+    """Return the format in a table's properties; if unreadable, the next one, to be refused."""
     said = properties.get(_FORMAT, "0")
     return int(said) if said.isdecimal() else FORMAT + 1
 
 
 def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:
-    """Raise NewerLakeError for a table of a later version: its rows may mean something else."""
+    """Raise NewerLakeError for a table of a later version: its rows may have another meaning."""
     if format_of(properties) > FORMAT:
         raise NewerLakeError(
             path=lake_path,
@@ -45,6 +45,6 @@ def refuse_older(lake_path: str, table: Table, columns: Iterable[str]) -> None:
 
 
 def added_columns(table: Table, columns: Iterable[str]) -> list[str]:
-    """Return the columns that an upgrade adds to a table's own, in order."""
+    """Return the columns that a table lacks and an upgrade adds, in order."""
     there = {*columns}
     return [name for name in table.schema.names if name in table.added and name not in there]

@@ -1,6 +1,6 @@
 """Makes tables' logs survive a power cut: entries in their order, then checkpoints. Effect.
 
-delta-rs syncs nothing. On S3 and HDFS there is nothing to sync.
+delta-rs syncs nothing. S3 and HDFS need no sync.
 """
 
 import contextlib
@@ -12,10 +12,10 @@ from seglake.storage.errors import PlaceError
 
 
 def sync_log(tables: LakeTables, table: Table, version: int) -> None:
-    """Make durable the log entries up to a version, and those behind it by now.
+    """Sync the log entries up to a version, and any later ones.
 
-    Other drivers may have put them there and have died before they synced them. What this one has
-    synced before is left out, and what is older than a checkpoint.
+    Other drivers may have written entries and died before they synced them. Entries that this
+    driver has synced before, and those older than a checkpoint, are left out.
     """
     if not tables.storage.needs_sync(tables.lake_path):
         return
@@ -39,15 +39,17 @@ def sync_log(tables: LakeTables, table: Table, version: int) -> None:
 
 
 def write_checkpoint(tables: LakeTables, table: Table, handle: Handle) -> None:
-    """Write a checkpoint of the newest version, unless there is one, and forget expired entries.
+    """Write a checkpoint of the newest version, unless there is one, and remove expired entries.
 
-    That it cannot be written is no failure: the next one is due after so many commits again.
+    A checkpoint that cannot be written is no failure: the next one is due soon.
 
     Args:
-        handle: is moved on to the newest version.
+        tables: the lake.
+        table: the table.
+        handle: a handle, which is advanced to the newest version.
 
     Raises:
-        StorageError: it may not last.
+        StorageError: the checkpoint may not be durable.
     """
     try:
         with tables.named("read the log of", table):
@@ -69,10 +71,11 @@ def write_checkpoint(tables: LakeTables, table: Table, handle: Handle) -> None:
 
 
 def _checkpoint_paths(tables: LakeTables, table: Table, version: int) -> tuple[str, str]:
-    """The checkpoint of a version, and the file that names the newest one."""
+    """Return the paths of a version's checkpoint, and of the file that names the newest one."""
     checkpoint = tables.log_entry_path(table, version).removesuffix("json") + "checkpoint.parquet"
     return checkpoint, tables.storage.join(tables.path(table), LOG_FOLDER, HINT)
 
 
 def _is_there(tables: LakeTables, path: str) -> bool:
+    """Return whether a file exists."""
     return tables.storage.info(path) is not None

@@ -1,4 +1,4 @@
-"""Which data files a table's log has added since a version: costs less than to open it. Effect."""
+"""Finds the data files that a table's log has added since a version, without opening it. Effect."""
 
 import hashlib
 import json
@@ -9,18 +9,18 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
 
-_MOST_ENTRIES = 100  # read one by one
+_MOST_ENTRIES = 100  # they are read one by one
 
 
 class LogPlace(NamedTuple):
-    """A version of a table, and what tells its log from another, as of a copy put in its place."""
+    """A version of a table, with a hash that distinguishes its log from a copy put in its place."""
 
     version: int
     entry_sha256: str
 
 
 def place_of(tables: LakeTables, table: Table, version: int) -> LogPlace | None:
-    """Where a version is in the log; None where its entry has expired, or cannot be read."""
+    """Return the place of a version in the log; None if its entry has expired or is unreadable."""
     try:
         entry = tables.storage.read_bytes(tables.log_entry_path(table, version))
     except PlaceError:
@@ -31,10 +31,10 @@ def place_of(tables: LakeTables, table: Table, version: int) -> LogPlace | None:
 def added_behind(
     tables: LakeTables, table: Table, place: LogPlace, version: int
 ) -> list[str] | None:
-    """The paths of the data files that came behind a place, up to a version that is there.
+    """Return the paths of the data files added after a place, up to an existing version.
 
-    None where files have gone as well, where the log is not the one that the place is of, and where
-    it no longer tells, or has too much to tell.
+    None if files were also removed, if the log is another one than the place's, or if it has
+    expired or too many entries.
     """
     if not 0 <= version - place.version <= _MOST_ENTRIES:
         return None
@@ -57,5 +57,5 @@ def added_behind(
 
 # Any: JSON.
 def _is_new(added: dict[str, Any]) -> bool:
-    """Whether rows came with a file; else it was there, or has those of others."""
+    """Return whether a file brought new rows; a compaction does not."""
     return bool(added["dataChange"])

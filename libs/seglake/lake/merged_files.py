@@ -1,8 +1,7 @@
 """Writes the rows of several data files of one topic into a new one, in offset order. Effect.
 
-Runs in tasks. In a file the rows lie in the order of partition and offset. So that they do in the
-new one too, all rows come at once up to a place that no later row group can lie before: of each
-file one row group is in memory at a time.
+Runs in tasks. Rows in a file are ordered by partition and offset. The merge keeps one row group of
+each file in memory and emits rows up to the smallest offset that an unread row group may have.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from seglake.lake.parquet_rows import numbers, read_rows
 from seglake.lake.tables import BATCHES, RECORDS, Table
 from seglake.storage.storage import Storage
 
-_ROW_GROUP_BYTES = 32 << 20  # in memory
+_ROW_GROUP_BYTES = 32 << 20  # size in memory
 _ORDERED_BY = {RECORDS.name: ("partition", "offset"), BATCHES.name: ("partition", "base_offset")}
 
 _Place = tuple[int, int]  # partition and offset
@@ -26,23 +25,31 @@ _Place = tuple[int, int]  # partition and offset
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeTask:
-    """Files of one table that become one."""
+    """Files of one table to be merged into one.
+
+    Attributes:
+        topic: topic of the files in a table partitioned by it, else empty.
+        paths: whole paths; a table without offsets keeps the rows in this order.
+        row_count: rows of all files, as the log says.
+        compression_level: level of zstd.
+    """
 
     storage: Storage
     lake_path: str
     table: Table
-    topic: str  # of a table partitioned by it, else empty
-    paths: tuple[str, ...]  # whole; in the order in which rows come of a table without offsets
-    row_count: int  # of all files, as the log says
+    topic: str
+    paths: tuple[str, ...]
+    row_count: int
     compression_level: int
 
 
 def merge(task: MergeTask) -> DataFile:
-    """Write the new file; the old ones stay.
+    """Write the new file and return it; the old ones stay.
 
     Raises:
         RowCountError: the files do not have the rows that the log says.
-        StorageError, OutputError: a file cannot be read, or written.
+        StorageError: a file cannot be read.
+        OutputError: the new file cannot be written.
     """
     files = [_rows_of(task, path) for path in task.paths]
     order = _ORDERED_BY.get(task.table.name)
@@ -64,16 +71,22 @@ def merge(task: MergeTask) -> DataFile:
 
 
 def _rows_of(task: MergeTask, path: str) -> Iterator[pa.Table]:
-    """The row groups of a file, its columns in the order and of the types of the table's files."""
+    """Yield the row groups of a file, with the columns and types of the table's files."""
     schema = task.table.file_schema
     for rows in read_rows(task.storage, path, schema.names):
         yield rows.select(schema.names).cast(schema)
 
 
 class _Ahead:
-    """The rows of one file that are in memory, and those behind them."""
+    """One row group of a file in memory, and the row groups after it."""
 
     def __init__(self, groups: Iterator[pa.Table], order: tuple[str, str]) -> None:
+        """Read the first row group.
+
+        Args:
+            groups: row groups of the file, in its order.
+            order: columns of partition and offset.
+        """
         self._groups = groups
         self._order = order
         self._rows = pa.table({})
@@ -84,10 +97,11 @@ class _Ahead:
 
     @property
     def is_over(self) -> bool:
+        """Return whether all rows were emitted."""
         return self._rows.num_rows == 0
 
     def taken(self, place: _Place) -> pa.Table:
-        """Those up to a place, that one included."""
+        """Return and remove the rows up to a place, inclusive."""
         rows, (partitions, offsets) = self._rows, self._places
         is_due = (partitions < place[0]) | ((partitions == place[0]) & (offsets <= place[1]))
         if is_due.all():
@@ -97,6 +111,7 @@ class _Ahead:
         return rows.filter(pa.array(is_due))
 
     def _hold(self, rows: pa.Table) -> None:
+        """Keep these rows in memory, and find their first and last place."""
         self._rows = rows
         if rows.num_rows:
             self._places = np.stack([numbers(rows, name) for name in self._order])
@@ -108,9 +123,10 @@ class _Ahead:
 
 
 def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> Iterator[pa.Table]:
+    """Yield the rows of all files, ordered by partition and offset."""
     ahead = [file for file in (_Ahead(groups, order) for groups in files) if not file.is_over]
     while ahead:
-        # What is still to come of each file lies behind what is in memory of it.
+        # Unread rows of each file come after its rows in memory.
         place = min(file.last for file in ahead)
         rows = pa.concat_tables([file.taken(place) for file in ahead if file.first <= place])
         partitions, offsets = (numbers(rows, name) for name in order)
@@ -119,7 +135,7 @@ def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> It
 
 
 def _row_groups(pieces: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """The rows, so many at a time that they make a row group."""
+    """Yield the rows in batches large enough for a row group."""
     waiting: list[pa.Table] = []
     size_bytes = 0
     for piece in pieces:

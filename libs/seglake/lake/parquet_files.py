@@ -1,10 +1,10 @@
-"""Writes one finished Parquet file of a table, and knows its statistics exactly. Effect.
+"""Writes one finished Parquet file of a table, with exact statistics. Effect.
 
-Runs in tasks, on executors. A file gets a name of its own and is never overwritten; until a commit
-names it no reader sees it, so an attempt that dies leaves only an unreferenced file.
+Runs in tasks, on executors. A file gets a name of its own and is never overwritten. No reader sees
+it until a commit names it, so an attempt that dies leaves only an unreferenced file.
 
-Row groups go to the disk column by column as they are encoded, so that a writer needs the memory
-of a few pages beside the rows it was given.
+Row groups are written column by column as they are encoded, so a writer needs memory for only a few
+pages besides the given rows.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ from seglake.lake.tables import Table
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 
-# Measured: numbers that grow by small steps pack best as deltas; columns of few values (most are
-# the same in every row of a file) as dictionaries; payloads as they are.
+# Measured: numbers that grow by small steps compress best as deltas; columns of few values (most
+# are the same in every row of a file) as dictionaries; payloads without an encoding.
 _DELTA_COLUMNS = {
     "records": "offset timestamp timestamp_ms",
     "batches": (
@@ -47,10 +47,10 @@ _PLAIN_COLUMNS = {
     "transaction_state": "key value",
     "salvaged_records": "key value headers.list.element.value",
 }
-# Measured: zstd packs pages of this size in up to a tenth less time than those of 1 MiB, no worse.
+# Measured: zstd compresses pages of this size as well as 1 MiB pages, in up to a tenth less time.
 _PAGE_BYTES = 64 << 10
-# Arrow ends a page after 20,000 rows, for readers of an index of pages, which is not written here.
-# Each page of a narrow column costs a start of the codec.
+# By default Arrow ends a page after 20,000 rows, for readers of a page index, which is not written
+# here. More pages would start the codec more often.
 _MOST_PAGE_ROWS = 1 << 20
 MOST_IN_A_FOLDER = 255 - len("topic=")
 _DIGEST_LETTERS = 32
@@ -60,8 +60,9 @@ _STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 class DataFile(NamedTuple):
     """A finished file, as a task reports it and a commit names it.
 
-    `path` is relative to the table's folder and the same in a URI.
-    `statistics_json` is the text that Delta's log takes.
+    Attributes:
+        path: path relative to the table's folder; it is the same in a URI.
+        statistics_json: text of the statistics for Delta's log.
     """
 
     table: str
@@ -75,12 +76,21 @@ class DataFile(NamedTuple):
 class ParquetFile:
     """A file of one topic's rows; use it in a `with` block, which abandons it unless closed.
 
-    The file comes into being with the first row.
+    The file is created with the first row.
     """
 
     def __init__(
         self, storage: Storage, lake_path: str, table: Table, topic: str, compression_level: int = 1
     ) -> None:
+        """Choose a new name in the table's folder; nothing is written yet.
+
+        Args:
+            storage: storage of the lake; borrowed.
+            lake_path: folder of the lake.
+            table: the table.
+            topic: topic of all rows, which names the partition's folder.
+            compression_level: level of zstd.
+        """
         self._storage = storage
         self._table = table
         self._topic = topic
@@ -94,15 +104,16 @@ class ParquetFile:
 
     @property
     def row_count(self) -> int:
+        """Return the number of rows written so far."""
         return self._statistics.row_count
 
     @property
     def written_bytes(self) -> int:
-        """Return bytes of the row groups so far, for a caller that cuts files by size."""
+        """Return the bytes of the row groups so far, for a caller that cuts files by size."""
         return 0 if self._output is None else self._output.tell()
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Append rows as one row group; every call must bring the same Arrow types.
+        """Append rows as one row group; every call must have the same Arrow types.
 
         Raises:
             SchemaError: the columns are not those of the table's files.
@@ -126,7 +137,12 @@ class ParquetFile:
             raise self._failed(error) from error
 
     def close(self) -> DataFile | None:
-        """Finish the file; None, and no file, when no row was written."""
+        """Finish the file and return it; without rows there is no file, and the result is None.
+
+        Raises:
+            OutputError: the storage refuses.
+            StorageError: the file has vanished.
+        """
         if self._writer is None or self._output is None:
             return None
         try:
@@ -172,14 +188,16 @@ class ParquetFile:
         return OutputError(action="write", path=self._path, reason=reason or str(error))
 
     def __enter__(self) -> Self:
+        """Return the file itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Abandon the file, unless it was closed."""
         self.abandon()
 
 
 def _check_dictionaries(table: Table, rows: pa.RecordBatch) -> None:
-    """Refuse what Arrow's writer cannot store: a null among the values, not among the indices."""
+    """Raise SchemaError for nulls among dictionary values, which Arrow's writer cannot store."""
     differences = [
         f"column {name} has a null inside its dictionary"
         for name, column in zip(rows.schema.names, rows.columns, strict=True)
@@ -190,6 +208,7 @@ def _check_dictionaries(table: Table, rows: pa.RecordBatch) -> None:
 
 
 def _new_path(table: Table, topic: str) -> str:
+    """Return a unique path, relative to the table's folder."""
     name = f"{uuid.uuid4().hex}.parquet"
     if not table.partition_by:
         return name
@@ -197,10 +216,10 @@ def _new_path(table: Table, topic: str) -> str:
 
 
 def folder_value(topic: str) -> str:
-    """Return a topic's name as its folder has it; the log has the exact value, not the folder.
+    """Return a topic's name in its folder; the exact name is in Delta's log.
 
-    Kafka's topic names have no other characters. Brokers before 0.10 allow up to 255, of which a
-    file system has no room for `topic=`.
+    Legal topic names are kept. Brokers before 0.10 allow 255 characters, too long for a folder with
+    `topic=`: the rest is replaced by a digest.
     """
     value = _STRANGE_CHARACTERS.sub("_", topic)
     if len(value) <= MOST_IN_A_FOLDER:
@@ -212,6 +231,7 @@ def folder_value(topic: str) -> str:
 def _open_writer(
     output: BinaryIO, table: Table, schema: pa.Schema, compression_level: int
 ) -> pq.ParquetWriter:
+    """Return a writer with an encoding for each column."""
     deltas = _DELTA_COLUMNS.get(table.name, "").split()
     without_dictionary = {*deltas, *_PLAIN_COLUMNS.get(table.name, "").split()}
     leaves = [leaf for field in table.file_schema for leaf in _leaves(field.name, field.type)]

@@ -1,7 +1,7 @@
 """Reads columns of data files, one row group at a time. Effect.
 
-Runs in tasks and on the driver. Not through pyarrow.dataset, whose import and threads cost more
-than most of these files.
+Runs in tasks and on the driver. It avoids pyarrow.dataset, whose import and threads cost more than
+most of these files.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -26,14 +26,14 @@ NULL_NUMBER = -1
 
 
 class Within(NamedTuple):
-    """Rows whose number lies in [at_least, at_most]."""
+    """Condition that a row's number is in [at_least, at_most]."""
 
     column: str
     at_least: int = LOWEST
     at_most: int = HIGHEST
 
     def may_hold(self, least: int, greatest: int) -> bool:
-        """Return whether a file or row group with such bounds may have a row to be kept."""
+        """Return whether a file or row group with such bounds may have a matching row."""
         return least <= self.at_most and greatest >= self.at_least
 
 
@@ -45,20 +45,22 @@ def read_rows(
     *,
     group: int | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield the rows to be kept, a row group at a time; texts come as dictionaries.
+    """Yield the matching rows, a row group at a time; texts come as dictionaries.
 
     Args:
-        columns: what to read; columns of `only` must be among them.
+        storage: storage of the file.
+        path: path of the file.
+        columns: columns to read; columns of `only` must be among them.
         only: conditions that a row must meet, all of them.
-        group: the index of the only row group to be read.
+        group: index of the only row group to read; None for all.
 
     Raises:
-        StorageError: the file is not there, is no Parquet file, or lacks a column that it cannot
-            have been without in any version of the tables.
+        StorageError: the file does not exist, is not a Parquet file, or lacks a column that every
+            version of the table has.
     """
     with _opened(storage, path) as stream:
         file = pq.ParquetFile(stream)
-        schema = file.schema_arrow  # made anew each time that it is asked for
+        schema = file.schema_arrow  # the property builds it on each access
         lacking = [name for name in columns if name not in schema.names]
         if not ADDED_TYPES.keys() >= {*lacking}:
             raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
@@ -78,10 +80,12 @@ def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterato
     """Yield some thousand rows at a time, whatever the size of the row groups.
 
     Args:
-        columns: what to read of those that are there; `a.b` is a field of a struct.
+        storage: storage of the file.
+        path: path of the file.
+        columns: columns to read if the file has them; `a.b` is a field of a struct.
 
     Raises:
-        StorageError: the file is not there, or is no Parquet file.
+        StorageError: the file does not exist, or is not a Parquet file.
     """
     with _opened(storage, path) as stream:
         file = pq.ParquetFile(stream)
@@ -91,12 +95,12 @@ def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterato
 def row_group_starts(
     storage: Storage, path: str, column: str, only: Sequence[Within] = ()
 ) -> list[tuple[int, int]]:
-    """Return a column's least number in each row group that may have a row to keep, with its index.
+    """Return a column's lowest number, and the index, of each row group that may match.
 
-    LOWEST where it is not known.
+    The number is LOWEST if the statistics lack it.
 
     Raises:
-        StorageError: the file is not there, or is no Parquet file.
+        StorageError: the file does not exist, or is not a Parquet file.
     """
     with _opened(storage, path) as stream:
         metadata = pq.ParquetFile(stream).metadata
@@ -110,13 +114,14 @@ def row_group_starts(
 
 @contextmanager
 def _opened(storage: Storage, path: str) -> Iterator[pa.PythonFile]:
+    """Open a file for Arrow, whose errors become ours."""
     with storage.open_reader(path) as reader, naming_what_is_no_parquet(path):
         yield pa.PythonFile(ReaderFile(reader), mode="r")
 
 
 @contextmanager
 def naming_what_is_no_parquet(path: str) -> Iterator[None]:
-    """Turn Arrow's errors about a file into ours, which name it."""
+    """Turn Arrow's errors about a file into StorageError, which names the file."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -125,7 +130,7 @@ def naming_what_is_no_parquet(path: str) -> Iterator[None]:
 
 
 def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return columns of a file, those that a later version added to the table as nulls."""
+    """Return columns of a file; those that a later version added are null."""
     for name in columns:
         if name not in rows.column_names:
             kind: Any = ADDED_TYPES[name]
@@ -134,11 +139,12 @@ def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
+    """Return whether a row group may have rows that meet all conditions."""
     bounds = _bounds(group, {condition.column for condition in only})
     return all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in only)
 
 
-# Any: whatever the columns have; it is asked of those with numbers.
+# Any: pyarrow's stubs do not know the values; callers ask only about numbers.
 def _bounds(group: pq.RowGroupMetaData, columns: Container[str]) -> dict[str, tuple[Any, Any]]:
     """Return the least and greatest value of columns without nulls, if statistics have them."""
     found: dict[str, tuple[Any, Any]] = {}
@@ -153,6 +159,7 @@ def _bounds(group: pq.RowGroupMetaData, columns: Container[str]) -> dict[str, tu
 
 
 def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:
+    """Return the rows that meet all conditions."""
     keep = np.ones(rows.num_rows, np.bool_)
     for condition in only:
         found = numbers(rows, condition.column)
@@ -180,7 +187,7 @@ def distinct_rows(rows: pa.Table, columns: Sequence[str]) -> list[dict[str, Any]
 
 
 def plain_texts(rows: pa.Table) -> pa.Table:
-    """Return the rows with dictionary texts as plain ones: Arrow cannot group different ones."""
+    """Return the rows with plain texts: Arrow cannot group different dictionaries."""
     fields = [
         field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
         for field in rows.schema

@@ -1,8 +1,8 @@
-"""Makes plain Parquet folders of a finished lake: what is left when the tables' logs go. Effect.
+"""Turns a finished lake into plain Parquet folders, without the tables' logs. Effect.
 
-The tables only take appends, so the newest snapshot's files are all that was ever committed. In a
-plain folder every file counts, so those that no snapshot names (of attempts that were lost) go
-first; `_SUCCESS` comes last and says that all of it was done.
+The tables are append-only, so the newest snapshot names all committed files. In a plain folder
+every file counts, so files that no snapshot names (of attempts that were lost) are deleted first.
+`_SUCCESS` is written last and marks the conversion as complete.
 """
 
 import io
@@ -17,11 +17,11 @@ from seglake.storage.storage import Storage
 
 
 def check_is_empty(storage: Storage, path: str) -> None:
-    """Refuse a folder that holds anything; one that is not there yet is fine.
+    """Refuse a folder that has any entry; a missing one is fine.
 
     Raises:
         LakeFolderError: it is not empty, or a file.
-        LakeRefusedError: the storage does not let us look.
+        LakeRefusedError: the storage denies access.
     """
     with opening(path):
         info = storage.info(path)
@@ -41,11 +41,14 @@ def check_is_empty(storage: Storage, path: str) -> None:
 
 
 def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
-    """Take the tables' logs away, and all files but those that were committed.
+    """Remove the tables' logs, and all files except the committed ones.
 
-    Nobody else may work in the folder. What is not whole gets no `_SUCCESS`. A table without rows
-    gets a file without rows, so that every reader finds its columns; one of internal topics is
-    left out.
+    Nobody else may work in the folder. A table without rows gets a file without rows, so that every
+    reader finds its columns; tables of internal topics are left out.
+
+    Args:
+        tables: the lake, which is gone afterwards.
+        is_whole: write `_SUCCESS`, because all data were ingested.
     """
     storage = tables.storage
     named = {table.name: frozenset(tables.file_paths(table)) for table in TABLES}
@@ -53,7 +56,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
         _check_listed(storage, tables.path(table), named[table.name])
     for table in TABLES:
         folder = tables.path(table)
-        # The log first: once it is gone, nobody takes what follows for a table that lost files.
+        # Delete the log first: without it nobody mistakes the rest for a table that lost files.
         storage.delete_folder(storage.join(folder, LOG_FOLDER))
         for path in _files_below(storage, folder):
             if path not in named[table.name]:
@@ -68,7 +71,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
 
 
 def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
-    """See that committed files are listed by the names that the log has, else they would go too."""
+    """Require that committed files are listed by the log's names, or they would be deleted."""
     for path in sorted(named.difference(_files_below(storage, folder))):
         raise StorageError(action="convert", path=path, reason="it is committed and not listed")
 
@@ -79,6 +82,7 @@ def _files_below(storage: Storage, folder: str) -> list[str]:
 
 
 def _without_rows(table: Table) -> bytes:
+    """Return the bytes of a Parquet file with a table's columns and no rows."""
     content = io.BytesIO()
     pq.write_table(table.schema.empty_table(), content, store_schema=False)
     return content.getvalue()

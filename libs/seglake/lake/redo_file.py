@@ -1,8 +1,8 @@
-"""Redo files: what a commit is about to add to every table, written before it decides. Effect.
+"""Redo files: the files that a commit is about to add to every table, written before it decides.
 
-Whoever finds that records have a generation which the other tables lack completes it from here,
-without the source and without decoding. A file is small, is written whole or not at all, and is
-deleted when checkpoints are published, or when its commit can no longer happen.
+Effect. If records have a generation that the other tables lack, any driver completes it from this
+file, without the source and without decoding. A file is small, is written whole or not at all, and
+is deleted once checkpoints are published, or once its commit can no longer happen.
 
 One file is one try to decide: its `commit_id` is in the try's commit info, and in no other.
 """
@@ -24,7 +24,7 @@ _SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """One try: the generation it makes of each topic, and its files of all tables."""
+    """One try to commit: the generation of each topic, and the files of all tables."""
 
     source_id: str
     attempt_id: str
@@ -36,25 +36,26 @@ class Redo:
 
     @property
     def file_name(self) -> str:
+        """Return the name of the redo file."""
         return f"{self.attempt_id}.{self.commit_id}{_SUFFIX}"
 
 
 def write(storage: Storage, folder: str, redo: Redo) -> None:
-    """Put the redo file in its folder, durable on return."""
+    """Write the redo file to its folder, durable on return."""
     content = asdict(redo) | {"format": _FORMAT, "files": [file._asdict() for file in redo.files]}
     storage.write_bytes(storage.join(folder, redo.file_name), json.dumps(content).encode())
 
 
 def delete(storage: Storage, folder: str, redo: Redo) -> None:
-    """Delete the redo file, if nobody has done so."""
+    """Delete the redo file, if it exists."""
     storage.delete(storage.join(folder, redo.file_name))
 
 
 def read_all(storage: Storage, folder: str) -> list[Redo]:
-    """Return the redo files of a folder; those that vanish meanwhile are left out.
+    """Return the redo files of a folder, without those that vanish meanwhile.
 
     Raises:
-        RedoFileError: a file there is none of ours.
+        RedoFileError: this library did not write a file as it is.
     """
     redos = []
     for entry in entries_of(storage, folder):
@@ -65,6 +66,7 @@ def read_all(storage: Storage, folder: str) -> list[Redo]:
 
 
 def _parse(path: str, data: bytes) -> Redo:
+    """Return the content of a redo file; raise RedoFileError if it is not as written."""
     try:
         content = json.loads(data)
         if content.pop("format") != _FORMAT:

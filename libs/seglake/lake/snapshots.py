@@ -1,4 +1,4 @@
-"""What the tables hold at one moment: their data files, and the generation of each topic. Effect.
+"""Reads the tables at one moment: their data files, and the generation of each topic. Effect.
 
 Runs on the driver; memory grows with the number of files.
 """
@@ -19,58 +19,76 @@ Bounds = Mapping[str, tuple[int, int]]
 
 
 class StoredFile(NamedTuple):
-    """A data file that a snapshot names."""
+    """A data file that a snapshot names.
+
+    Attributes:
+        path: whole path.
+        log_path: path in the log: relative to the table's folder, encoded.
+        topic: topic of a file in a table partitioned by it, else None.
+        written_at_ms: time when its newest rows were written, in ms since 1970.
+        row_count: number of rows, None if the log lacks it.
+        bounds: least and greatest value of integer columns with statistics.
+        time_bounds_us: least and greatest value of timestamp columns with statistics, in
+            microseconds since 1970.
+    """
 
     path: str
-    log_path: str  # as the log has it: relative to the table's folder, encoded
-    topic: str | None  # of a table partitioned by it
+    log_path: str
+    topic: str | None
     size_bytes: int
-    written_at_ms: int  # when its rows were, the newest ones
-    # As the log says; least and greatest of the columns that have statistics, integers and
-    # timestamps. None, and left out, where it says nothing.
+    written_at_ms: int
     row_count: int | None
     bounds: Bounds
     time_bounds_us: Bounds
 
     def may_hold(self, conditions: Iterable[Within]) -> bool:
-        """Whether a row may meet all conditions, as far as the bounds tell."""
+        """Return whether a row may meet all conditions, as far as the bounds are known."""
         known = self.bounds
         return all(c.column not in known or c.may_hold(*known[c.column]) for c in conditions)
 
 
 def by_time(file: StoredFile) -> tuple[int, str]:
-    """The order in which files came to a table."""
+    """Return a sort key for the order in which files were added to a table."""
     return file.written_at_ms, file.path
 
 
 class Snapshot:
-    """One version of one table, which keeps its id whatever becomes of its files."""
+    """One version of one table; it keeps the table's id even if the files are replaced later."""
 
     def __init__(
         self, handle: Handle, files: Iterable[StoredFile], version_of: Callable[[str], int]
     ) -> None:
+        """Read the version's id; the handle may advance afterwards.
+
+        Args:
+            handle: handle at the version.
+            files: data files of the version.
+            version_of: returns the version of an app, 0 for none.
+        """
         self._version_of = version_of
         self.files = tuple(files)
         self.table_id = str(handle.metadata().id)
         self.version = handle.version()
 
     def generation(self, source_id: str, topic: str) -> int:
-        """The newest generation of a topic that this version has; 0 when none."""
+        """Return the newest generation of a topic in this version; 0 for none."""
         return self._version_of(app_id(source_id, topic))
 
 
 def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Snapshot]:
-    """The newest snapshot of each table, by its name.
+    """Return the newest snapshot of each table, by its name.
 
-    They are read in the reverse of the order in which they are committed: what the checkpoints of
-    this answer say is covered is in the other tables of this answer.
+    Tables are read in the reverse of the order in which they are committed: all that the
+    checkpoints in this result cover is in the other tables of this result.
 
     Args:
-        wanted: in the order in which they are committed.
+        tables: the lake.
+        wanted: tables in the order in which they are committed.
 
     Raises:
-        LakeFolderError: a table is not there.
-        SchemaError, TableRefusedError: a table is not as this library made it.
+        LakeFolderError: a table does not exist.
+        SchemaError: the columns are not those of this library.
+        TableRefusedError: a table uses features that this library does not write.
     """
     found = {}
     for table in reversed(wanted):
@@ -81,7 +99,7 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
 
 
 def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[StoredFile]:
-    """The data files of the version that a handle stands at."""
+    """Yield the data files of a handle's version."""
     actions = _with_integers(pa.table(handle.get_add_actions(flatten=True)))
     kinds = {name: table.schema.field(name).type for name in table.statistics_columns}
     times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind)]
@@ -101,6 +119,7 @@ def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[S
 
 # Any: columns have values of many types.
 def _bounds(row: Mapping[str, Any], columns: Iterable[str]) -> Bounds:
+    """Return least and greatest value of the columns that have both."""
     return {
         name: (row[f"min.{name}"], row[f"max.{name}"])
         for name in columns
@@ -109,10 +128,10 @@ def _bounds(row: Mapping[str, Any], columns: Iterable[str]) -> Bounds:
 
 
 def _with_integers(actions: pa.Table) -> pa.Table:
-    """The same with timestamps as microseconds: Python's know no year 10000."""
+    """Return the actions with timestamps as microseconds: Python has no year 10000."""
     for index, field in enumerate(actions.schema):
         if pa.types.is_timestamp(field.type):
-            # Views: a cast imports pyarrow.compute, 0.05 s.
+            # Use a view: a cast imports pyarrow.compute, 0.05 s.
             numbers = [chunk.view(pa.int64()) for chunk in actions.column(index).chunks]
             actions = actions.set_column(
                 index, field.name, pa.chunked_array(numbers, type=pa.int64())

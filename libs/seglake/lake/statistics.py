@@ -1,8 +1,8 @@
-"""The statistics of one data file, folded over its rows as they are written.
+"""Statistics of one data file, folded over its rows as they are written.
 
-Readers skip a file when its statistics say that no row can match, so a wrong bound hides rows and
-a missing one costs only time. Delta keeps timestamps in milliseconds: the least one is rounded
-down and the greatest up, never the other way round.
+Readers skip a file if its statistics exclude a match, so a wrong bound hides rows and a missing one
+costs only time. Delta stores timestamps in milliseconds: the least one is rounded down and the
+greatest up.
 
 Format: "Per-file Statistics" in the Delta transaction log protocol.
 """
@@ -29,6 +29,7 @@ class Statistics:
     """
 
     def __init__(self, table: Table) -> None:
+        """Start without rows."""
         self._table = table
         self.row_count = 0
         self._null_counts = dict.fromkeys(table.statistics_columns, 0)
@@ -36,12 +37,12 @@ class Statistics:
         self._greatest: dict[str, int] = {}
 
     def add(self, rows: pa.RecordBatch) -> None:
-        """Fold in the rows of one batch.
+        """Add the rows of one batch.
 
         Raises:
             TimestampRangeError: a timestamp is outside the years 0001 to 9999.
         """
-        import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+        import pyarrow.compute as pc  # takes 0.05 s, which a run without new rows saves
 
         for name in self._table.statistics_columns:
             column = _integers(rows.column(name))
@@ -79,17 +80,19 @@ class Statistics:
         return json.dumps(statistics, separators=(",", ":"))
 
     def _check_years(self, name: str, timestamp_us: int) -> None:
+        """Raise TimestampRangeError for a timestamp outside the years 0001 to 9999."""
         if not _LEAST_US <= timestamp_us <= _GREATEST_US:
             raise TimestampRangeError(
                 table=self._table.name, column=name, timestamp_us=timestamp_us
             )
 
 
-# The stubs make arrays generic in their type; an array of any type is meant.
+# The stubs make arrays generic in their type; this is an array of any type.
 _Array: TypeAlias = "pa.Array[Any]"
 
 
 def _integers(column: _Array) -> _Array:
+    """Return a column of numbers or timestamps as integers."""
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
     if pa.types.is_timestamp(column.type):
@@ -98,5 +101,6 @@ def _integers(column: _Array) -> _Array:
 
 
 def _iso_ms(timestamp_ms: int) -> str:
+    """Return a time in Delta's format, with milliseconds."""
     moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
     return f"{moment:%Y}".zfill(4) + f"{moment:-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03d}Z"

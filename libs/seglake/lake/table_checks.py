@@ -1,4 +1,4 @@
-"""Whether a table, or columns, are as this library makes them. Pure."""
+"""Checks that a table, or columns, have the form that this library makes. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from seglake.lake.tables import Table
 READER_VERSION = 1
 WRITER_VERSION = 2
 
-# Settings that change what a writer must do, or that would let a generation be forgotten.
+# Settings that change a writer's duties, or that would let Delta forget a generation.
 _REFUSED_SETTINGS = (
     "delta.columnMapping.mode",
     "delta.constraints.",
@@ -23,12 +23,13 @@ _REFUSED_SETTINGS = (
 
 
 def check(table: Table, found: pa.Schema) -> None:
-    """Refuse columns that are not those of the table's data files, before they are written.
+    """Refuse columns that do not fit the table's data files, before they are written.
 
-    Binary views and dictionaries pass for the plain type that they stand for: a file stores that.
+    Binary views and dictionaries count as the plain type of their values: that is the type in the
+    file.
 
     Raises:
-        SchemaError: lists every difference.
+        SchemaError: with every difference.
     """
     _refuse(table, _differences(table.file_schema, [(f.name, plain_type(f.type)) for f in found]))
 
@@ -37,9 +38,9 @@ def check_whole(table: Table, found: pa.Schema) -> None:
     """Refuse columns that are not those of the table as its readers see it.
 
     Raises:
-        SchemaError: lists every difference.
+        SchemaError: with every difference.
     """
-    if found.equals(table.schema):  # nearly always; a run looks some twenty times
+    if found.equals(table.schema):  # the usual case; a run checks some twenty times
         return
     differences = _differences(table.schema, [(f.name, f.type) for f in found])
     differences += [f"column {f.name} must be nullable" for f in found if not f.nullable]
@@ -54,11 +55,14 @@ def foreign_features(
     settings: Iterable[str],
     columns: Mapping[str, Iterable[str]],
 ) -> list[str]:
-    """Name what of a table's protocol and metadata we would not have written.
+    """Return the parts of a table's protocol and metadata that seglake would not have written.
 
     Args:
-        protocol: the least version of a reader, and of a writer.
-        columns: what is said of each: whether it is generated, an identity, renamed, an invariant.
+        table: the table, as it should be.
+        protocol: lowest versions of a reader and of a writer.
+        partition_by: the table's partition columns.
+        settings: names of the table's properties.
+        columns: for each column, its metadata keys: generated, identity, renamed, invariant.
     """
     reasons = []
     if protocol != (READER_VERSION, WRITER_VERSION):
@@ -81,7 +85,7 @@ def foreign_features(
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values, whatever the form in which Arrow holds them."""
+    """Return the type of the values, in whatever form Arrow holds them."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_binary_view(kind):
@@ -90,11 +94,13 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _refuse(table: Table, differences: list[str]) -> None:
+    """Raise SchemaError if there are differences."""
     if differences:
         raise SchemaError(table=table.name, differences=differences)
 
 
 def _differences(expected: pa.Schema, found: Iterable[tuple[str, pa.DataType]]) -> list[str]:
+    """Return all differences between expected and found columns, as text."""
     columns = list(found)
     names = [name for name, _ in columns]
     kinds = dict(columns)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
 
 _LOG = logging.getLogger(__name__)
-_CHECKPOINT_EACH = 10  # commits, as Spark does: readers fetch each entry since
+_CHECKPOINT_EACH = 10  # commits, as in Spark: readers fetch every entry since the last one
 
 
 class Addition(NamedTuple):
-    """A finished file, and when its rows were written."""
+    """A finished file, and the time when its rows were written, in ms since 1970."""
 
     file: DataFile
     written_at_ms: int
@@ -40,12 +40,18 @@ def add_files(
     """Add finished files to a table in one commit, and make its log durable.
 
     Args:
-        said: stands in the commit's info.
-        generations: of apps; the commit fails where another with the same app came between.
-        replaced: files of the table that hold the same rows as those added, and go.
+        tables: the lake.
+        table: the table.
+        handle: handle at the version to commit to; it advances to the new version.
+        additions: the files to add.
+        now_ms: time of the commit, in ms since 1970.
+        said: keys and values for the commit's info.
+        generations: new version of each app; the commit fails if another with the same app came
+            between.
+        replaced: files of the table to remove, whose rows the added files have.
 
     Returns:
-        The failure in words, empty when there is none; it may yet have happened.
+        The failure in words, empty if there is none; the commit may yet have happened.
     """
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
@@ -63,7 +69,7 @@ def add_files(
             commit_properties=CommitProperties(
                 custom_metadata={**said, ACTION_COUNT: str(count)}, app_transactions=apps
             ),
-            # A checkpoint is written when the commit is durable.
+            # The checkpoint is written below, once the commit is durable.
             post_commithook_properties=PostCommitHookProperties(False, False),
         )
     except (DeltaError, OSError, ValueError) as error:
@@ -73,7 +79,7 @@ def add_files(
     counts = (handle.version(), len(added), len(gone), len(apps))
     _LOG.debug("%s: committed after version=%d added=%d removed=%d topics=%d", table.name, *counts)
     sync_log(tables, table, handle.version())
-    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle stands before it
+    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle is one behind
         write_checkpoint(tables, table, handle)
     return ""
 
@@ -81,6 +87,7 @@ def add_files(
 def _addition(
     table: Table, file: DataFile, written_at_ms: int, *, changes_rows: bool
 ) -> "AddAction":
+    """Return Delta's action that adds a file."""
     from deltalake.transaction import AddAction
 
     return AddAction(
@@ -94,6 +101,7 @@ def _addition(
 
 
 def _removal(table: Table, file: StoredFile, removed_at_ms: int) -> "RemoveAction":
+    """Return Delta's action that removes a file."""
     from deltalake.transaction import RemoveAction
 
     return RemoveAction(
@@ -111,6 +119,8 @@ def commit_ids(
     """Return the commit ids of a table's newest commits, None for a commit without one.
 
     Args:
+        tables: the lake.
+        table: the table.
         handle: the table at its newest version.
         count: number of commits to read; None reads all that the log still has.
     """

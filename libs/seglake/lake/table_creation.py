@@ -1,7 +1,7 @@
-"""Makes a lake's tables, and upgrades those of an earlier version. Effect, on the driver only.
+"""Creates a lake's tables, and upgrades those of an earlier version. Effect, on the driver only.
 
-An upgrade adds tables and columns, all of which may be empty: no row changes. Tables come first,
-then the mark that earlier versions refuse, then columns. One that dies is completed by the next.
+An upgrade adds tables and columns, which may stay empty: no row changes. Tables come first, then
+the mark that earlier versions refuse, then columns. The next run completes an interrupted upgrade.
 """
 
 import time
@@ -23,23 +23,25 @@ from seglake.storage.errors import LakeFolderError, PlaceError
 
 
 def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> list[str]:
-    """Create the tables that are not there yet, and upgrade and check those that are.
+    """Create missing tables, and upgrade and check existing ones.
 
     Two drivers may do this at once: both succeed.
 
     Args:
-        is_single_writer: somebody sees to it that only one driver writes at a time, so that
-            the store need not.
+        tables: the lake.
+        is_single_writer: the operator guarantees that only one driver writes at a time, so the
+            store need not.
 
     Returns:
-        What an upgrade added to a lake of an earlier version, in words.
+        The additions of an upgrade to a lake of an earlier version, in words.
 
     Raises:
-        LakeFolderError: the place is a file, or holds something else, or has lost a table, or a
-            later version made it.
-        LakeRefusedError: the storage does not let us in.
+        LakeFolderError: the place is a file, or has other content, or has lost a table, or a later
+            version made it.
+        LakeRefusedError: the storage denies access.
         UnsafeStoreError: the store could lose commits.
-        SchemaError, TableRefusedError: a table is not as this library made it.
+        SchemaError: the columns of a table are not those of this library.
+        TableRefusedError: a table uses features that this library does not write.
     """
     tables.check_path()
     with opening(tables.lake_path):
@@ -70,11 +72,12 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
 
 
 def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
-    tables.forget_handles()  # what is there is opened and checked as for the first time
+    """Create, upgrade and check; see `create_missing`."""
+    tables.forget_handles()  # existing tables are opened and checked again
     present = _present(tables)
     lake_format = _format_of(tables, present)
     has_commits = any(state.version > 0 for state in present.values())
-    # Looked for after the versions: all tables are created before the first commit to any.
+    # Check after reading the versions: all tables are created before the first commit to any.
     missing = [t for t in TABLES if t.name not in present and not tables.has(t)]
     lost = [table.name for table in missing if table.since <= lake_format and not table.is_apart]
     if lost and has_commits:
@@ -84,7 +87,7 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
         _check_folder(tables, missing)
     if not is_single_writer:
         tables.require_safe_commits()
-    with ThreadPoolExecutor(len(TABLES)) as pool:  # far away each takes a while
+    with ThreadPoolExecutor(len(TABLES)) as pool:  # on a remote store each takes a while
         list(pool.map(lambda table: _create(tables, table), missing))
     added = [f"table {table.name}" for table in missing if table.since > lake_format]
     for table in TABLES:
@@ -99,17 +102,18 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 def _present(tables: LakeTables) -> dict[str, TableState]:
     """Return the unchecked state of each existing table, by its name."""
-    # A small one alone: it imports what the others need, and threads that import modules which
-    # import each other can fail.
+    # Read a small one alone first: it imports the modules that all need. Threads that import
+    # modules which import each other can fail.
     gaps = _found(tables, GAPS)
     others = [table for table in TABLES if table is not GAPS]
-    with ThreadPoolExecutor(len(others)) as pool:  # a log takes a while: far away, or a long one
+    with ThreadPoolExecutor(len(others)) as pool:  # a remote or long log takes a while
         states = dict(zip(others, pool.map(partial(_found, tables), others), strict=True))
     states[GAPS] = gaps
     return {table.name: state for table in TABLES if (state := states[table]) is not None}
 
 
 def _found(tables: LakeTables, table: Table) -> TableState | None:
+    """Return the unchecked state of a table, None if it does not exist."""
     try:
         return tables.unchecked_state(table)
     except NotALakeError:
@@ -126,10 +130,10 @@ def _format_of(tables: LakeTables, present: Mapping[str, TableState]) -> int:
 def _upgrade(tables: LakeTables, table: Table) -> None:
     """Mark a table as one of this version, and add the columns that it lacks.
 
-    Another driver may upgrade at the same time: a commit that is refused is tried again.
+    Another driver may upgrade at the same time: a refused commit is tried again.
     """
     handle = tables.unchecked(table)
-    refuse_newer(tables.lake_path, state_of(handle).settings)  # since it was looked at
+    refuse_newer(tables.lake_path, state_of(handle).settings)  # it may be upgraded since
     for pause_s in tables.storage.pauses_s(tables.lake_path):
         time.sleep(pause_s)
         try:
@@ -147,6 +151,7 @@ def _upgrade(tables: LakeTables, table: Table) -> None:
 
 
 def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
+    """Commit the mark and the missing columns of a table."""
     from deltalake import Schema
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
@@ -184,6 +189,10 @@ def set_property(
     If two drivers set properties at once, the second commits on top of the first.
 
     Args:
+        tables: the lake.
+        table: the table.
+        name: name of the property.
+        value: its new value.
         said: purpose recorded in the commit.
         check: raises if the value conflicts with the table's other properties.
 
@@ -232,7 +241,7 @@ def _is_marked(state: TableState) -> bool:
 
 
 def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
-    """Refuse to create tables in a place that is not an empty folder or a young lake."""
+    """Refuse to create tables in a place that is neither an empty folder nor a new lake."""
     strange = [e.name for e in tables.entries() if e.name not in {t.name for t in TABLES}]
     if strange and len(missing) == len(TABLES):
         is_conversion = holds_conversion(tables.storage, tables.lake_path)
@@ -247,6 +256,7 @@ def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
 
 
 def _create(tables: LakeTables, table: Table) -> None:
+    """Create a table, durable on return, unless another driver does so at the same time."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties
@@ -263,8 +273,8 @@ def _create(tables: LakeTables, table: Table) -> None:
             mode="error",
             partition_by=list(table.partition_by),
             configuration=configuration,
-            raise_if_key_not_exists=False,  # the marks are keys of ours
-            # A retry would put a second definition on top of a table that came between.
+            raise_if_key_not_exists=False,  # the marks are not Delta's keys
+            # A retry would add a second definition to a table that another driver just created.
             commit_properties=CommitProperties(max_commit_retries=0),
             storage_options=tables.options,
         )

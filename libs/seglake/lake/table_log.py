@@ -1,8 +1,8 @@
-"""What a table's log says beside its data files, read for all topics at once. Effect.
+"""Reads a table's log without its data files, for all topics at once. Effect.
 
-delta-rs holds all files of a table that it opens, and tells the generation of one topic at a time:
-a run that has nothing to commit needs neither. Entries and plain checkpoints are read here; of a
-log in any other form delta-rs is asked.
+delta-rs loads all files of a table that it opens, and returns the generation of one topic at a
+time: a run without new rows needs neither. This module reads entries and plain checkpoints; a log
+in any other form is left to delta-rs.
 """
 
 import json
@@ -14,11 +14,11 @@ from seglake.lake.parquet_rows import read_batches
 from seglake.storage.errors import NotFoundError, PlaceError
 from seglake.storage.storage import Storage
 
-HINT = "_last_checkpoint"  # its name in Delta's protocol
+HINT = "_last_checkpoint"  # Delta's file that names the newest checkpoint
 _VERSION_DIGITS = 20
-_VERSIONS = (".json", ".checkpoint.parquet")  # the ends of files whose names begin with one
+_VERSIONS = (".json", ".checkpoint.parquet")  # endings of files whose names begin with a version
 _ACTIONS = ("txn", "protocol", "metaData")
-_FIELDS = (  # those of a checkpoint; a few among many rows, which are of files
+_FIELDS = (  # columns of a checkpoint, without those of its many data files
     *("txn.appId", "txn.version", "protocol.minReaderVersion", "protocol.minWriterVersion"),
     *("metaData.schemaString", "metaData.partitionColumns", "metaData.configuration"),
 )
@@ -28,23 +28,31 @@ _UNREADABLE = (PlaceError, ValueError, LookupError, TypeError, AttributeError)
 
 @dataclass(frozen=True)
 class TableState:
-    """One version of a table, without its data files."""
+    """State of one version of a table, without its data files.
+
+    Attributes:
+        protocol: lowest versions of a reader and of a writer.
+        settings: the table's properties.
+        schema_text: schema as Delta's JSON.
+        generation: returns the version of an app, 0 for none.
+    """
 
     version: int
-    protocol: tuple[int, int]  # the least version of a reader, and of a writer
+    protocol: tuple[int, int]
     partition_by: Sequence[str]
     settings: Mapping[str, str]
-    schema_text: str  # Delta's JSON
-    generation: Callable[[str], int]  # of an app; 0 for none
+    schema_text: str
+    generation: Callable[[str], int]
 
     @property
     def column_names(self) -> list[str]:
+        """Return the names of the columns, in their order."""
         return [column["name"] for column in json.loads(self.schema_text)["fields"]]
 
 
 @dataclass
 class _Actions:
-    """The newest of each kind, up to a version."""
+    """Newest action of each kind, up to a version."""
 
     version: int = -1
     # Any: JSON.
@@ -53,6 +61,7 @@ class _Actions:
     generations: dict[str, int] = field(default_factory=dict)
 
     def add(self, kind: str, action: dict[str, Any]) -> None:
+        """Replace the action of a kind by a newer one."""
         if kind == "txn":
             self.generations[action["appId"]] = action["version"]
         elif kind == "protocol":
@@ -62,17 +71,23 @@ class _Actions:
 
 
 class TableLog:
-    """Of one table: as of the newest version that was asked about; later ones read what is new."""
+    """Log of one table, read up to the newest requested version, and later only onwards."""
 
     def __init__(self, storage: Storage, log_folder: str) -> None:
+        """Store where the log is; nothing is read yet.
+
+        Args:
+            storage: storage of the lake; borrowed.
+            log_folder: the table's `_delta_log` folder.
+        """
         self._storage = storage
         self._log_folder = log_folder
         self._actions = _Actions()
-        self._state: TableState | None = None  # of these
+        self._state: TableState | None = None  # state made of these actions
         self._untold_version = -1
 
     def newest(self) -> TableState | None:
-        """The newest version; None where the log is in another form, damaged, or not there."""
+        """Return the newest version; None if the log is in another form, damaged, or missing."""
         try:
             if self._actions.version < 0:
                 self._actions = self._checkpoint()
@@ -82,7 +97,7 @@ class TableLog:
         return self._read_up_to(version)
 
     def at(self, version: int) -> TableState | None:
-        """A version of the table, which must be there; None also for an older one than before."""
+        """Return an existing version of the table; None also for one older than already read."""
         try:
             if self._actions.version < 0:
                 self._actions = self._checkpoint(version)
@@ -91,6 +106,7 @@ class TableLog:
         return self._read_up_to(version)
 
     def _read_up_to(self, version: int) -> TableState | None:
+        """Return the state of a version, None if it cannot be read."""
         if self._state is not None and self._state.version == version:
             return self._state
         if version < self._actions.version or version == self._untold_version:
@@ -102,18 +118,18 @@ class TableLog:
         except _UNREADABLE as error:
             self._actions, self._state = _Actions(), None
             if isinstance(error, NotFoundError) or not isinstance(error, PlaceError):
-                self._untold_version = version  # expired meanwhile, or damaged: it stays so
+                self._untold_version = version  # expired or damaged for good: no second try
         return self._state
 
     def _newest_version(self) -> int:
-        """Listed, not tried out: a hint may be so old that the entry behind it has expired."""
+        """Return the newest version by a listing: entries after an old hint may have expired."""
         known = self._actions.version
         listed = self._storage.list_after(self._log_folder, _digits(known) if known >= 0 else "")
         names = [info.name for info in listed if info.name[:_VERSION_DIGITS].isdecimal()]
         return max(int(n[:_VERSION_DIGITS]) for n in names if n[_VERSION_DIGITS:] in _VERSIONS)
 
     def _checkpoint(self, most: int | None = None) -> _Actions:
-        """What the newest checkpoint holds; nothing where there is none up to a version."""
+        """Return the actions of the newest checkpoint; none if it is missing or above `most`."""
         found = _Actions()
         try:
             hint = self._storage.read_bytes(self._path(HINT))
@@ -131,6 +147,7 @@ class TableLog:
         return found
 
     def _read_next(self) -> None:
+        """Read the next entry of the log."""
         entry = self._storage.read_bytes(self._path(f"{_digits(self._actions.version + 1)}.json"))
         for kind, action in _actions_of(entry):
             self._actions.add(kind, action)
@@ -146,14 +163,14 @@ def _digits(version: int) -> str:
 
 # Any: JSON.
 def _actions_of(entry: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The actions that are not of a data file: those are many, and are not looked at."""
+    """Yield the actions of an entry, without the many actions of data files."""
     for line in entry.splitlines():
         if line.strip() and not line.startswith(_OF_FILES):
             yield from (item for item in json.loads(line).items() if item[0] in _ACTIONS)
 
 
 def _state(actions: _Actions) -> TableState:
-    """Raises one of `_UNREADABLE` where the log has not what every table has, in its form."""
+    """Return the state; raise one of `_UNREADABLE` if a field is missing or of a wrong type."""
     generations = dict(actions.generations)
     settings = dict(actions.metadata["configuration"])  # pairs in a checkpoint
     partition_by = [*actions.metadata["partitionColumns"]]

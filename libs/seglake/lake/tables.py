@@ -1,7 +1,7 @@
-"""Every table of the lake: its columns in order, its partitioning, what its statistics cover.
+"""Definitions of all tables: columns in order, partitioning, and columns with statistics.
 
-All columns are nullable. Times are UTC with microseconds; Kafka's raw milliseconds stand beside
-them. Ranges are half-open.
+All columns are nullable. Times are UTC with microseconds; columns beside them have Kafka's raw
+milliseconds. Ranges are half-open.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,16 +10,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-# The stubs make fields generic in their type; a column of any type is meant.
+# The stubs make fields generic in their type; this is a column of any type.
 _Field: TypeAlias = "pa.Field[Any]"
 
 
 class Table(NamedTuple):
-    """Definition of a table; `statistics_columns` are numbers and timestamps that let readers skip.
+    """Definition of a table.
 
-    `topics` are those whose commits bring it rows, None for all; none for a table that is written
-    apart from them. `since` is the format of lakes that brought the table, see `lake_format`, and
-    `added` has the last columns of the schema, those that a later format brought.
+    Attributes:
+        statistics_columns: numbers and timestamps whose statistics let readers skip files.
+        topics: topics whose commits add rows; None for all, empty for a table outside of commits.
+        since: format of lakes that introduced the table, see `lake_format`.
+        added: last columns of the schema that a later format introduced.
     """
 
     name: str
@@ -36,17 +38,17 @@ class Table(NamedTuple):
 
     @property
     def is_apart(self) -> bool:
-        """Return whether no topic's commit brings rows, so that the table may be dropped."""
+        """Return whether no topic's commit adds rows, so that the table may be dropped."""
         return self.topics == frozenset()
 
     @property
     def file_schema(self) -> pa.Schema:
-        """Return the columns inside a data file: those that the folder's name does not carry."""
+        """Return the columns inside a data file: all except those in the folder's name."""
         return pa.schema([field for field in self.schema if field.name not in self.partition_by])
 
     # Any: columns have values of many types.
     def to_arrow(self, rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
-        """Convert rows, at least one, with values in the order of `file_schema`, to Arrow."""
+        """Return rows, at least one, with values in the order of `file_schema`, as Arrow."""
         schema, columns = self.file_schema, zip(*rows, strict=True)
         arrays = [pa.array(column, f.type) for column, f in zip(columns, schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -75,10 +77,10 @@ NOT_INGESTED_TYPE = _list_of(
 )
 _INTS = _list_of(pa.int32())
 
-# Of the commit that brought the row: with `source_id` and the topic it leads to rows of the ledger.
+# Generation of the commit that added the row: with source and topic it identifies ledger rows.
 _GENERATION = _bigint("generation")
 
-# Where the record lies that a row was read from: with `source_id` its identity in `records`.
+# Place of the record that a row was read from: with `source_id` its identity in `records`.
 _RECORD_PLACE = [
     *_string("record_topic_id"),
     *_int("record_partition"),
@@ -265,7 +267,7 @@ CHECKPOINTS = _table(
     statistics="partition start_offset next_offset committed_at generation",
 )
 
-# What runs saw of each partition. It publishes nothing, so no commit of a topic waits for it.
+# Observations of each partition by runs. They publish nothing, so no topic's commit waits for them.
 OBSERVATIONS = _table(
     "observations",
     *_string("source_id topic_id topic"),
@@ -283,7 +285,7 @@ OBSERVATIONS = _table(
 )
 
 # Records of damaged batches that decode whole. A row belongs to the row of `quarantine` with the
-# same place, hash and generation, and leaves its view with the commit that resolves that row.
+# same place, hash and generation, and its view hides it once a commit resolves that row.
 SALVAGED_RECORDS = _table(
     "salvaged_records",
     *RECORDS.schema,
@@ -323,6 +325,6 @@ REQUIRED_TABLES = tuple(table for table in TABLES if table.since == 0)
 
 
 def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:
-    """Return the tables that a commit of these topics goes to, in its order."""
+    """Return the tables that a commit of these topics writes to, in its order."""
     named = list(topics)
     return tuple(table for table in TABLES if any(map(table.serves, named)))

@@ -1,7 +1,7 @@
-"""What a power cut may leave of a table's log on a local disk: damaged files. Effect.
+"""Detects files of a table's log that a power cut has damaged on a local disk. Effect.
 
-An entry is synced before anybody is told of its commit, and a checkpoint before old entries go:
-what is cut short, or has zeros in it, was never relied on.
+An entry is synced before its run reports the commit, and a checkpoint before old entries are
+deleted: so nobody has relied on a file that is cut short or has zeros in it.
 """
 
 import contextlib
@@ -18,28 +18,28 @@ from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
 ACTION_COUNT = "action_count"
-"""In a commit's info: how many lines follow it. delta-rs puts the generations last."""
+"""Key in a commit's info: the number of lines after it. delta-rs writes the generations last."""
 
 
 def refuse_cut_entry(storage: Storage, path: str) -> None:
-    """See that a log entry is whole; one that another tool wrote is, if its lines are.
+    """Refuse a log entry that is cut short; one of another tool is whole if its lines are.
 
-    Readers take an entry that ends between two lines for a whole one: its data files would be in
-    the table, and not the generations that say so.
+    Readers take an entry that ends between two lines for a whole one: the table would have its data
+    files, but not its generations.
 
     Raises:
-        TornLogError: it is not.
+        TornLogError: the entry is cut short.
     """
-    with contextlib.suppress(NotFoundError):  # expired: only checkpoints hold it by now
+    with contextlib.suppress(NotFoundError):  # an expired entry is in a checkpoint
         if not _is_whole_entry(storage.read_bytes(path)):
             raise TornLogError(path=path, is_commit=True)
 
 
 def refuse_torn_log(storage: Storage, log_folder: str) -> None:
-    """Name the file that keeps a table from being opened, if it is damaged.
+    """Raise an error that names the damaged file that keeps a table from being opened, if any.
 
     Raises:
-        TornLogError: the newest entry or checkpoint is; or the hint names none that is there.
+        TornLogError: the newest entry or checkpoint is damaged, or the hint names a missing one.
     """
     paths = {info.name: info.path for info in entries_of(storage, log_folder)}
     commits = [name for name in paths if name.endswith(".json") and name[:20].isdigit()]
@@ -53,6 +53,7 @@ def refuse_torn_log(storage: Storage, log_folder: str) -> None:
 
 
 def _is_whole_entry(content: bytes) -> bool:
+    """Return whether an entry has valid lines, as many as its info says."""
     try:
         actions: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
     except ValueError:

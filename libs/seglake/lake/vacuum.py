@@ -1,4 +1,4 @@
-"""Deletes data files that no version of a table needs any more, and what dead runs left. Effect."""
+"""Deletes data files that no version of a table needs, and scratch files of dead runs. Effect."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from seglake.lake.tables import Table
 from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
 
-# Delta's own default. Younger files may be those of a run at work.
+# Delta's own default. Younger files may belong to an active run.
 _LEAST_HOURS = 7 * 24
 _HOUR_MS = 3_600_000
 
 
 class DeletedFiles(NamedTuple):
-    """How many files were deleted, or would be, and how large they were."""
+    """Number and bytes of files that were deleted, or would be."""
 
     file_count: int
     size_bytes: int
@@ -27,13 +27,18 @@ class DeletedFiles(NamedTuple):
 def vacuumed(
     tables: LakeTables, table: Table, handle: Handle, *, run_id: str, dry_run: bool
 ) -> DeletedFiles:
-    """Delete them; folders whose names begin with _ are left alone.
+    """Delete files that no version of a table needs; return their number and bytes.
 
-    A file goes seven days after it was replaced, or, where no commit has named it, was written;
-    later if the table's `delta.deletedFileRetentionDuration` says so.
+    A file is deleted seven days after it was replaced or, if no commit has named it, after it was
+    written; later if the table's `delta.deletedFileRetentionDuration` says so. Folders whose names
+    begin with _ are left alone.
 
     Args:
-        run_id: stands in the commits that say so.
+        tables: the lake.
+        table: the table.
+        handle: handle at its newest version.
+        run_id: id of the run, for the vacuum's commits.
+        dry_run: only count the files.
     """
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties
@@ -42,7 +47,7 @@ def vacuumed(
     with tables.named("vacuum", table):
         try:
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
-        except DeltaError:  # the table's own is longer; whatever else it is comes again
+        except DeltaError:  # the table's own retention is longer; any other error will repeat
             hours = None
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
         size_bytes = _size_bytes(tables.storage, tables.path(table), found)
@@ -76,7 +81,7 @@ def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> Delete
 
 
 def _size_bytes(storage: Storage, folder: str, places: Iterable[str]) -> int:
-    """Of files below a folder; one that is gone meanwhile has none."""
+    """Return the bytes of files below a folder; a vanished file counts as 0."""
     by_folder: dict[str, set[str]] = defaultdict(set)
     for place in places:
         above, _, name = place.rpartition("/")

@@ -1,4 +1,4 @@
-"""What a commit takes: topics with their finished files, checked before anything is decided."""
+"""Input of a commit: topics with their finished files, checked before anything is decided."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from seglake.lake.tables import TABLES
 
 
 class TopicWave(NamedTuple):
-    """What one topic adds: the files of all tables, and the generation that they make."""
+    """Additions of one topic: the files of all tables, and their generation."""
 
     topic: str
     generation: int
@@ -18,10 +18,11 @@ class TopicWave(NamedTuple):
 
 
 def check_waves(waves: Sequence[TopicWave]) -> None:
-    """Check what a commit is given.
+    """Check the input of a commit.
 
     Raises:
-        WaveError: a topic or a file comes twice, or a file is not the topic's.
+        WaveError: a topic or a file comes twice, a generation is below 1, or a file is not the
+            topic's.
     """
     by_name = {table.name: table for table in TABLES}
     seen: set[str] = set()
@@ -43,7 +44,7 @@ def check_waves(waves: Sequence[TopicWave]) -> None:
 
 
 def require_files(tables: LakeTables, files: Iterable[DataFile]) -> None:
-    """Check and make durable the files that a commit will name: delta-rs does neither.
+    """Check the files that a commit will name, and make them durable; delta-rs does neither.
 
     Raises:
         DataFileError: a file is missing or has another size.
