@@ -1,4 +1,4 @@
-"""Calls into libraries that may wait without end. Effect: starts a thread."""
+"""Calls into libraries that may never return. Effect: starts a thread."""
 
 import threading
 from collections.abc import Callable
@@ -9,9 +9,9 @@ _T = TypeVar("_T")
 
 
 def called(call: Callable[[], _T]) -> "Future[_T]":
-    """Call in a thread of its own, which nobody waits for at the end of the process.
+    """Call a function in its own daemon thread, and return the future of its result.
 
-    Unlike an executor's: that one joins its threads when the interpreter ends.
+    Unlike an executor's threads, it is not joined when the interpreter ends.
     """
     answer: Future[_T] = Future()
 

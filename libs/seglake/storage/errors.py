@@ -1,4 +1,4 @@
-"""What can go wrong at a place: a call that it refuses, or a failing world."""
+"""Errors of places for files: a call that a place refuses, or a failing world."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,10 @@ from seglake.errors import SeglakeError, WrongCallError
 
 
 class UnsupportedUriError(WrongCallError):
-    """A URI has a scheme that no storage answers to."""
+    """A URI has a scheme that no storage serves."""
 
     def __init__(self, *, uri: str, schemes: Sequence[str]) -> None:
+        """Store the URI, and the forms that would be accepted."""
         self.uri = uri
         self.schemes = tuple(schemes)
         expected = " or ".join(self.schemes)
@@ -16,9 +17,16 @@ class UnsupportedUriError(WrongCallError):
 
 
 class PlaceError(SeglakeError):
-    """Base of what goes wrong with one place: what was tried there, and why it failed."""
+    """Base of errors at one place: the attempted action, the path, and the reason."""
 
     def __init__(self, *, action: str, path: str, reason: str) -> None:
+        """Store the facts.
+
+        Args:
+            action: verb phrase for the message, such as "read".
+            path: path of the place.
+            reason: why the action failed, in words.
+        """
         self.action = action
         self.path = path
         self.reason = reason
@@ -26,20 +34,21 @@ class PlaceError(SeglakeError):
 
 
 class StorageError(PlaceError):
-    """The storage did not do an operation: a full disk, a broken device, a busy store."""
+    """The storage failed to do an operation: a full disk, a broken device, a busy store."""
 
 
 class RefusedError(StorageError):
-    """The storage says no, and will until somebody mends the call, the settings or the rights.
+    """The storage refuses, and will until somebody fixes the call, the settings or the rights.
 
-    No permission, a wrong key, no such bucket, or settings that lead to no store.
+    For example: no permission, a wrong key, no such bucket, or settings that lead to no store.
     """
 
 
 class NotFoundError(StorageError):
-    """The file or folder is not there."""
+    """The file or folder does not exist."""
 
     def __init__(self, *, action: str, path: str) -> None:
+        """Store the action and the path."""
         super().__init__(action=action, path=path, reason="no such file or folder")
 
 
@@ -47,6 +56,7 @@ class FileShrankError(StorageError):
     """A file became shorter than it was when it was opened."""
 
     def __init__(self, *, path: str, expected_bytes: int, found_bytes: int) -> None:
+        """Store the path and both sizes in bytes."""
         self.expected_bytes = expected_bytes
         self.found_bytes = found_bytes
         super().__init__(
@@ -57,19 +67,20 @@ class FileShrankError(StorageError):
 
 
 def is_broken(error: Exception) -> bool:
-    """Whether a file is there as before, but cannot be read: the next read may fail as slowly."""
+    """Return whether an existing file cannot be read, so that the next read may fail as slowly."""
     is_gone = isinstance(error, NotFoundError | FileShrankError)
     return isinstance(error, StorageError) and not is_gone
 
 
 class OutputError(StorageError):
-    """The lake's storage refused a data file: nothing that was to go into it is to blame."""
+    """The lake's storage refused a data file; the data are not the cause."""
 
 
 class LakeFolderError(WrongCallError):
-    """The lake's place holds something that is not a lake; nothing was touched."""
+    """The lake's place has content that is not a lake; nothing was touched."""
 
     def __init__(self, *, path: str, reason: str) -> None:
+        """Store the path and the reason, in words."""
         self.path = path
         self.reason = reason
         super().__init__(self._text())
@@ -79,8 +90,8 @@ class LakeFolderError(WrongCallError):
 
 
 class StoreSilentError(PlaceError):
-    """A store far away does not answer at all.
+    """A remote store does not answer at all.
 
-    No `StorageError`: whoever leaves out one file that cannot be read would wait again for each of
-    the others.
+    It is not a `StorageError`: code that skips one unreadable file would wait again for each of the
+    others.
     """

@@ -1,6 +1,6 @@
-"""Where HDFS paths lead, and what the clients of a name node are told. Pure.
+"""Resolves HDFS paths, and chooses the properties for the clients of a name node. Pure.
 
-Of Hadoop's properties only those are handed on that the client knows; none of them is a secret.
+A client gets only the Hadoop properties that it knows; none of them is a secret.
 """
 
 import posixpath
@@ -31,8 +31,8 @@ _KNOWN = (
     "hadoop.security.authentication",
     "hadoop.security.key.provider.path",
 )
-# The client tries again with longer and longer pauses while no name node answers. Its own default
-# is three minutes of it; these make it half a minute, in which a stand-by can take over.
+# While no name node answers, the client retries with growing pauses, for three minutes by default.
+# These settings make it half a minute, in which a stand-by can take over.
 _PATIENCE = {
     "dfs.client.failover.max.attempts": "8",
     "dfs.client.failover.sleep.max.millis": "4000",
@@ -45,14 +45,14 @@ _FOLDER_MODE = 0o777
 
 
 class HdfsAccess(NamedTuple):
-    """One file system and what its client is told; hashable, so that a process makes it once.
+    """One file system and its client's properties; hashable, so that a process makes one client.
 
     Attributes:
         uri: scheme and authority.
-        server: the `hdfs://` nameservice or name node behind it; of a mount table's, that of the
-            path; the same as `uri` where nothing tells.
-        config: names and values of properties.
-        umask: permissions that new files and folders do not get.
+        server: `hdfs://` nameservice or name node of the path; for a mount table, the target of the
+            path's link; equal to `uri` if it is unknown.
+        config: names and values of the client's properties.
+        umask: permission bits that new files and folders do not get.
     """
 
     uri: str
@@ -62,15 +62,21 @@ class HdfsAccess(NamedTuple):
 
     @property
     def file_permission(self) -> int:
+        """Return the permission bits of a new file."""
         return _FILE_MODE & ~self.umask
 
     @property
     def folder_permission(self) -> int:
+        """Return the permission bits of a new folder."""
         return _FOLDER_MODE & ~self.umask
 
 
 def located(uri: str, properties: HadoopProperties) -> str:
-    """The whole path: with an authority, without dots, double slashes or one at its end."""
+    """Return the whole path of a URI: with an authority, normalized, without a trailing slash.
+
+    Raises:
+        UnsupportedUriError: another scheme, or no authority in the URI and in the properties.
+    """
     scheme, _, rest = uri.partition(":")
     scheme = scheme.lower()
     authority, slash, path = rest[2:].partition("/") if rest.startswith("//") else ("", "/", rest)
@@ -87,43 +93,44 @@ def located(uri: str, properties: HadoopProperties) -> str:
 
 
 def split(path: str) -> tuple[str, str]:
-    """Scheme and authority of a located path, and the path on its name node."""
+    """Return scheme and authority of a located path, and the path on its name node."""
     scheme, _, rest = path.partition("://")
     authority, _, names = rest.partition("/")
     return f"{scheme}://{authority}", f"/{names}"
 
 
 def access_of(path: str, properties: HadoopProperties) -> HdfsAccess:
-    """What is known of the file system of a located path."""
+    """Return the access to the file system of a located path."""
     uri, name = split(path)
     config = tuple(_client_config(properties).items())
     return HdfsAccess(uri, _server(uri, name, properties), config, _umask(properties))
 
 
 def name_nodes(access: HdfsAccess) -> list[str]:
-    """The names of a nameservice's name nodes, as configured; none of a single one."""
+    """Return the configured names of a nameservice's name nodes; empty for a single name node."""
     text = dict(access.config).get(_name_nodes_of(access.server), "")
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def with_name_nodes(access: HdfsAccess, names: Sequence[str]) -> dict[str, str]:
-    """What a client is told that shall try these name nodes only, in this order."""
+    """Return the client's properties, with only these name nodes, in this order."""
     order = {_name_nodes_of(access.server): ",".join(names), _RANDOM_ORDER: "false"}
     return dict(access.config) | (order if names else {})
 
 
 def _name_nodes_of(server: str) -> str:
+    """Return the property that lists a nameservice's name nodes."""
     return f"dfs.ha.namenodes.{server.removeprefix('hdfs://')}"
 
 
 def _client_config(properties: HadoopProperties) -> dict[str, str]:
-    """The properties that a client is told; what the user sets wins over ours."""
+    """Return the client's properties; the user's values override seglake's."""
     given = {name: properties.get(name) for name in properties if name.startswith(_KNOWN)}
     return _PATIENCE | {name: value for name, value in given.items() if value is not None}
 
 
 def _server(uri: str, name: str, properties: HadoopProperties) -> str:
-    """Where a mount table's longest link leads that the path lies below, or its fallback."""
+    """Return the target of the longest mount-table link above a path, or of its fallback."""
     scheme, _, authority = uri.partition("://")
     if scheme == "hdfs":
         return uri
@@ -136,16 +143,18 @@ def _server(uri: str, name: str, properties: HadoopProperties) -> str:
 
 
 def _default_authority(scheme: str, properties: HadoopProperties) -> str:
+    """Return the authority in fs.defaultFS, empty if it has another scheme."""
     found, _, rest = (properties.get("fs.defaultFS") or "").partition("://")
     return rest.partition("/")[0] if found.lower() == scheme else ""
 
 
 def _is_nameservice(authority: str, properties: HadoopProperties) -> bool:
+    """Return whether the properties define the authority as a nameservice."""
     return properties.get(_name_nodes_of(authority)) is not None
 
 
 def _umask(properties: HadoopProperties) -> int:
-    """The user's mask where it is octal, as nearly all are, else Hadoop's default."""
+    """Return the user's mask if it is octal, as it usually is, else Hadoop's default."""
     text = properties.get(_UMASK) or ""
     is_octal = bool(text) and set(text) <= set("01234567")
     return int(text, 8) & _FOLDER_MODE if is_octal else _DEFAULT_UMASK

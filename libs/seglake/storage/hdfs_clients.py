@@ -1,10 +1,10 @@
-"""Makes the clients of HDFS, and finds the name node that is active.
+"""Makes the clients of HDFS, and finds the active name node.
 
-A client waits without end for a name node that swallows what is sent to it, and tries those of a
-nameservice in their order. So all of them are asked at once, with a limit, before a client is made
-or delta-rs is called: delta-rs asks the first for each call anew, and where that one refuses the
-connection, its reads can wait for each other without end (deltalake 1.6.6 with hdfs-native 0.13.5:
-7 of 32 processes that opened five tables).
+A client waits forever for a name node that accepts a request and never answers, and tries the name
+nodes of a nameservice in their order. So all of them are asked at once, with a time limit, before a
+client is made or delta-rs is called. delta-rs asks the first one again for each call; if that one
+refuses the connection, its reads can wait for each other forever (deltalake 1.6.6 with hdfs-native
+0.13.5: 7 of 32 processes that opened five tables).
 """
 
 import contextlib
@@ -31,20 +31,23 @@ _AT_ONCE = {"dfs.client.failover.max.attempts": "0"}
 
 @lru_cache(maxsize=_KEPT)
 def client_of(access: HdfsAccess) -> "Client":
-    """One client for a file system in a process, once a name node has answered.
+    """Return the process's one client for a file system, once a name node has answered.
 
     Raises:
         StoreSilentError: no name node answers.
-        StorageError: it is another service, wants another user, or has no address.
+        StorageError: another service listens there, or another user is required, or there is no
+            address.
     """
     return _client(access.uri, config_now(access))
 
 
 def config_now(access: HdfsAccess) -> dict[str, str]:
-    """What a client is told, with the name node first that answers now.
+    """Return the client's properties, with the name node first that answers now.
 
     Raises:
-        StoreSilentError, StorageError: as `client_of`.
+        StoreSilentError: no name node answers.
+        StorageError: another service listens there, or another user is required, or there is no
+            address.
     """
     nodes = _nodes(access)
     active = nodes.active()
@@ -56,14 +59,17 @@ def config_now(access: HdfsAccess) -> dict[str, str]:
 
 
 class _Question(NamedTuple):
+    """A request to one name node that may not be answered yet."""
+
     asked_at_s: float
     answer: "Future[None]"
 
 
 class _NameNodes:
-    """The name nodes of one nameservice, or the only one of a host, whose name is empty."""
+    """Name nodes of one nameservice, or a single name node, whose name is empty."""
 
     def __init__(self, access: HdfsAccess) -> None:
+        """Store the access; nothing is asked yet."""
         self._access = access
         self._names = name_nodes(access) or [""]
         self._clients: dict[str, Client] = {}
@@ -71,9 +77,12 @@ class _NameNodes:
         self._lock = threading.Lock()
 
     def active(self) -> str | None:
-        """The first that answers, of all asked at once; none where all say no.
+        """Return the first name node that answers, of all asked at once; None if all refuse.
 
-        While one says nothing, another may take over: those that said no are asked again.
+        While one does not answer, another may take over: those that refused are asked again.
+
+        Raises:
+            StoreSilentError: none has answered in 45 seconds.
         """
         end_s = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < end_s:
@@ -86,7 +95,7 @@ class _NameNodes:
         raise self._silent()
 
     def wait(self) -> None:
-        """See that one answers, as long as the client tries again by itself."""
+        """Require that a name node answers while the client retries by itself."""
         access = self._access
         try:
             client = _client(access.server, dict(access.config))
@@ -97,28 +106,31 @@ class _NameNodes:
             raise error_of("use", f"{access.uri}/", error, access.server) from None
 
     def _ask(self) -> dict["Future[None]", str]:
-        """Put the question to each, but to those that have it and may still answer."""
+        """Ask each name node, except those that may still answer an earlier request."""
         now_s = time.monotonic()
         with self._lock:
             for name in self._names:
                 question = self._questions.get(name)
                 if question and question.asked_at_s < now_s - _ANSWER_SECONDS:
-                    self._clients.pop(name, None)  # its connection may be one to nowhere
+                    self._clients.pop(name, None)  # its connection may be dead
                 elif question and not question.answer.done():
                     continue
                 self._questions[name] = _Question(now_s, called(partial(self._greet, name)))
             return {question.answer: name for name, question in self._questions.items()}
 
     def _greet(self, name: str) -> None:
+        """Ask one name node for the root."""
         _greet(self._client(name))
 
     def _client(self, name: str) -> "Client":
+        """Return the kept client of one name node, which does not retry."""
         if name not in self._clients:
             config = with_name_nodes(self._access, [name] if name else [])
             self._clients[name] = _client(self._access.server, config | _AT_ONCE)
         return self._clients[name]
 
     def _silent(self) -> StoreSilentError:
+        """Return the error that no name node answers."""
         server = self._access.server
         reason = f"{server} does not answer: nothing came in {_ANSWER_SECONDS} s"
         return StoreSilentError(action="use", path=f"{self._access.uri}/", reason=reason)
@@ -126,17 +138,19 @@ class _NameNodes:
 
 @lru_cache(maxsize=_KEPT)
 def _nodes(access: HdfsAccess) -> _NameNodes:
+    """Return the process's one value for the name nodes of an access."""
     return _NameNodes(access)
 
 
 def _client(uri: str, config: Mapping[str, str]) -> "Client":
+    """Return a new client."""
     from hdfs_native import Client
 
     return Client(uri, config=dict(config))
 
 
 def _greet(client: "Client") -> None:
-    """Ask for the root, which need not be there for us."""
+    """Ask for the root; a refusal for lack of permission counts as an answer."""
     try:
         client.get_file_info("/")
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""Says in a few words what errors of the HDFS client mean. Pure.
+"""Turns errors of the HDFS client into short reasons. Pure.
 
-They hold the name of a Java exception and its message, with a stack behind it, or the words of
-the operating system. delta-rs has the same client inside, and wraps its texts in others.
+The client's texts have the name of a Java exception, its message and a stack trace, or words of the
+operating system. delta-rs contains the same client, and wraps these texts in others.
 """
 
 import re
@@ -18,7 +18,7 @@ _RPC = re.compile(r"(?:\w+\.)+(?:\w+\$)?(\w+Exception)\W{1,4}(.*)", re.DOTALL)
 _STACK = re.compile(r"(\\n|\n|: at (org|java|javax)\.).*", re.DOTALL)
 _WRAPPED = re.compile(r".*(?:HdfsObjectStore error|communicating with HDFS): ", re.DOTALL)
 
-_MEANINGS = {  # of Java exceptions
+_MEANINGS = {  # by Java exception
     "SafeModeException": "the name node is in safe mode and takes no changes: run again when an"
     " administrator has ended it (hdfs dfsadmin -safemode get)",
     "RetriableException": "the name node is starting or in safe mode: run again when it is ready",
@@ -46,14 +46,17 @@ _SILENT = (
     "Network is unreachable",
     "failed to lookup address",
 )
-_OF_DATA_NODES = ("read", "write")  # one of them may be silent, and others not
+_OF_DATA_NODES = ("read", "write")  # one data node may be silent while others answer
 
 
 def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
-    """Our error for one of the client's; theirs have stacks of Java in them.
+    """Return our error for an error of the client, without its Java stack trace.
 
     Args:
-        uri: scheme and authority that were asked.
+        action: verb phrase for the message, such as "read".
+        path: path of the file or folder.
+        error: the client's error.
+        uri: scheme and authority of the file system.
     """
     if _is_folder(error):
         return StorageError(action=action, path=path, reason="it is a folder")
@@ -65,11 +68,12 @@ def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
 
 
 def failure(action: str, path: str, text: str, uri: str) -> PlaceError:
-    """Our error for a text of the client's or of delta-rs; see `error_of`."""
+    """Return our error for a text of the client or of delta-rs; see `error_of`."""
     return _kind_of(action, text)(action=action, path=path, reason=_reason_of(text, uri))
 
 
 def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
+    """Return the class of our error for a text."""
     if any(word in text for word in _REFUSALS):
         return RefusedError
     is_silent = _is_silence(text) and action not in _OF_DATA_NODES
@@ -77,27 +81,27 @@ def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
 
 
 def _is_folder(error: Exception) -> bool:
-    """Whether what was to be read is no file; the client says that it is not found."""
+    """Return whether the path to read is a folder; the client calls that not found."""
     return isinstance(error, IsADirectoryError) or str(error).startswith("Path is not a file")
 
 
 def is_answer(text: str) -> bool:
-    """Whether the name node works and only refuses the path."""
+    """Return whether the name node works and only refuses the path."""
     return "AccessControlException" in text
 
 
 def is_passing(text: str) -> bool:
-    """Whether it is no refusal of the name node, and may go well with other data nodes."""
+    """Return whether other data nodes may succeed: the name node has not refused."""
     return "RPCError" not in text
 
 
 def _is_silence(text: str) -> bool:
-    """Whether nobody listens; the client has tried again by itself."""
+    """Return whether nobody answered, although the client retried."""
     return "RPCError" not in text and any(word in text for word in _SILENT)
 
 
 def _reason_of(text: str, uri: str) -> str:
-    """What went wrong, and what to look at."""
+    """Return the reason of a failure, and what to check."""
     if any(word in text for word in _KERBEROS):
         return _kerberos(text, uri)
     match = _RPC.search(text)
@@ -115,6 +119,7 @@ def _reason_of(text: str, uri: str) -> str:
 
 
 def _kerberos(text: str, uri: str) -> str:
+    """Return the reason for a failed Kerberos login."""
     said = " ".join(_STACK.sub("", text).split())[:200]
     return (
         f"{uri} wants Kerberos, and this process could not show a ticket: see that klist lists one"
@@ -123,6 +128,7 @@ def _kerberos(text: str, uri: str) -> str:
 
 
 def _of_the_system(text: str, uri: str) -> str:
+    """Return the reason for an error of the operating system or of the client itself."""
     plain = " ".join(text.split())
     if "Connection refused" in plain:
         return (

@@ -1,11 +1,11 @@
 """HDFS: `hdfs://host:port/path`, `hdfs://nameservice/path`, `hdfs:///path`, `viewfs://`. Effect.
 
-A file is there from its creation and has its content, durable on the data nodes, when it is
-closed: the client asks for that with each block's last packet. Changes of names are durable when
-the name node answers.
+A file exists from its creation. Its content is durable on the data nodes once it is closed: the
+client requests that with each block's last packet. Changes of names are durable once the name node
+answers.
 
-hdfs-native is imported late: it is of no use to runs on local paths, and must not be loaded before
-a process forks.
+hdfs-native is imported late: runs on local paths do not need it, and it must not be loaded before a
+process forks.
 """
 
 import contextlib
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from hdfs_native import Client, FileStatus
     from hdfs_native._internal import RawFileWriter
 
-# A name node that was told to (dfs.namenode.avoid.write.stale.datanode) leaves out a data node
-# after 30 s of silence; where there are many, another choice goes well sooner.
+# With dfs.namenode.avoid.write.stale.datanode, a name node leaves out a data node after 30 s of
+# silence; with many data nodes, another choice succeeds sooner.
 _SYNC_SECONDS = 10
 _BLOCK_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
 _COMMIT_PAUSES_S = (0.0, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
-_URI_CHARACTERS = "/:@!$&'()*+,;=~"  # that delta-rs leaves as they are
+_URI_CHARACTERS = "/:@!$&'()*+,;=~"  # characters that delta-rs does not encode
 
 
 class _Place(NamedTuple):
-    """A path on a name node, and the way to it."""
+    """A path on a name node, with its client."""
 
     client: "Client"
     access: HdfsAccess
@@ -54,12 +54,14 @@ class _Place(NamedTuple):
 
 
 class HdfsStorage(RemoteStorage):
-    """Serves every name node and mount table, as the properties describe them."""
+    """Storage on every name node and mount table that the properties describe."""
 
     def locate(self, uri: str) -> str:
+        """Return the whole path of a URI; see `hdfs_access.located`."""
         return hdfs_access.located(uri, self._properties)
 
     def list_folder(self, path: str) -> list[FileInfo]:
+        """Return the entries of a folder, sorted by name."""
         place = self._place(path)
         with _named("list", place):
             found = list(place.client.list_status(place.name))
@@ -70,19 +72,23 @@ class HdfsStorage(RemoteStorage):
         return entries
 
     def info(self, path: str) -> FileInfo | None:
+        """Return a description of a file or folder; None if it does not exist."""
         place = self._place(path)
         with contextlib.suppress(NotFoundError), _named("look at", place):
             return _described(place.access.uri, place.client.get_file_info(place.name))
         return None
 
     def open_reader(self, path: str) -> Reader:
+        """Open a file for reads at any position, with reading ahead."""
         return ReadAhead(_HdfsReader(self._place(path)))
 
     def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a small file."""
         with self.open_reader(path) as reader:
             return reader.read(0, reader.size_bytes)
 
     def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a whole file under a temporary name, and rename it."""
         folder, _, name = path.rpartition("/")
         unfinished = self._place(f"{folder}/.{name}.{uuid.uuid4().hex}.tmp")
         with _named("write", self._place(path)):
@@ -96,32 +102,39 @@ class HdfsStorage(RemoteStorage):
                 raise
 
     def open_output(self, path: str) -> BinaryIO:
+        """Create a new file for writing; its content is durable once it is closed."""
         return cast(BinaryIO, _HdfsOutput(self._place(path)))
 
     def discard(self, output: BinaryIO, path: str) -> None:
+        """Give up an output that is not closed yet, and delete its file."""
         if isinstance(output, _HdfsOutput):
             output.discard()
         self.delete(path)
 
     def delete(self, path: str) -> None:
+        """Delete a file, if it exists."""
         place = self._place(path)
         with contextlib.suppress(NotFoundError), _named("delete", place):
             place.client.delete(place.name)
 
     def delete_folder(self, path: str) -> None:
+        """Delete a folder with all that is in it, if it exists."""
         place = self._place(path)
         with contextlib.suppress(NotFoundError), _named("delete", place):
             place.client.delete(place.name, recursive=True)
 
     def make_folder(self, path: str) -> None:
+        """Create a folder and those above it, with the user's permissions."""
         place = self._place(path)
         with _named("make folder", place):
             place.client.mkdirs(place.name, place.access.folder_permission, create_parent=True)
 
     def pauses_s(self, path: str) -> Sequence[float]:
+        """Return longer pauses than on a disk, in which a stand-by name node can take over."""
         return _COMMIT_PAUSES_S
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return our error for a text of delta-rs."""
         return failure(action, path, text, hdfs_access.split(path)[0])
 
     def delta_options(self, path: str) -> Mapping[str, str]:
@@ -142,18 +155,20 @@ class HdfsStorage(RemoteStorage):
 
 
 class _HdfsReader:
-    """A `RangeReader`.
+    """Reader of one file by ranges.
 
-    Of a file that is still being written, the size is that of its finished blocks.
+    The size of a file that is still being written is that of its finished blocks.
     """
 
     def __init__(self, place: _Place) -> None:
+        """Open the file, and fix its size."""
         self._place = place
         with _named("open", place):
             self._file = place.client.read(place.name)
         self.size_bytes = self._file.size
 
     def read(self, position: int, length: int) -> bytes:
+        """Return a range of bytes; say so if the file has become shorter."""
         try:
             with _named("read", self._place):
                 return self._file.read_range(position, length)
@@ -161,7 +176,7 @@ class _HdfsReader:
             raise self._changed(error) from None
 
     def _changed(self, error: StorageError) -> StorageError:
-        """Say what became of the file, if that is why it cannot be read."""
+        """Return the error, or that the file shrank, if that explains it."""
         now = _HdfsReader(self._place)
         if now.size_bytes >= self.size_bytes:
             return error
@@ -171,12 +186,13 @@ class _HdfsReader:
 
 
 class _HdfsOutput(RemoteOutput):
-    """A new file; its content is there to stay when it is closed.
+    """A new file whose content is durable once it is closed.
 
-    One that is discarded stays as it is, unfinished: whoever does so deletes it.
+    A discarded output stays unfinished on HDFS: the caller deletes the file.
     """
 
     def __init__(self, place: _Place) -> None:
+        """Create the file."""
         super().__init__()
         self._place = place
         self._writer: RawFileWriter | None = None
@@ -185,17 +201,18 @@ class _HdfsOutput(RemoteOutput):
 
     def _send(self, data: "ReadableBuffer") -> None:
         with _named("write", self._place):
-            if self._position == 0 or self._writer is None:  # none only where nothing went well
+            if self._position == 0 or self._writer is None:  # no writer: no write has succeeded yet
                 self._begin(data)
             else:
                 self._writer.write(data)
 
     def _begin(self, data: "ReadableBuffer") -> None:
-        """Write the first bytes, to other data nodes where one that was named does not answer.
+        """Write the first bytes, to other data nodes if one of the chosen ones does not answer.
 
-        The client does not ask for others by itself; the name node names them by chance, and after
-        a while knows better. Only the answer to a sync tells that all of them are there, and the
-        client can wait for it without end; one that dies later is left out by the client.
+        The client does not ask for other data nodes by itself. The name node chooses them at
+        random, and after a while leaves out silent ones. Only the answer to a sync proves that all
+        of them work, and the client may wait for it forever. The client itself handles a data node
+        that dies later.
         """
         failure: Exception
         for pause_s in _BLOCK_PAUSES_S:
@@ -227,7 +244,7 @@ class _HdfsOutput(RemoteOutput):
 
 
 def _create(place: _Place) -> "RawFileWriter":
-    """Create a file; what the client wraps around this would finish it when it is let go."""
+    """Create a file with the bare writer: the client's wrapper would finish abandoned files."""
     from hdfs_native import WriteOptions
 
     options = WriteOptions(
@@ -238,7 +255,7 @@ def _create(place: _Place) -> "RawFileWriter":
 
 @contextlib.contextmanager
 def _named(action: str, place: _Place) -> Iterator[None]:
-    """Turn the client's errors into ours; theirs have stacks of Java in them."""
+    """Turn the client's errors into ours, without Java stack traces."""
     try:
         yield
     except (OSError, RuntimeError) as error:
@@ -246,6 +263,7 @@ def _named(action: str, place: _Place) -> Iterator[None]:
 
 
 def _described(uri: str, found: "FileStatus") -> FileInfo:
+    """Return the entry of a file or folder."""
     return FileInfo(
         path=f"{uri}{found.path}",
         name=posixpath.basename(found.path),

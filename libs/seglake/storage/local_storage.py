@@ -1,4 +1,4 @@
-"""The machine's own file system, or one that is mounted into it. Effect."""
+"""Storage on the machine's own file system, or one that is mounted into it. Effect."""
 
 import contextlib
 import errno
@@ -29,7 +29,7 @@ _OUTPUT_BUFFER_BYTES = 1 << 20
 _REFUSALS = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
-_ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")  # in texts of Rust
+_ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")  # in error texts of Rust
 
 
 @contextlib.contextmanager
@@ -45,6 +45,7 @@ def _named(action: str, path: str) -> Iterator[None]:
 
 
 def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
+    """Return the entry of a file or folder; anything else gets a problem."""
     is_folder = stat.S_ISDIR(status.st_mode)
     is_known = is_folder or stat.S_ISREG(status.st_mode)
     return FileInfo(
@@ -58,7 +59,7 @@ def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
 
 
 def _link_problem(path: str) -> str:
-    """Say why a link leads nowhere; empty for anything else, and for what vanished meanwhile."""
+    """Return why a link is broken; empty for anything else, and for a vanished entry."""
     try:
         target = os.readlink(path)  # noqa: PTH115  (Path would normalize what it leads to)
     except OSError:
@@ -75,6 +76,7 @@ class LocalStorage(Storage):
     """Storage for plain paths, `file:/path` and `file:///path`."""
 
     def locate(self, uri: str) -> str:
+        """Return the absolute, normalized path of a plain path or a file URI."""
         match = _SCHEME.match(uri)
         if match is None:
             path = uri
@@ -87,9 +89,11 @@ class LocalStorage(Storage):
         return posixpath.normpath(posixpath.join(Path.cwd(), path)).replace("//", "/")
 
     def list_folder(self, path: str) -> list[FileInfo]:
+        """Return the entries of a folder, sorted by name."""
         return self._listed(path)
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        """Return the files of a folder with a name after `name`; only these are looked at."""
         try:
             listed = self._listed(folder, after=name)
         except NotFoundError:
@@ -111,10 +115,11 @@ class LocalStorage(Storage):
                         raise
                 else:
                     entries.append(_described(entry.path, entry.name, status))
-        entries.sort()  # by name: all have the folder's path before it
+        entries.sort()  # by name, for all paths begin with the folder's
         return entries
 
     def info(self, path: str) -> FileInfo | None:
+        """Return a description of a file or folder; None if it does not exist."""
         try:
             with _named("look at", path):
                 status = os.stat(path)  # noqa: PTH116  (Path costs as much as the call)
@@ -123,17 +128,21 @@ class LocalStorage(Storage):
         return _described(path, posixpath.basename(path), status)
 
     def link_problem(self, path: str) -> str:
+        """Return why a link is broken; empty for anything else."""
         return _link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
+        """Open a file for reads at any position."""
         return _LocalReader(path)
 
     def read_bytes(self, path: str) -> bytes:
-        # Path costs as much as the reading of a small file.
+        """Return the whole content of a small file."""
+        # Path costs as much as reading a small file.
         with _named("read", path), open(path, "rb") as file:  # noqa: PTH123
             return file.read()
 
     def write_bytes(self, path: str, data: bytes) -> None:
+        """Write and sync a whole file under a temporary name, rename it, and sync the folder."""
         target = Path(path)
         self.make_folder(str(target.parent))
         unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
@@ -150,11 +159,13 @@ class LocalStorage(Storage):
             _sync(target.parent)
 
     def open_output(self, path: str) -> BinaryIO:
+        """Create a new file for writing, buffered; `sync` makes it durable."""
         with _named("create", path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             return io.BufferedWriter(_LocalOutput(path, "x"), _OUTPUT_BUFFER_BYTES)
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return our error for a text of delta-rs, by the error number in it."""
         found = _ERROR_NUMBER.search(text)
         if found is None:
             return StorageError(action=action, path=path, reason=text)
@@ -163,17 +174,21 @@ class LocalStorage(Storage):
         return kind(action=action, path=path, reason=os.strerror(number))
 
     def without_links(self, path: str) -> str:
+        """Return the path with all links resolved."""
         return str(Path(path).resolve())
 
     def delete(self, path: str) -> None:
+        """Delete a file, if it exists."""
         with _named("delete", path):
             Path(path).unlink(missing_ok=True)
 
     def delete_folder(self, path: str) -> None:
+        """Delete a folder with all that is in it, if it exists."""
         with contextlib.suppress(NotFoundError), _named("delete", path):
             shutil.rmtree(path)
 
     def make_folder(self, path: str) -> None:
+        """Create a folder and those above it, and sync their names."""
         folder = Path(path)
         with _named("make folder", path):
             missing = [new for new in (folder, *folder.parents) if not new.exists()]
@@ -182,12 +197,13 @@ class LocalStorage(Storage):
                 _sync(new.parent)
 
     def sync(self, paths: Iterable[str]) -> None:
+        """Sync files, their folders, and the folders above those."""
         files = [Path(path) for path in paths]
         for file in files:
             with _named("sync", str(file)):
                 _sync(file)
         folders = {file.parent for file in files}
-        # A partition folder may be as new as the file in it: its own name must last too.
+        # A partition folder may be as new as the file in it: its own name must be durable too.
         for folder in sorted(folders | {folder.parent for folder in folders}):
             with _named("sync", str(folder)):
                 _sync(folder)
@@ -203,26 +219,28 @@ def _sync(path: Path) -> None:
 
 
 class _LocalOutput(io.FileIO):
-    """A new file whose way to the disk begins as it is closed, so that a commit waits less.
+    """A new file whose writeback to the disk begins when it is closed, so that a commit waits less.
 
-    On Linux this advice begins to write what is not written yet (`generic_fadvise` in
-    mm/fadvise.c). It does not wait for the disk, and leaves errors to `fsync`. What is written
-    already leaves the page cache.
+    On Linux this advice starts writing dirty pages (`generic_fadvise` in mm/fadvise.c). It does not
+    wait for the disk, and leaves errors to `fsync`. Pages that are written already leave the page
+    cache.
     """
 
     def close(self) -> None:
+        """Advise the kernel to start writing, and close the file."""
         if sys.platform == "linux" and not self.closed:
-            with contextlib.suppress(OSError):  # it is advice
+            with contextlib.suppress(OSError):  # this is only advice
                 os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         super().close()
 
 
 class _LocalReader:
-    """Reads by position, so threads may share it; the descriptor is closed on leaving `with`."""
+    """Reader by position, so threads may share it; leaving `with` closes the descriptor."""
 
     def __init__(self, path: str) -> None:
+        """Open a file, and fix its size; raise StorageError for anything but a file."""
         with _named("open", path):
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # else a pipe would block
             status = os.fstat(self._descriptor)
         self._path = path
         self._is_closed = False
@@ -233,6 +251,11 @@ class _LocalReader:
             raise StorageError(action="open", path=path, reason=f"it is {what}")
 
     def read(self, position: int, length: int) -> bytes:
+        """Return the bytes of `[position, min(position + length, size_bytes))`.
+
+        Raises:
+            FileShrankError: the file no longer has all of them.
+        """
         end = min(position + length, self.size_bytes)
         if position < 0 or position >= end:
             return b""
@@ -250,9 +273,11 @@ class _LocalReader:
         return data
 
     def __enter__(self) -> Self:
+        """Return the reader itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Close the descriptor."""
         self._close()
 
     def _close(self) -> None:
@@ -262,6 +287,7 @@ class _LocalReader:
 
 
 def _path_of_file_uri(uri: str, rest: str) -> str:
+    """Return the path in a file URI; `rest` is the URI without its scheme."""
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         if host not in ("", "localhost"):
@@ -273,4 +299,5 @@ def _path_of_file_uri(uri: str, rest: str) -> str:
 
 
 def _unsupported(uri: str) -> UnsupportedUriError:
+    """Return the error of a URI that is not a local path."""
     return UnsupportedUriError(uri=uri, schemes=("a plain path", "file:/path", "file:///path"))

@@ -1,4 +1,4 @@
-"""Many requests to a place: side by side where each is a way through the network. Effect."""
+"""Sends many requests to a place, in parallel if the place is remote. Effect."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +11,15 @@ R = TypeVar("R")
 
 
 def each(function: Callable[[T], R], items: Sequence[T], *, storage: Storage, path: str) -> list[R]:
-    """Return what a function says of each item, in their order.
+    """Return the function's results for all items, in their order.
 
     Args:
-        function: asks the storage about an item; called from several threads if the path is far
-            away. The first error ends it all: what is under way is waited for, but not by Ctrl-C.
+        function: asks the storage about an item; called from several threads if the path is remote.
+            The first error ends the call, once running requests have ended; Ctrl-C does not wait
+            for them.
+        items: the items.
+        storage: the storage that the function asks.
+        path: path that tells where the requests go.
     """
     at_once = min(storage.requests_at_once(path), len(items))
     if at_once < 2:

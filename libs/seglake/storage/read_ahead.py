@@ -1,9 +1,8 @@
-"""Reads ahead where each read is a request, for callers that hop through a file in small steps.
+"""Reads ahead on remote stores, for callers that advance through a file in small steps.
 
-A walk over the headers of a segment reads 4 KiB, skips a batch, reads again. Far away a request
-waits tens of milliseconds for its first byte, and as long again for some megabytes: reading what
-lies between is quicker than asking for each. Who reads whole windows, or here and there, is left
-alone.
+A walk over the headers of a segment reads 4 KiB, skips a batch, reads again. A remote request waits
+tens of milliseconds for its first byte, and as long again for some megabytes: one longer read beats
+a second request. Callers that read whole windows, or at scattered places, get no extra bytes.
 """
 
 from typing import Protocol, Self
@@ -13,24 +12,29 @@ _MOST_BYTES = 4 << 20
 
 
 class RangeReader(Protocol):
-    """A file across the network: it reads ranges that lie within its size, and keeps nothing open.
+    """A remote file that reads ranges within its size, and keeps nothing open.
 
     Threads may share it, for each read is a request of its own.
     """
 
     size_bytes: int
 
-    def read(self, position: int, length: int) -> bytes: ...
+    def read(self, position: int, length: int) -> bytes:
+        """Return the bytes [position, position + length), which lie within the file."""
 
 
 class ReadAhead:
-    """A reader in front of another: after a step forward it fetches more, twice as much each time.
+    """Reader that fetches more after each step forward, twice as much each time, up to 4 MiB.
 
-    Threads may share it; then they may fetch some bytes twice. It keeps what was read last, and at
-    most 4 MiB behind it.
+    Threads may share it; then they may fetch some bytes twice. It keeps the last fetched bytes.
     """
 
     def __init__(self, reader: RangeReader) -> None:
+        """Start without kept bytes.
+
+        Args:
+            reader: reader of the file; borrowed.
+        """
         self.size_bytes = reader.size_bytes
         self._reader = reader
         self._kept: tuple[int, bytes] = (0, b"")
@@ -55,7 +59,7 @@ class ReadAhead:
         return whole[:length]
 
     def _more_bytes(self, position: int) -> int:
-        """How many bytes to fetch at least."""
+        """Return the fewest bytes to fetch; 0 unless the read is a step forward."""
         last = self._last
         if last is None or not last[0] < position <= last[1] + _MOST_BYTES:
             self._ahead_bytes = _FIRST_BYTES
@@ -65,7 +69,8 @@ class ReadAhead:
         return ahead_bytes
 
     def __enter__(self) -> Self:
+        """Return the reader itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Nothing is held open between requests."""
+        """Do nothing: no connection stays open between requests."""

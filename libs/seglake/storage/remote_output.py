@@ -1,7 +1,7 @@
-"""A file that is written elsewhere and that nothing finishes but `close`. Effect.
+"""Base of remote files that only `close` completes. Effect.
 
-Python closes a file that nobody holds any more, and one whose `with` block failed. Neither may
-finish half a file: a reader would take it for a whole one.
+Python closes a file that is garbage-collected, and one whose `with` block failed. Neither may
+complete half a file: a reader would take it for a whole one.
 """
 
 import io
@@ -13,30 +13,34 @@ if TYPE_CHECKING:
 
 
 class RemoteOutput(io.RawIOBase):
-    """What a storage gives as an output; its three ways to the place are for subclasses."""
+    """Output of a remote storage; subclasses send the bytes."""
 
     def __init__(self) -> None:
+        """Start without bytes."""
         self._position = 0
 
     @abstractmethod
     def _send(self, data: "ReadableBuffer") -> None:
-        """Write bytes, at least one, behind those before."""
+        """Append bytes, at least one."""
 
     @abstractmethod
     def _finish(self) -> None:
-        """Make what was sent a whole file; called once at most."""
+        """Complete the file; called once at most."""
 
     @abstractmethod
     def _forget(self) -> None:
-        """Let go of the way to the place, without a word to it; may be called again."""
+        """Release the connection without completing the file; may be called again."""
 
     def writable(self) -> bool:
+        """Return True."""
         return True
 
     def tell(self) -> int:
+        """Return the number of bytes written."""
         return self._position
 
     def write(self, data: "ReadableBuffer", /) -> int:
+        """Append bytes, and return how many."""
         if self.closed:
             raise ValueError("write to a closed file")
         size_bytes = memoryview(data).nbytes
@@ -46,6 +50,7 @@ class RemoteOutput(io.RawIOBase):
         return size_bytes
 
     def close(self) -> None:
+        """Complete the file and close it; later calls do nothing."""
         if not self.closed:
             super().close()
             try:
@@ -54,15 +59,17 @@ class RemoteOutput(io.RawIOBase):
                 self._forget()
 
     def discard(self) -> None:
-        """Close without finishing the file."""
+        """Close without completing the file."""
         self._forget()
         super().close()
 
     def __exit__(self, *raised: object) -> None:
+        """Complete the file, or discard it after an exception."""
         if raised[0] is None:
             self.close()
         else:
             self.discard()
 
     def __del__(self) -> None:
+        """Discard a file that nobody closed."""
         self.discard()

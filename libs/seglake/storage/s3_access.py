@@ -1,7 +1,7 @@
-"""How a bucket is reached: the one place that reads properties and environment variables for it.
+"""Access to a bucket, from properties and environment variables; no other module reads them.
 
-Pure. The names are Hadoop's S3A's, whose per-bucket forms win, and AWS's variables where S3A has
-nothing to say; obstore's and delta-rs' options are both made from the value that comes out.
+Pure. The names are Hadoop's S3A's, whose per-bucket forms win, and AWS's variables for values that
+S3A lacks. The options of obstore and delta-rs are both made from the resulting value.
 """
 
 import re
@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 from seglake.storage.errors import RefusedError
 from seglake.storage.hadoop_properties import HadoopProperties
 
-# A wrong endpoint is told within a minute: one try that hangs, or several that fail fast.
+# A wrong endpoint is reported within a minute: after one try that hangs, or several that fail fast.
 CONNECT_SECONDS = 5
 SILENCE_SECONDS = 15
 REQUEST_SECONDS = 30
 RETRY_SECONDS = 20
 MOST_RETRIES = 5
 
-_ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"  # of fs.s3a, or of a bucket there
+_ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"  # below fs.s3a, or a bucket's prefix
 _DEFAULT_REGION = "us-east-1"
 _AMAZON_ENDPOINT = re.compile(r"s3[.-]([a-z]{2}-[a-z0-9-]+-[0-9])\.amazonaws\.com")
 
@@ -51,12 +51,12 @@ VARIABLES = frozenset(
         "AWS_DEFAULT_REGION",
     }
 )
-"""Environment variables that may stand among the properties, under their own names."""
+"""Environment variables that may be among the properties, under their own names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """An access key with its secret; shows neither."""
+    """An access key with its secret; its repr shows neither."""
 
     access_key: str = field(repr=False)
     secret_key: str = field(repr=False)
@@ -65,11 +65,13 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class S3Access:
-    """How to reach one bucket.
+    """Facts needed to reach one bucket.
 
     Attributes:
-        endpoint: with its scheme; None is Amazon's.
-        keys: None leaves them to the provider's own chain (web identity, container, machine).
+        endpoint: URL of the store with its scheme; None for Amazon's.
+        is_virtual_hosted: the bucket is part of the host name, not of the path.
+        keys: access key and secret; None leaves them to the provider's own chain (web identity,
+            container, machine).
     """
 
     bucket: str
@@ -81,7 +83,7 @@ class S3Access:
 
     @property
     def bucket_endpoint(self) -> str | None:
-        """The endpoint as the libraries want it: with the bucket where that is in the host."""
+        """Return the endpoint for the libraries, with a virtual-hosted bucket in its host."""
         if self.endpoint is None or not self.is_virtual_hosted:
             return self.endpoint
         scheme, _, host = self.endpoint.partition("://")
@@ -89,16 +91,16 @@ class S3Access:
 
     @property
     def place(self) -> str:
-        """The endpoint for a person."""
+        """Return the endpoint as text for a person."""
         return self.endpoint or f"Amazon S3 in {self.region}"
 
 
 def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
-    """Gather what the properties say of a bucket.
+    """Return the access to a bucket from the properties.
 
     Raises:
-        RefusedError: the endpoint is none, an access key or its secret is missing, or keys come
-            from a provider that is not known.
+        RefusedError: the endpoint is not a URL, an access key or its secret is missing, or the
+            credentials provider is unknown.
     """
     keys, is_anonymous = _credentials(properties, bucket)
     endpoint = _endpoint(properties, bucket)
@@ -113,7 +115,7 @@ def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
 
 
 def delta_options(access: S3Access) -> dict[str, str]:
-    """What delta-rs needs; holds secrets."""
+    """Return the options of delta-rs; they have secrets."""
     options = {
         "aws_region": access.region,
         "aws_virtual_hosted_style_request": str(access.is_virtual_hosted).lower(),
@@ -131,13 +133,13 @@ def delta_options(access: S3Access) -> dict[str, str]:
     if access.keys is not None:
         options["aws_access_key_id"] = access.keys.access_key
         options["aws_secret_access_key"] = access.keys.secret_key
-        # Given in any case: else one from the environment, of other keys, would be sent along.
+        # Always set it: else a token of other keys, from the environment, would be sent along.
         options["aws_session_token"] = access.keys.session_token or ""
     return options
 
 
 def s3a_properties(access: S3Access) -> dict[str, str]:
-    """What Hadoop's S3A needs, said of the bucket alone; holds secrets."""
+    """Return the properties of Hadoop's S3A for this bucket; they have secrets."""
     found = {
         "endpoint.region": access.region,
         "path.style.access": str(not access.is_virtual_hosted).lower(),
@@ -159,7 +161,10 @@ def s3a_properties(access: S3Access) -> dict[str, str]:
 
 
 def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None, bool]:
-    """Ask the providers in their order; the default order is S3A's."""
+    """Return the keys of the first provider that has some, and whether access is anonymous.
+
+    The default order of providers is S3A's.
+    """
     given = properties.get_of_bucket(bucket, "aws.credentials.provider") or ""
     providers = [name.strip().rpartition(".")[2] for name in given.split(",") if name.strip()]
     for provider in providers or ["TemporaryAWSCredentialsProvider", "default"]:
@@ -169,7 +174,7 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
             keys = _keys_of_properties(properties, bucket)
         elif provider in _OF_THE_MACHINE:
             keys = _keys_of_environment(properties)
-        else:  # whose keys these were to be is not known: no others in their place
+        else:  # do not use other keys instead of an unknown provider's
             reason = f"its credentials provider {provider} is not known: give it another one of "
             reason += ", ".join(sorted({*_OF_PROPERTIES, *_OF_THE_MACHINE} - {"default"}))
             raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
@@ -179,11 +184,12 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
 
 
 def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | None:
+    """Return the keys in the properties; None if they have none."""
     access_key = properties.get_of_bucket(bucket, _ACCESS_KEY)
     secret_key = properties.get_of_bucket(bucket, _SECRET_KEY)
     if access_key is None and secret_key is None:
         return None
-    if secret_key is None:  # whose key this was to be is known: no other one in its place
+    if secret_key is None:  # do not use other keys instead of an incomplete pair
         raise _half_a_pair(properties, bucket, _ACCESS_KEY, _SECRET_KEY)
     if access_key is None:
         raise _half_a_pair(properties, bucket, _SECRET_KEY, _ACCESS_KEY)
@@ -193,6 +199,7 @@ def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | Non
 def _half_a_pair(
     properties: HadoopProperties, bucket: str, given: str, lacking: str
 ) -> RefusedError:
+    """Return the error that only one of access key and secret key is set."""
     of_bucket = f"fs.s3a.bucket.{bucket}"
     prefix = "fs.s3a" if properties.get(f"{of_bucket}.{given}") is None else of_bucket
     reason = f"{prefix}.{lacking} is not set, and {prefix}.{given} is: set both or neither"
@@ -200,6 +207,7 @@ def _half_a_pair(
 
 
 def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
+    """Return the keys in AWS's variables; None if they are incomplete."""
     access_key = properties.get("AWS_ACCESS_KEY_ID")
     secret_key = properties.get("AWS_SECRET_ACCESS_KEY")
     if access_key is None or secret_key is None:
@@ -208,6 +216,7 @@ def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
 
 
 def _endpoint(properties: HadoopProperties, bucket: str) -> str | None:
+    """Return the endpoint with its scheme; None for Amazon's."""
     given = (
         properties.get_of_bucket(bucket, "endpoint")
         or properties.get("AWS_ENDPOINT_URL_S3")
@@ -225,6 +234,7 @@ def _endpoint(properties: HadoopProperties, bucket: str) -> str | None:
 
 
 def _is_endpoint(text: str) -> bool:
+    """Return whether a text is an HTTP URL without credentials."""
     try:
         url = urlsplit(text)
         is_whole = url.port != 0 and bool(url.hostname)
@@ -234,6 +244,7 @@ def _is_endpoint(text: str) -> bool:
 
 
 def _region(properties: HadoopProperties, bucket: str, endpoint: str | None) -> str:
+    """Return the configured region, else the one in the endpoint's name, else the default."""
     given = (
         properties.get_of_bucket(bucket, "endpoint.region")
         or properties.get("AWS_REGION")

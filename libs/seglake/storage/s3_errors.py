@@ -1,8 +1,8 @@
-"""Explains the object store library's errors in a few words. Pure.
+"""Turns errors of the object store library into short reasons. Pure.
 
-obstore and delta-rs share the library that makes these texts. They hold the request's URL and the
-store's answer, an XML document with a code, or nothing but the status where the request was a
-HEAD. The answer may hold an access key, so no text of it is passed on but the code.
+obstore and delta-rs share the library that makes these texts. They have the request's URL and the
+store's answer: an XML document with a code, or only the status if the request was a HEAD. The
+answer may contain an access key, so only its code is passed on.
 """
 
 import re
@@ -24,7 +24,7 @@ _SILENT = (
     "kind: Connect",
 )
 _NO_CREDENTIALS = (
-    "/latest/api/token",  # where machines and containers get them
+    "/latest/api/token",  # machines and containers ask for credentials there
     "169.254.",
     "loading credentials",  # delta-rs asks a chain of providers
     "provided credentials",
@@ -36,17 +36,17 @@ _WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
 _UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
 _BAD_TOKEN = frozenset({"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
 _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
-_DENIED = frozenset({"AccessDenied"})  # where many are deleted at once, it has no status
+_DENIED = frozenset({"AccessDenied"})  # it has no status if many objects are deleted at once
 _REFUSALS = {"NoSuchBucket"} | _DENIED | _WRONG_SECRET | _UNKNOWN_KEY | _BAD_TOKEN | _OTHER_REGION
 _NOT_PERMITTED = (401, 403)
-_NO_S3 = (400, 404, 405)  # without a code
+_NO_S3 = (400, 404, 405)  # only if the answer has no code
 
 _ENDPOINT = "fs.s3a.endpoint, or AWS_ENDPOINT_URL"
 _KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
 
 def no_bucket(error: Exception) -> bool:
-    """Return whether what was not found is the bucket."""
+    """Return whether the missing thing is the bucket."""
     return "<Code>NoSuchBucket</Code>" in str(error)
 
 
@@ -56,7 +56,7 @@ def is_out_of_range(error: Exception) -> bool:
 
 
 def names_no_path(error: Exception) -> bool:
-    """Say whether a key that was listed is no path for the library."""
+    """Return whether a listed key is not a valid path for the library."""
     return _NO_PATH.search(str(error)) is not None
 
 
@@ -66,20 +66,21 @@ def failure(action: str, path: str, text: str, access: S3Access) -> PlaceError:
 
 
 def _kind_of(text: str) -> type[StorageError | StoreSilentError]:
+    """Return the class of our error for a text."""
     if any(word in text for word in _NO_CREDENTIALS):
-        return StorageError  # where it was asked in vain: a role may be given, or come back
+        return StorageError  # no credentials yet: a role may be granted, or come back
     if _is_refusal(text):
         return RefusedError
     return StoreSilentError if _is_silence(text) else StorageError
 
 
 def _is_silence(text: str) -> bool:
-    """Return whether no answer came; the library has tried again by itself."""
+    """Return whether no answer came, although the library retried."""
     return _STATUS.search(text) is None and any(word in text for word in _SILENT)
 
 
 def _is_refusal(text: str) -> bool:
-    """Return whether the answer will be the same until somebody mends something."""
+    """Return whether the answer will be the same until somebody fixes the cause."""
     if _NO_PATH.search(text) is not None:
         return True
     if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT, _NOT_TRUSTED)):
@@ -89,7 +90,7 @@ def _is_refusal(text: str) -> bool:
 
 
 def _answer(text: str) -> tuple[str, int | None]:
-    """Return the store's code, empty where it sent none, and the status of HTTP."""
+    """Return the store's code, empty if it sent none, and the HTTP status."""
     code, status = _CODE.search(text), _STATUS.search(text)
     return code[1] if code else "", int(status[1]) if status else None
 
@@ -135,6 +136,7 @@ def _reason_of(text: str, access: S3Access) -> str:
 
 
 def _refused(status: int, code: str, access: S3Access) -> str:
+    """Return the reason for an answer with a status."""
     if status in (429, 503):
         return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
     answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
@@ -144,6 +146,7 @@ def _refused(status: int, code: str, access: S3Access) -> str:
 
 
 def _unreachable(text: str, access: S3Access) -> str:
+    """Return the reason for a request without an answer."""
     if "dns error" in text:
         return f"the host of {access.place} is not known: check {_ENDPOINT}"
     if "Connection refused" in text:

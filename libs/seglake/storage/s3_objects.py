@@ -1,6 +1,6 @@
-"""Objects of an S3 bucket, read in ranges and put in parts, and the client for it. Effect.
+"""Reads objects of an S3 bucket in ranges, writes them in parts, and makes the client. Effect.
 
-obstore is imported late: it is of no use to runs on local paths, and must not be loaded before a
+obstore is imported late: runs on local paths do not need it, and it must not be loaded before a
 process forks.
 """
 
@@ -27,7 +27,7 @@ _CLIENTS_KEPT = 32
 
 
 class Place(NamedTuple):
-    """A key in a bucket, and the way to it; the bucket's root has an empty key."""
+    """A key in a bucket, with its client; the bucket's root has an empty key."""
 
     store: "S3Store"
     access: S3Access
@@ -36,12 +36,13 @@ class Place(NamedTuple):
 
 
 class S3Reader:
-    """A `RangeReader`.
+    """Reader of one object by ranges.
 
-    The store is asked for the very object that was there at first, if it can tell objects apart.
+    Each request asks for the same version of the object, if the store has entity tags.
     """
 
     def __init__(self, place: Place) -> None:
+        """Ask for the object's size and tag."""
         self._place = place
         with named("open", place):
             found = place.store.head(place.key)
@@ -49,11 +50,12 @@ class S3Reader:
         self.size_bytes = found["size"]
 
     def read(self, position: int, length: int) -> bytes:
+        """Return a range of bytes; raise an error if the object was replaced meanwhile."""
         from obstore.exceptions import GenericError, PreconditionError
 
         place = self._place
         options: GetOptions = {}
-        if length < self.size_bytes:  # some stores answer a range of all as they do none
+        if length < self.size_bytes:  # some stores ignore a range that covers the whole object
             options["range"] = (position, position + length)
         if self._tag is not None:
             options["if_match"] = self._tag
@@ -71,7 +73,7 @@ class S3Reader:
         return data
 
     def _changed(self, reached: int) -> StorageError:
-        """Say what became of the object."""
+        """Return the error that the object shrank or was replaced."""
         path, now = self._place.path, S3Reader(self._place)
         if now.size_bytes < self.size_bytes:
             return FileShrankError(
@@ -82,12 +84,13 @@ class S3Reader:
 
 
 class S3Output(RemoteOutput):
-    """A new object: put when it is closed, in parts if it is long; else there is nothing.
+    """A new object: it appears when it is closed, sent in parts if it is long.
 
-    Parts that were sent before it was discarded are for the bucket's own clean-up.
+    Parts of a discarded output are left to the bucket's lifecycle rules.
     """
 
     def __init__(self, place: Place) -> None:
+        """Open a writer; the first part is sent once it is full."""
         import obstore
 
         super().__init__()
@@ -115,9 +118,9 @@ class S3Output(RemoteOutput):
 def named(
     action: str, place: Place, *, but_not: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Turn the library's errors into ours, but for some that the caller wants to see.
+    """Turn the library's errors into ours, except the classes in `but_not`.
 
-    Theirs is not kept as the cause: the store's answer in it may hold an access key.
+    The original error is not kept as the cause: the store's answer in it may contain an access key.
     """
     from obstore.exceptions import BaseError
 
@@ -130,6 +133,7 @@ def named(
 
 
 def failed(action: str, place: Place, error: Exception) -> PlaceError:
+    """Return our error for an error of the library."""
     if isinstance(error, FileNotFoundError) and not no_bucket(error):
         return NotFoundError(action=action, path=place.path)
     return failure(action, place.path, str(error), place.access)
@@ -137,7 +141,7 @@ def failed(action: str, place: Place, error: Exception) -> PlaceError:
 
 @lru_cache(maxsize=_CLIENTS_KEPT)
 def client_of(access: S3Access) -> "S3Store":
-    """One client for a bucket in a process: it keeps connections."""
+    """Return the process's one client for a bucket, which keeps connections."""
     from obstore.exceptions import BaseError
     from obstore.store import S3Store
 
@@ -169,7 +173,7 @@ def client_of(access: S3Access) -> "S3Store":
 
 
 def _credential(keys: Keys) -> "S3Credential":
-    """The keys as they are: given as options, they would be mixed with the environment's."""
+    """Return the keys for obstore; as options they would be mixed with the environment's."""
     return {
         "access_key_id": keys.access_key,
         "secret_access_key": keys.secret_key,

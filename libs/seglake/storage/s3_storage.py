@@ -1,7 +1,7 @@
-"""S3, and what speaks like it: `s3://bucket/key`, also written `s3a://`. Effect.
+"""Storage on S3 and compatible stores: `s3://bucket/key`, also written `s3a://`. Effect.
 
-Folders are invented: one is there when a key lies below it. An object is put whole or not at all,
-and nothing has to be made durable afterwards.
+S3 has no folders: a folder exists if a key lies below it. An object is written whole or not at all,
+and is durable without a sync.
 """
 
 import contextlib
@@ -32,9 +32,10 @@ _LISTED_AT_A_TIME = 1000
 
 
 class S3Storage(RemoteStorage):
-    """Serves every bucket, each with the endpoint and the keys that the properties give it."""
+    """Storage on every bucket, each with its endpoint and keys from the properties."""
 
     def locate(self, uri: str) -> str:
+        """Return the path `s3://bucket/key` of a URI, normalized."""
         scheme, colon, rest = uri.partition("://")
         bucket, _, key = rest.partition("/")
         if not colon or scheme.lower() not in S3_SCHEMES or not bucket or "\0" in uri:
@@ -46,16 +47,18 @@ class S3Storage(RemoteStorage):
         return f"s3://{bucket}/{parts}".rstrip("/")
 
     def list_folder(self, path: str) -> list[FileInfo]:
+        """Return the entries of a folder, sorted by name."""
         place = self._place(path)
         with named("list", place):
             found = place.store.list_with_delimiter(place.key or None)
-        objects = [item for item in found["objects"] if item["path"] != place.key]  # its marker
+        # An object with the folder's own name only marks it.
+        objects = [item for item in found["objects"] if item["path"] != place.key]
         entries = [
             _folder(f"s3://{place.access.bucket}/{prefix}", prefix)
             for prefix in found["common_prefixes"]
             if prefix
         ]
-        if len(entries) < len(found["common_prefixes"]):  # which the library has as the root
+        if len(entries) < len(found["common_prefixes"]):  # the library shows them as the root
             problem = "keys that begin with a slash: copy the objects to other keys"
             entries.append(FileInfo(f"{path}//", "", 0, 0, False, problem))
         entries += [_described(place.access.bucket, item) for item in objects]
@@ -65,6 +68,7 @@ class S3Storage(RemoteStorage):
         return entries
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        """Return the files of a folder with a name after `name`; the store lists only these."""
         place = self._place(self.join(folder, name))
         begin = place.key.removesuffix(name)
         with named("list", place):
@@ -75,6 +79,7 @@ class S3Storage(RemoteStorage):
         return sorted(entries, key=lambda entry: entry.name)
 
     def info(self, path: str) -> FileInfo | None:
+        """Return a description of an object or folder; None if it does not exist."""
         from obstore.exceptions import BaseError, PermissionDeniedError
 
         place = self._place(path)
@@ -86,13 +91,13 @@ class S3Storage(RemoteStorage):
             except NotFoundError:
                 pass
             except PermissionDeniedError as error:
-                refusal = error  # it has no reason; the next answer may
+                refusal = error  # a HEAD has no reason; the listing's answer may have one
         try:
             with named("look at", place, but_not=(BaseError,)):
                 pages = place.store.list(place.key or None, chunk_size=_LISTED_AT_A_TIME)
                 is_there = next(iter(pages), None) is not None or not place.key
         except BaseError as error:
-            is_there = names_no_path(error)  # then something is there
+            is_there = names_no_path(error)  # such a key proves that the folder exists
             if not is_there:
                 raise failed("look at", place, error) from None
         if refusal is not None:
@@ -100,35 +105,44 @@ class S3Storage(RemoteStorage):
         return _folder(path, place.key) if is_there else None
 
     def open_reader(self, path: str) -> Reader:
+        """Open an object for reads at any position, with reading ahead."""
         return ReadAhead(S3Reader(self._place(path)))
 
     def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a small object."""
         place = self._place(path)
         with named("read", place):
             return bytes(place.store.get(place.key).bytes())
 
     def write_bytes(self, path: str, data: bytes) -> None:
+        """Put a whole object, durable on return."""
         place = self._place(path)
         with named("write", place):
             place.store.put(place.key, data, use_multipart=False)
 
     def open_output(self, path: str) -> BinaryIO:
+        """Open a new object for writing; it appears when it is closed."""
         return cast(BinaryIO, S3Output(self._place(path)))
 
     def discard(self, output: BinaryIO, path: str) -> None:
+        """Give up an output that is not closed yet: no object appears."""
         if isinstance(output, S3Output):
             output.discard()
 
     def delete(self, path: str) -> None:
+        """Delete an object, if it exists."""
         place = self._place(path)
         with contextlib.suppress(NotFoundError), named("delete", place):
             place.store.delete(place.key)
 
     def make_folder(self, path: str) -> None:
-        """Do nothing: a folder comes with its first object."""
+        """Do nothing: a folder exists with its first object."""
 
     def creates_exclusively(self, folder: str) -> bool:
-        """Create an object twice; a store that lets us may lose commits of two runs at a time."""
+        """Return whether the store refuses to create an object twice; else runs could lose commits.
+
+        It creates and deletes a small object in the folder.
+        """
         from obstore.exceptions import AlreadyExistsError
 
         place = self._place(self.join(folder, f"probe-{uuid.uuid4().hex}"))
@@ -141,30 +155,35 @@ class S3Storage(RemoteStorage):
             is_exclusive = True
         try:
             self.delete(place.path)
-        except RefusedError as error:  # something was touched by now
+        except RefusedError as error:  # not a refusal before any change: the object exists by now
             raise StorageError(action="delete", path=place.path, reason=error.reason) from None
         return is_exclusive
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return our error for a text of delta-rs."""
         return failure(action, path, text, self._place(path).access)
 
     def hadoop_uri(self, path: str) -> str:
+        """Return the path with the scheme of Hadoop's S3A."""
         return path.replace("s3://", "s3a://", 1)
 
     def hadoop_properties(self, path: str) -> Mapping[str, str]:
+        """Return the properties of S3A for the path's bucket; they have secrets."""
         return s3_access.s3a_properties(self._place(path).access)
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return what delta-rs needs to reach a path; holds secrets.
+        """Return the options of delta-rs for a path; they have secrets.
 
         Raises:
-            LakeFolderError: delta-rs would write to another place: it takes the path for a URL.
+            LakeFolderError: delta-rs would write to another place, because it reads the path as a
+                URL.
         """
         if "#" in path or "?" in path:
             raise LakeFolderError(path=path, reason="its name has a # or a question mark")
         return s3_access.delta_options(self._place(path).access)
 
     def _place(self, path: str) -> Place:
+        """Return key and client of a path; raise RefusedError if it has no bucket."""
         bucket, _, key = path.removeprefix("s3://").partition("/")
         if not bucket or ":" in bucket:
             raise RefusedError(action="use", path=path, reason="it names no bucket")
@@ -172,6 +191,7 @@ class S3Storage(RemoteStorage):
         return Place(client_of(access), access, key, path)
 
     def _nothing_to_list(self, place: Place) -> StorageError:
+        """Return the error of an empty listing: the path is a file, or does not exist."""
         info = self.info(place.path)
         if info is not None and not info.is_folder:
             return StorageError(action="list", path=place.path, reason="it is a file")
@@ -179,11 +199,13 @@ class S3Storage(RemoteStorage):
 
 
 def _folder(path: str, key: str) -> FileInfo:
+    """Return the entry of a folder."""
     name = posixpath.basename(key)
     return FileInfo(path=path, name=name, size_bytes=0, modified_at_ms=0, is_folder=True)
 
 
 def _described(bucket: str, found: "ObjectMeta") -> FileInfo:
+    """Return the entry of an object."""
     key = found["path"]
     return FileInfo(
         path=f"s3://{bucket}/{key}",

@@ -1,7 +1,7 @@
-"""What a place for files must be able to do: the port. Only its storages open, list and write.
+"""Port to places for files; only its implementations open, list and write files.
 
-Listings show what is there: names that start with `_` or `.` and empty files too, which Spark's
-and Hadoop's listings hide. A storage pickles without its connections, so tasks may carry it.
+Listings show all entries, also names that start with `_` or `.` and empty files, which Spark's and
+Hadoop's listings hide. A storage pickles without its connections, so tasks may contain it.
 """
 
 import contextlib
@@ -18,10 +18,11 @@ _REMOTE_REQUESTS_AT_ONCE = 32
 
 
 class FileInfo(NamedTuple):
-    """One entry of a folder; size and time are those of the moment it was listed.
+    """One entry of a folder; size and time are those when it was listed.
 
-    `problem` says why it can be neither read nor listed: a link that leads nowhere, a pipe. Empty
-    for files and folders.
+    Attributes:
+        problem: reason why it can be neither read nor listed, such as a broken link or a pipe;
+            empty for files and folders.
     """
 
     path: str
@@ -33,10 +34,11 @@ class FileInfo(NamedTuple):
 
 
 class Reader(Protocol):
-    """An open file of a size that was fixed when it was opened, though it may have grown since."""
+    """An open file of a fixed size: the size when it was opened, though it may have grown since."""
 
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Return the size when the file was opened."""
 
     def read(self, position: int, length: int) -> bytes:
         """Return the bytes of `[position, min(position + length, size_bytes))`.
@@ -45,16 +47,18 @@ class Reader(Protocol):
             FileShrankError: the file no longer reaches that far.
         """
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        """Return the reader itself."""
 
-    def __exit__(self, *raised: object) -> None: ...
+    def __exit__(self, *raised: object) -> None:
+        """Close the file."""
 
 
 class Storage(ABC):
-    """What a place for files must be able to do; paths are those that `locate` returned.
+    """Interface of a place for files; paths are those that `locate` returned.
 
-    Every method raises StorageError, NotFoundError where something should be there and is not,
-    RefusedError where trying again is of no use, and StoreSilentError where nobody answers.
+    Every method raises StorageError, NotFoundError if a required file is missing, RefusedError if a
+    retry is useless, and StoreSilentError if nobody answers.
     """
 
     @abstractmethod
@@ -64,21 +68,20 @@ class Storage(ABC):
         As in Hadoop, percent signs are not decoded. Links are not resolved.
 
         Raises:
-            UnsupportedUriError: another scheme, another host, or nothing at all.
+            UnsupportedUriError: another scheme, another host, or an empty path.
         """
 
     @abstractmethod
     def list_folder(self, path: str) -> list[FileInfo]:
-        """List one level, sorted by name: files, folders, and entries with a `problem`.
+        """Return a folder's files, folders, and entries with a `problem`, sorted by name.
 
-        Left out is what vanishes meanwhile.
+        Entries that vanish meanwhile are left out.
         """
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
-        """List the files of one level whose names come after one, sorted by name.
+        """Return a folder's files whose names come after `name`, sorted; none without it.
 
-        Nothing where there is no such folder. Cheaper than to list all of it, where the store can
-        begin there.
+        It is cheaper than a full listing if the store can start at a name.
         """
         try:
             entries = self.list_folder(folder)
@@ -88,10 +91,10 @@ class Storage(ABC):
 
     @abstractmethod
     def info(self, path: str) -> FileInfo | None:
-        """Describe a file or folder; None when there is none."""
+        """Return a description of a file or folder; None if it does not exist."""
 
     def link_problem(self, path: str) -> str:
-        """Say why a link leads nowhere; empty if it does, and for anything that is no link."""
+        """Return why a link is broken; empty if it is not, and for anything that is not a link."""
         return ""
 
     @abstractmethod
@@ -104,18 +107,18 @@ class Storage(ABC):
 
     @abstractmethod
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Put a whole file, durable on return; readers see the old content or the new, no mix."""
+        """Write a whole file, durable on return; readers see the old or the new content."""
 
     @abstractmethod
     def open_output(self, path: str) -> BinaryIO:
-        """Create a file that is not there yet and its folder; the content is not yet durable."""
+        """Create a file that does not exist yet, and its folder; the content is not yet durable."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
-        """Make sure that no file is at the path; that none was there is fine."""
+        """Delete a file, if it exists."""
 
     def delete_folder(self, path: str) -> None:
-        """Make sure that neither the folder nor anything below it is there."""
+        """Delete a folder with all that is in it, if it exists."""
         try:
             entries = self.list_folder(path)
         except NotFoundError:
@@ -134,38 +137,38 @@ class Storage(ABC):
 
     @abstractmethod
     def make_folder(self, path: str) -> None:
-        """Make sure that the folder and those above it exist, durable on return."""
+        """Create the folder and those above it, if missing, durable on return."""
 
     @abstractmethod
     def sync(self, paths: Iterable[str]) -> None:
         """Make files, and their names in their folders, survive a power cut."""
 
     def needs_sync(self, path: str) -> bool:
-        """Say whether a power cut may undo what was written, until it is synced."""
+        """Return whether a power cut may undo a write until it is synced."""
         return True
 
     def requests_at_once(self, path: str) -> int:
-        """Return how many requests to a place save time when they are sent at a time."""
+        """Return how many parallel requests to a place save time."""
         return 1
 
     def join(self, path: str, *names: str) -> str:
-        """Return the path of something below a folder; names may hold slashes."""
+        """Return the path of an entry below a folder; names may have slashes."""
         return posixpath.join(path, *names)
 
     def without_links(self, path: str) -> str:
-        """Return where a path really leads; most storages have no links."""
+        """Return the path with links resolved; most storages have no links."""
         return path
 
     def creates_exclusively(self, folder: str) -> bool:
-        """Say whether of several writers that create one file only one can; may try it out."""
+        """Return whether only one of several writers can create a file; may try it there."""
         return True
 
     def pauses_s(self, path: str) -> Sequence[float]:
-        """How long to wait before each try of a commit: one that failed may go well later."""
+        """Return the seconds to wait before each try of a commit: a later try may succeed."""
         return _NO_PAUSES_S
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return our error for one of delta-rs at a path, of which only the text is known."""
+        """Return our error for the text of an error of delta-rs at a path."""
         return StorageError(action=action, path=path, reason=text)
 
     def hadoop_uri(self, path: str) -> str:
@@ -173,25 +176,28 @@ class Storage(ABC):
         return path
 
     def hadoop_properties(self, path: str) -> Mapping[str, str]:
-        """Return what a client of Hadoop must be told to reach a path; may hold secrets."""
+        """Return the properties that a client of Hadoop needs for a path; they may have secrets."""
         return {}
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return what delta-rs needs to reach a path; may hold secrets."""
+        """Return the options that delta-rs needs for a path; they may have secrets."""
         return {}
 
 
 class RemoteStorage(Storage):
-    """A place across the network, where what was put, closed or renamed is there to stay."""
+    """A remote storage, on which each write, close and rename is durable at once."""
 
     def __init__(self, properties: HadoopProperties) -> None:
+        """Store the properties of the stores; nothing is contacted yet."""
         self._properties = properties
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing."""
+        """Do nothing: all is durable already."""
 
     def needs_sync(self, path: str) -> bool:
+        """Return False: all is durable already."""
         return False
 
     def requests_at_once(self, path: str) -> int:
+        """Return how many parallel requests save time over a network."""
         return _REMOTE_REQUESTS_AT_ONCE

@@ -1,4 +1,4 @@
-"""All places at once: the scheme of a path says which storage serves it."""
+"""One storage for all places: the scheme of a path selects the storage that serves it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
@@ -22,57 +22,72 @@ _LOCAL_SCHEMES = ("", "file")
 
 
 class Storages(Storage):
-    """Serves sources and lakes in different places side by side.
-
-    Args:
-        properties: where stores are and how to reach them.
-    """
+    """Storage that serves sources and lakes in different places side by side."""
 
     def __init__(self, properties: HadoopProperties) -> None:
+        """Make the storage of each scheme; nothing is contacted yet.
+
+        Args:
+            properties: addresses of stores, and their secrets.
+        """
         self._by_scheme: dict[str, Storage] = dict.fromkeys(_LOCAL_SCHEMES, LocalStorage())
         self._by_scheme |= dict.fromkeys(S3_SCHEMES, S3Storage(properties))
         self._by_scheme |= dict.fromkeys(HDFS_SCHEMES, HdfsStorage(properties))
 
     def locate(self, uri: str) -> str:
+        """Return the absolute path of a URI in the storage of its scheme."""
         return self._of(uri).locate(uri)
 
     def list_folder(self, path: str) -> list[FileInfo]:
+        """Return the entries of a folder, sorted by name."""
         return self._of(path).list_folder(path)
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
+        """Return the files of a folder whose names come after `name`, sorted."""
         return self._of(folder).list_after(folder, name)
 
     def info(self, path: str) -> FileInfo | None:
+        """Return a description of a file or folder; None if it does not exist."""
         return self._of(path).info(path)
 
     def link_problem(self, path: str) -> str:
+        """Return why a link is broken; empty if it is not."""
         return self._of(path).link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
+        """Open a file for reads at any position."""
         return self._of(path).open_reader(path)
 
     def read_bytes(self, path: str) -> bytes:
+        """Return the whole content of a small file."""
         return self._of(path).read_bytes(path)
 
     def write_bytes(self, path: str, data: bytes) -> None:
+        """Write a whole file, durable on return."""
         self._of(path).write_bytes(path, data)
 
     def open_output(self, path: str) -> BinaryIO:
+        """Create a file that does not exist yet, for writing."""
         return self._of(path).open_output(path)
 
     def delete(self, path: str) -> None:
+        """Delete a file, if it exists."""
         self._of(path).delete(path)
 
     def delete_folder(self, path: str) -> None:
+        """Delete a folder with all that is in it, if it exists."""
         self._of(path).delete_folder(path)
 
     def discard(self, output: BinaryIO, path: str) -> None:
+        """Give up an output that is not closed yet."""
         self._of(path).discard(output, path)
 
     def make_folder(self, path: str) -> None:
+        """Create the folder and those above it, if missing."""
         self._of(path).make_folder(path)
 
     def sync(self, paths: Iterable[str]) -> None:
+        """Make files durable, each in its own storage."""
         by_storage: dict[Storage, list[str]] = {}
         for path in paths:
             by_storage.setdefault(self._of(path), []).append(path)
@@ -80,33 +95,43 @@ class Storages(Storage):
             storage.sync(group)
 
     def needs_sync(self, path: str) -> bool:
+        """Return whether a power cut may undo a write until it is synced."""
         return self._of(path).needs_sync(path)
 
     def requests_at_once(self, path: str) -> int:
+        """Return how many parallel requests to a place save time."""
         return self._of(path).requests_at_once(path)
 
     def without_links(self, path: str) -> str:
+        """Return the path with links resolved."""
         return self._of(path).without_links(path)
 
     def creates_exclusively(self, folder: str) -> bool:
+        """Return whether only one of several writers can create a file there."""
         return self._of(folder).creates_exclusively(folder)
 
     def pauses_s(self, path: str) -> Sequence[float]:
+        """Return the seconds to wait before each try of a commit."""
         return self._of(path).pauses_s(path)
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
+        """Return our error for the text of an error of delta-rs at a path."""
         return self._of(path).failure(action, path, text)
 
     def hadoop_uri(self, path: str) -> str:
+        """Return the path as clients of Hadoop spell it."""
         return self._of(path).hadoop_uri(path)
 
     def hadoop_properties(self, path: str) -> Mapping[str, str]:
+        """Return the properties that a client of Hadoop needs for a path."""
         return self._of(path).hadoop_properties(path)
 
     def delta_options(self, path: str) -> Mapping[str, str]:
+        """Return the options that delta-rs needs for a path."""
         return self._of(path).delta_options(path)
 
     def _of(self, path: str) -> Storage:
+        """Return the storage of a path; raise UnsupportedUriError for an unknown scheme."""
         scheme, colon, _ = path.partition(":")
         if not colon or "/" in scheme:
             scheme = ""  # a plain path that has a colon somewhere

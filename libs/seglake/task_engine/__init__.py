@@ -1,1 +1,1 @@
-"""Runs tasks: in local processes, or on Spark."""
+"""Engines that run tasks: local processes, or Spark."""

@@ -1,4 +1,4 @@
-"""Runs one top-level function over many task descriptions: the port and its two engines. Effect.
+"""Port to the two engines that run one top-level function over many tasks. Effect.
 
 Functions are importable by name; tasks and results pickle. Both engines return the results in the
 order of the tasks and call `on_done` in the caller's thread with the number finished so far.
@@ -50,6 +50,11 @@ class Engine(Protocol):
     ) -> list[R]:
         """Run the function once for each task and return the results in the tasks' order.
 
+        Args:
+            function: a top-level function, which every worker can import.
+            tasks: its arguments, one per call; they must pickle.
+            on_done: called in this thread with the number of finished tasks, each time it grows.
+
         Raises:
             EngineError: a task raised, or its worker died; the others are given up.
         """
@@ -59,29 +64,31 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """A pool of processes on this machine, started with the first run of more than one task.
+    """Pool of processes on this machine, started with the first run of more than one task.
 
     A single task runs in the caller's own process, and there are never more processes than tasks.
     Use it in a `with` block; leaving it ends the processes.
-
-    Args:
-        processes: how many tasks run at a time, at most.
-        preloaded: modules that workers find imported already, where the platform can do that.
     """
 
     def __init__(self, processes: int, *, preloaded: Sequence[str] = ()) -> None:
+        """Store the settings; no process is started yet.
+
+        Args:
+            processes: most tasks that run at a time.
+            preloaded: modules that the platform imports before it forks workers, where it can.
+        """
         self._processes = processes
         self._preloaded = list(preloaded)
         self._pool: ProcessPoolExecutor | None = None
         self._worker_count = 0
 
     def spark_context(self) -> None:
-        """Return None: there is no Spark."""
+        """Return None: tasks run without Spark."""
 
     def start(self) -> None:
         """Start the process that workers are forked from, without waiting for its imports.
 
-        Other systems than Linux have no such process: nothing is started.
+        On systems other than Linux there is no such process, and nothing is started.
         """
         if self._processes > 1:
             with _held_interrupts():
@@ -94,6 +101,7 @@ class LocalEngine:
         *,
         on_done: Callable[[int], None],
     ) -> list[R]:
+        """Run the function once for each task; see `Engine.run`."""
         if len(tasks) > 1 and self._processes > 1:
             return self._run_in_pool(function, tasks, on_done)
         results = []
@@ -108,6 +116,7 @@ class LocalEngine:
     def _run_in_pool(
         self, function: Callable[[T], R], tasks: Sequence[T], on_done: Callable[[int], None]
     ) -> list[R]:
+        """Run the tasks in the pool; end all workers after any error."""
         try:
             with _held_interrupts():
                 pool = self._pool_for(len(tasks))
@@ -126,6 +135,7 @@ class LocalEngine:
         return [future.result() for future in futures]
 
     def _pool_for(self, task_count: int) -> ProcessPoolExecutor:
+        """Return a pool with enough workers for the tasks; a pool that is too small is replaced."""
         count = min(self._processes, task_count)
         if self._pool is not None and self._worker_count < count:
             self._pool.shutdown()  # no worker has anything to do
@@ -141,11 +151,7 @@ class LocalEngine:
         return self._pool
 
     def _end(self, *, at_once: bool) -> None:
-        """End the workers.
-
-        Args:
-            at_once: do not wait for running tasks; their files stay behind, unreferenced.
-        """
+        """End the workers; with `at_once`, running tasks leave unreferenced files."""
         if self._pool is None:
             return
         with _held_interrupts():  # a second Ctrl-C would leave the pool's semaphores behind
@@ -157,9 +163,11 @@ class LocalEngine:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def __enter__(self) -> Self:
+        """Return the engine itself."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        """End the workers, at once after an exception."""
         self._end(at_once=kind is not None)
 
 
@@ -207,7 +215,7 @@ def _held_interrupts() -> Iterator[None]:
     is not enough: if another thread gets the signal, Python still calls the handler in the main
     thread.
     """
-    resource_tracker.ensure_running()  # which lets it through as it starts
+    resource_tracker.ensure_running()  # start it now: its start would unblock the signal
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     handler = signal.getsignal(signal.SIGINT)
     came: list[int] = []
@@ -249,6 +257,7 @@ def _as_finished(finished: SimpleQueue[Future[R]], count: int) -> Iterator[Futur
 
 
 def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
+    """Raise the error of a finished task, if it has one."""
     error = future.exception()
     if isinstance(error, BrokenProcessPool):
         raise error
@@ -257,6 +266,7 @@ def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
 
 
 def _task_failed(error: BaseException, task_index: int) -> EngineError:
+    """Return the error of a failed task, with its index."""
     reason = str(error) if isinstance(error, SeglakeError) else f"{type(error).__name__}: {error}"
     return EngineError(engine="local", reason=reason, task_index=task_index)
 
@@ -273,6 +283,7 @@ def _prepare_worker(environment: dict[str, str]) -> None:
 
 
 def _end_with_driver() -> None:
+    """Wait for the driver's end, and end this process."""
     driver = multiprocessing.parent_process()
     if driver is not None:
         driver.join()

@@ -1,4 +1,4 @@
-"""Packs items into tasks."""
+"""Packs items into tasks by their size."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -13,7 +13,16 @@ def packed(
     *,
     most_items: int | None = None,
 ) -> list[list[T]]:
-    """Items in order, as many a group as their sizes allow; one that is too large stands alone."""
+    """Return the items in order, in groups of at most a total size.
+
+    An item above that size is alone in its group.
+
+    Args:
+        items: the items.
+        size_of: returns the size of an item.
+        most: highest total size of a group.
+        most_items: highest number of items in a group; None for any number.
+    """
     groups: list[list[T]] = []
     room = 0
     for item in items:
@@ -29,12 +38,15 @@ def packed(
 def spread(
     items: Sequence[T], size_of: Callable[[T], int], most: int, *, fewest: int = 1
 ) -> list[list[T]]:
-    """Items in order, in as few groups as their sizes allow, each of about the same size.
+    """Return the items in order, in as few groups as their sizes allow, all of about the same size.
 
     A group may be larger than `most` by half of one item.
 
     Args:
-        fewest: the least number of groups, if there are as many items.
+        items: the items.
+        size_of: returns the size of an item.
+        most: highest total size of a group.
+        fewest: lowest number of groups, if there are as many items.
     """
     total = sum(map(size_of, items))
     count = max(-(-total // most), fewest)

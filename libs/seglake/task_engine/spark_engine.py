@@ -1,4 +1,4 @@
-"""Runs tasks on Spark's executors. Effect; imports pyspark only when it runs something."""
+"""Engine that runs tasks on Spark's executors. Effect; it imports pyspark only to run tasks."""
 
 import gc
 import re
@@ -18,19 +18,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_POLL_SECONDS = 0.5  # each look asks Java some ten times, which costs it as much as us
+_POLL_SECONDS = 0.5  # each poll makes some ten calls to Java
 _OUR_CLASS = re.compile(r"^(?:\w+\.)*errors\.\w+: ")
 
 
 class SparkEngine:
-    """Each task is one element of an RDD with as many partitions.
+    """Engine in which each task is one element of an RDD with as many partitions.
 
-    Retries, locality and the cluster are Spark's. Results come at the end, all together: they are
-    descriptors, not rows. The caller keeps the context, and ends it; it must have been made with
-    PYSPARK_PYTHON naming an interpreter that has this library on every executor.
+    Spark decides about retries, locality and the cluster. Results arrive together at the end: they
+    are descriptors, not rows.
     """
 
     def __init__(self, spark_context: "SparkContext") -> None:
+        """Store the running Spark.
+
+        Args:
+            spark_context: the context; borrowed: the caller stops it. PYSPARK_PYTHON must name an
+                interpreter that has this library on every executor.
+        """
         self._context = spark_context
 
     def spark_context(self) -> "SparkContext":
@@ -66,14 +71,14 @@ class SparkEngine:
         done_count = 0
         try:
             while wait([results], _POLL_SECONDS).not_done:
-                if not (thread.is_alive() or results.done()):  # it died before it could ask Spark
+                if not (thread.is_alive() or results.done()):  # it died before it asked Spark
                     raise EngineError(engine="spark", reason=_python_cause(""))
                 latest_count = min(progress.done_count(), len(tasks))
                 if latest_count > done_count:
                     done_count = latest_count
                     on_done(done_count)
         except BaseException:
-            with suppress(*_lost_jvm()):  # also the job that our thread is about to make
+            with suppress(*_lost_jvm()):  # "future" jobs: the thread may be about to submit one
                 self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
             raise
         thread.join()
@@ -87,7 +92,7 @@ class SparkEngine:
     def _begun(
         self, collect: Callable[[], None], group: str
     ) -> tuple[threading.Thread, "_StageProgress"]:
-        """A thread of its own for what waits for Spark, so that the caller's can report progress.
+        """Start a thread that waits for Spark, so that this one can report progress.
 
         Raises:
             EngineError: the JVM has died since it was last asked.
@@ -103,28 +108,33 @@ class SparkEngine:
 
 
 def _lost_jvm() -> tuple[type[Exception], ...]:
-    """What asking a JVM that has died raises."""
+    """Return the exceptions of a call to a JVM that has died."""
     from py4j.protocol import Py4JError
 
     return (Py4JError, OSError)
 
 
 class _StageProgress:
-    """Asks Spark how many tasks of a group's only job are done."""
+    """Progress of a job group's only job, as Spark counts it."""
 
     def __init__(self, context: "SparkContext", group: str) -> None:
+        """Store the group of the job; nothing is asked yet."""
         self._tracker = context.statusTracker()
         self._group = group
-        self._stage_ids: list[int] = []  # which stay the same
+        self._stage_ids: list[int] = []  # constant once known
         self._done_count = 0
 
     def done_count(self) -> int:
-        """As far as Spark says: if the JVM has died, the thread that waits for results tells."""
+        """Return the number of finished tasks; the last known one if the JVM has died.
+
+        The thread that waits for results reports a dead JVM.
+        """
         with suppress(*_lost_jvm()):
             self._done_count = self._asked()
         return self._done_count
 
     def _asked(self) -> int:
+        """Return the number of finished tasks, from Spark."""
         if not self._stage_ids:
             jobs = map(self._tracker.getJobInfo, self._tracker.getJobIdsForGroup(self._group))
             self._stage_ids = [stage_id for job in jobs if job for stage_id in job.stageIds]
@@ -133,22 +143,22 @@ class _StageProgress:
 
 
 def _in_worker(function: Callable[[T], R], task: T) -> R:
-    """Run a task as PySpark's workers do.
+    """Run a task in a worker of PySpark, without its garbage collection of old objects.
 
-    They look for garbage behind each task, in all that they have imported: 0.08 s with numba and
-    Arrow. So what is there when a task begins, behind the search of the last one, is left out of
-    the next.
+    PySpark's workers collect garbage after each task, over all imported modules: 0.08 s with numba
+    and Arrow. Objects that exist when a task begins have survived the last collection, so they are
+    frozen.
     """
     gc.freeze()
     return function(task)
 
 
 def _python_cause(text: str) -> str:
-    """Return the line of Spark's long message that says what went wrong in the task.
+    """Return the line of Spark's long message that has the cause.
 
-    That is the first line of the exception behind the last Python traceback, of those before the
-    Java frames. Without a traceback it is what Java says in the line before its frames. Errors of
-    ours tell what there is to know without their class.
+    It is the first line of the exception after the last Python traceback before the Java frames.
+    Without a traceback it is Java's line before its frames. For exceptions of seglake the class
+    name is removed.
     """
     message, _, _ = text.partition("\n\tat ")
     _, traceback, below = message.rpartition("Traceback (most recent call last):")

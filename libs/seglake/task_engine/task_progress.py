@@ -1,9 +1,9 @@
-"""How far tasks are while they work: each writes a number that the driver reads. Effect.
+"""Progress of running tasks: each task writes a number that the driver reads. Effect.
 
-The numbers lie in a small file of the machine, one for each task. So they arrive from all processes
-that share it with the driver: those of the local engine, Spark's on `local[*]`, a worker that runs
-beside the driver. PySpark's accumulators come only with a task's end. Elsewhere the file is not
-there, which is no error: then only tasks that have ended count.
+The numbers are in one small local file with a slot per task. So they arrive from all processes on
+the driver's machine: those of the local engine, of Spark's `local[*]`, of a worker beside the
+driver. PySpark's accumulators arrive only at a task's end. On other machines the file does not
+exist, which is no error: then only finished tasks count.
 """
 
 import mmap
@@ -25,19 +25,22 @@ _BYTES = 8
 
 class _Reader(Protocol):
     @property
-    def size_bytes(self) -> int: ...
+    def size_bytes(self) -> int:
+        """Return the size of the file."""
 
-    def read(self, position: int, length: int) -> bytes: ...
+    def read(self, position: int, length: int) -> bytes:
+        """Return the bytes [position, position + length)."""
 
 
 class TaskProgress:
-    """What the tasks of one run have done, as the driver sees it; use it in a `with` block.
-
-    Args:
-        sizes: how much there is to do in each task, in whatever its function counts.
-    """
+    """Progress of the tasks of one run, as the driver sees it; use it in a `with` block."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
+        """Store the amounts of work; the file is created on entering the `with` block.
+
+        Args:
+            sizes: amount of work in each task, in any unit that its function counts.
+        """
         self.sizes = sizes
         self._ended_count = 0
         self._slots: memoryview | None = None
@@ -45,29 +48,31 @@ class TaskProgress:
 
     @property
     def done(self) -> int:
-        """How much is done: at least what is known of tasks that have ended.
+        """Return the finished work: at least that of the finished tasks.
 
-        Those end in any order, so the first ones stand for them where the tasks say nothing.
+        Tasks finish in any order; without numbers from tasks, the first ones stand for them.
         """
         slots = self._slots
         said = 0 if slots is None else sum(map(min, slots, self.sizes))
         return max(said, sum(self.sizes[: self._ended_count]))
 
     def on_done(self, count: int) -> None:
-        """For an engine: so many tasks have ended."""
+        """Set the number of finished tasks; for an engine."""
         self._ended_count = count
 
     def __enter__(self) -> Self:
+        """Create the file, and return the progress itself."""
         with suppress(OSError):  # a full disk: then only ended tasks count
             handle, self.path = tempfile.mkstemp(prefix="seglake-progress-")
             with os.fdopen(handle, "r+b") as file:
-                # Written, not only made longer: on a full disk a task would die of a missing page.
+                # Write zeros instead of truncating: on a full disk a missing page would kill tasks.
                 file.write(bytes(_BYTES * max(len(self.sizes), 1)))
-                file.flush()  # all of it, or it raises
+                file.flush()  # writes all of it, or raises
                 self._slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Delete the file; from now on all work counts as done."""
         self._slots, self._ended_count = None, len(self.sizes)
         if self.path:
             with suppress(OSError):
@@ -77,7 +82,7 @@ class TaskProgress:
 def run_watched(
     engine: "Engine", function: Callable[[T], R], tasks: Sequence[T], progress: TaskProgress
 ) -> list[R]:
-    """Run tasks as `Engine.run` does; what they say with `advance` goes to `progress`."""
+    """Run tasks like `Engine.run`, and show their calls of `advance` in `progress`."""
     numbered = [
         NumberedTask(index, size, task)
         for index, (size, task) in enumerate(zip(progress.sizes, tasks, strict=True))
@@ -87,7 +92,7 @@ def run_watched(
 
 
 class NumberedTask(NamedTuple, Generic[T]):
-    """A task, its place among those of the run, and how much there is to do in it."""
+    """A task with its index in the run, and its amount of work."""
 
     slot: int
     size: int
@@ -95,32 +100,37 @@ class NumberedTask(NamedTuple, Generic[T]):
 
 
 class _Watched(Generic[T, R]):
-    """A task function for numbered tasks, which opens the slot of each while it runs."""
+    """Task function for numbered tasks, which opens the slot of each while it runs."""
 
     def __init__(self, function: Callable[[T], R], path: str) -> None:
+        """Store the function of the tasks, and the path of the file."""
         self.function = function
         self.__name__ = getattr(function, "__name__", "tasks")
         self._path = path
 
     def __call__(self, numbered: NumberedTask[T]) -> R:
+        """Run one task, and count all of its work at the end."""
         with _slot_open(self._path, numbered.slot):
             result = self.function(numbered.task)
-            advance(numbered.size)  # whatever it did not count: it has ended
+            advance(numbered.size)  # the task has ended, whatever it counted
             return result
 
 
 class CountedReads:
-    """A reader that counts what a task reads for the first time, from a position on."""
+    """Reader that reports newly read bytes, from a position on, as progress."""
 
     def __init__(self, reader: _Reader, start: int = 0) -> None:
+        """Store the reader, which is borrowed; bytes below `start` do not count."""
         self._reader = reader
         self._reached = start
 
     @property
     def size_bytes(self) -> int:
+        """Return the size of the file."""
         return self._reader.size_bytes
 
     def read(self, position: int, length: int) -> bytes:
+        """Return the bytes [position, position + length), and report new ones."""
         piece = self._reader.read(position, length)
         stop = position + len(piece)
         if stop > self._reached:
@@ -130,27 +140,28 @@ class CountedReads:
 
 
 def advance(amount: int) -> None:
-    """For a task: so much more of it is done. Nothing happens where nobody looks."""
+    """Report that this task has done some more work; does nothing without an open slot."""
     if _slot is not None:
         _slot[0] += amount
 
 
-_slot: memoryview | None = None  # of the task that this process runs
+_slot: memoryview | None = None  # slot of the task that this process runs
 
 
 @contextmanager
 def _slot_open(path: str, index: int) -> Iterator[None]:
+    """Open the slot of a task in the file, if the file is usable here."""
     global _slot
     slots: memoryview | None = None
-    # Not there on another machine, not ours where workers run as somebody else.
-    # A disk that was full may have cut it anywhere.
+    # On another machine the file does not exist; workers of another user may not open it; a full
+    # disk may have cut it anywhere.
     with suppress(OSError, ValueError, TypeError), Path(path).open("r+b", buffering=0) as file:
         slots = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
     if slots is None or index >= len(slots):
         yield
         return
     _slot = slots[index : index + 1]
-    _slot[0] = 0  # of a try that was given up
+    _slot[0] = 0  # an abandoned try may have counted here
     try:
         yield
     finally:
