@@ -1,6 +1,6 @@
 """Ledger coverage after lost elections. Pure.
 
-Written apart from `log_tables.ledger_layers`, by which a run goes: an audit shares no code with it.
+An audit shares no code with runs, so this is not `log_tables.ledger_layers`, which runs use.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,12 +22,12 @@ _COVERS_NOTHING = (
 
 
 class Coverage(NamedTuple):
-    """Ranges of one partition, after all rows of the ledger.
+    """Ranges of one partition after all commits in its ledger.
 
     Attributes:
-        current: ranges that rows stand for.
-        superseded: ranges whose rows lost an election, and that are not retaken.
-        doubles: ranges that were ingested though they were there, in words.
+        current: ranges whose rows count.
+        superseded: ranges whose rows lost an election, and that no retake has replaced.
+        doubles: ranges that were ingested again although the lake had them, in words.
     """
 
     current: list[OffsetRange]
@@ -36,9 +36,9 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(rows: Iterable[Row]) -> Coverage:
-    """Go through the commits of one partition; repairs cover nothing anew."""
+    """Return the coverage after all commits of one partition; repairs add none."""
     found = Coverage([], [], [])
-    waiting: list[OffsetRange] = []  # ingested since the last election
+    waiting: list[OffsetRange] = []  # ranges ingested since the last election
     for row in sorted(rows, key=_order):
         offsets = row["start_offset"], row["next_offset"]
         kind = row["kind"]
@@ -61,20 +61,20 @@ def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
     reached = 0
     covered = [(*offsets, False) for offsets in (*known.current, *known.superseded)]
     for start, stop, is_new in sorted([*covered, *((*offsets, True) for offsets in ingested)]):
-        if is_new and start < min(stop, reached):  # an empty range holds no offset
+        if is_new and start < min(stop, reached):  # an empty range has no offset
             doubles.append(f"[{start}, {stop}) begins below {reached}")
         reached = max(reached, stop)
     return Coverage(merged([*known.current, *ingested]), known.superseded, doubles)
 
 
 def _order(row: Row) -> tuple[int, int]:
-    """Return a sort key: a commit may supersede rows, retake some offsets and release the rest."""
+    """Return a sort key: by commit; within one, rows that supersede come first, releases last."""
     places = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
     return row["generation"], places.get(row["kind"], 0)
 
 
 def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Finding]:
-    """Return the problems of ranges that wait for a retake, with the command."""
+    """Return the problems of ranges that wait for a retake, with its command."""
     key = partition.key
     said = [f"[{start}, {stop})" for start, stop in ranges]
     if said:

@@ -1,4 +1,4 @@
-"""The answer of an audit, for a machine; `text_report` has it for a person. Pure."""
+"""Result of an audit, for programs; `text_report` makes its text for a person. Pure."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
 
 
 class SalvagedSums(NamedTuple):
-    """Numbers of rows and batches in `salvaged_records` whose damage no repair has resolved."""
+    """Number of records and batches in `salvaged_records` whose damage no repair has resolved."""
 
     records: int = 0
     batches: int = 0
@@ -24,10 +24,12 @@ class LakeAudit:
     """Findings about a lake.
 
     Attributes:
+        lake: path of the lake.
+        partitions: the audit of each partition.
         problems: problems of the lake as a whole.
-        notes: explained findings that a person should know.
-        salvaged: untrusted records of damaged batches, in no other sum.
+        notes: explained facts that a person should know.
         recovery: recovered and lost offsets of the lake's logs, by cause.
+        salvaged: untrusted records of damaged batches; no other sum counts them.
     """
 
     lake: str
@@ -39,17 +41,17 @@ class LakeAudit:
 
     @property
     def problem_count(self) -> int:
-        """Count the kinds of problems of all partitions, and the lake's problems."""
+        """Return the number of problems: kinds of problems of each partition, and of the lake."""
         return len(self.problems) + sum(len(partition.problems) for partition in self.partitions)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was ingested: that proves nothing."""
+        """Return whether nothing was ingested, so that nothing is proved."""
         return not any(partition.covered for partition in self.partitions)
 
     @property
     def findings(self) -> Findings:
-        """Return the problems, of partitions too, and the notes."""
+        """Return the problems of the lake and of its partitions, and the notes."""
         found = Findings(of for each in self.partitions for of in each.problems)
         found.add_texts(FindingKind.PROBLEM, self.problems)
         if self.is_empty:
@@ -59,10 +61,12 @@ class LakeAudit:
 
     @property
     def exit_code(self) -> int:
+        """Return 0 if everything is explained, else 3."""
         return self.findings.exit_code
 
-    # Any: what JSON can hold.
+    # Any: the types that JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
+        """Return the results as a mapping for JSON, without the findings."""
         return {
             "lake": self.lake,
             "is_empty": self.is_empty,

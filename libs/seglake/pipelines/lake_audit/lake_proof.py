@@ -1,4 +1,4 @@
-"""Runs the proof over one reading of a lake. Effect: reads data files, with an engine."""
+"""Runs the proof over one state of a lake. Effect: reads data files, with an engine."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _SALVAGED = {
     "salvaged_twice": "salvaged more than once",
     "salvaged_outside": "at offsets of the sound batches around them",
 }
-# The first offset of a row and its last, of tables whose statistics readers use.
+# Columns with a row's first and last offset (or position), of tables whose statistics readers use.
 _PLACES: Mapping[str, tuple[str, str]] = {
     RECORDS.name: ("batch_base_offset", "batch_base_offset"),
     BATCHES.name: ("base_offset", "last_offset"),
@@ -38,8 +38,9 @@ class ProofAnswers:
     """Answers of the proof.
 
     Attributes:
-        partitions: by partition; also of such as the ledger does not know.
-        problems: of the lake as a whole, in words.
+        partitions: answers by partition, also of partitions that the ledger lacks.
+        problems: problems of the lake as a whole, in words.
+        salvaged: number of salvaged records and batches without a repair.
     """
 
     partitions: Mapping[LakePartition, PartitionFacts]
@@ -50,13 +51,16 @@ class ProofAnswers:
 def prove(
     engine: ProofEngine, state: LakeState, storage: Storage, *, on_done: Callable[[], None]
 ) -> ProofAnswers:
-    """Run all queries; files that cannot be read are problems, and the rest is proved.
+    """Run all queries; a file that cannot be read is a problem, and the others are proved.
 
     Args:
+        engine: runs the queries.
+        state: the files to prove.
+        storage: reads single files, to find those that cannot be read.
         on_done: called after each query.
 
     Raises:
-        ProofFailedError: the engine gave up on files that can be read.
+        ProofFailedError: the engine gave up although all files can be read.
     """
     files = {name: [file.path for file in found.files] for name, found in state.snapshots.items()}
     files[SALVAGED_RECORDS.name] = [*state.salvaged_files]
@@ -76,7 +80,7 @@ def prove(
 def _answers(
     engine: ProofEngine, files: Mapping[str, Sequence[str]], on_done: Callable[[], None]
 ) -> dict[str, Sequence[Row]]:
-    """Return the rows of all checks and facts, by their names."""
+    """Return the rows of all checks and facts, by query."""
     for table in PROVED_TABLES:
         engine.name_files(table, files[table.name])
     found: dict[str, Sequence[Row]] = {}
@@ -92,7 +96,7 @@ def _answers(
 
 
 def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> ProofAnswers:
-    """Sort the answers by partition."""
+    """Group the answers by partition."""
     facts: dict[int, dict[str, list[Row]]] = {}
     for name, rows in answers.items():
         for row in rows if name != "salvaged" else ():
@@ -136,7 +140,7 @@ def _unreadable(storage: Storage, files: Mapping[str, Sequence[str]]) -> Iterato
 
 
 def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iterator[str]:
-    """Yield the problem of rows that the statistics of their file hide from readers."""
+    """Yield the problem of rows that readers miss because a file's statistics exclude them."""
     for table, (first, last) in _PLACES.items():
         files = {file.path.rpartition("/")[2]: file for file in snapshots[table].files}
         in_log = [file.row_count for file in files.values()]

@@ -1,4 +1,4 @@
-"""The lake at one moment: its files, the ledger, what is being committed. On the driver. Effect.
+"""Reads the state of a lake at one moment: files, ledger, unfinished commits. Driver only. Effect.
 
 Memory grows with the ledger and with the number of files, not with records or batches.
 """
@@ -33,7 +33,7 @@ from seglake.pipelines.lake_audit.ledger import (
 _MOST_READINGS = 5
 _PAUSE_SECONDS = 0.2
 
-# Those that every topic's commits go to, in their order.
+# Tables of every topic's commits, in the order of the commits.
 _AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _OBSERVED = (
     *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
@@ -46,16 +46,17 @@ Topic = tuple[str, str]  # source id and name
 
 @dataclass(frozen=True, slots=True)
 class LakeState:
-    """A reading of the lake.
+    """State of the lake at one moment.
 
     Attributes:
+        snapshots: data files of the audited tables, by table.
         salvaged_files: data files of `salvaged_records`; their damage is in the snapshots.
         rows: the ledger's rows, by partition.
         seen: each partition's newest row of `observations`.
         unread: rows of `observations` on places outside the partitions' logs.
-        unsettled: notes by topic with a commit that has begun and is not in every table.
+        unsettled: notes on topics with a commit that is not in every table yet.
         begun: topics with a recorded commit that is incomplete, or was given up.
-        broken: problems by topic whose tables cannot come from our commits.
+        broken: problems of topics whose tables cannot come from our commits.
     """
 
     snapshots: Mapping[str, Snapshot]
@@ -69,10 +70,14 @@ class LakeState:
 
 
 def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) -> LakeState:
-    """Read the lake, again after a moment when a commit is on its way.
+    """Read the lake; read it again after a moment while a commit is unfinished.
+
+    Args:
+        tables: the lake's tables.
+        pause: waits for some seconds.
 
     Raises:
-        SeglakeError: the lake is not there, or its ledger cannot be read.
+        SeglakeError: there is no lake, or its ledger cannot be read.
     """
     state = _read_once(tables)
     for _ in range(_MOST_READINGS - 1):
@@ -84,14 +89,14 @@ def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) 
 
 
 def _observations(tables: LakeTables) -> Iterator[Row]:
-    """Yield every row; none where the lake is from before the table."""
+    """Yield all rows of `observations`; none if an older lake lacks the table."""
     if tables.has(OBSERVATIONS):
         for rows in newest_rows(tables, OBSERVATIONS, _OBSERVED):
             yield from rows.to_pylist()
 
 
 def _read_once(tables: LakeTables) -> LakeState:
-    has_salvaged = tables.has(SALVAGED_RECORDS)  # not in a lake from before the table
+    has_salvaged = tables.has(SALVAGED_RECORDS)  # an older lake lacks the table
     salvaged_files = tables.file_paths(SALVAGED_RECORDS) if has_salvaged else []
     snapshots = read_snapshots(tables, _AUDITED)
     ledger: list[Row] = []
@@ -100,7 +105,7 @@ def _read_once(tables: LakeTables) -> LakeState:
             ledger += found.to_pylist()
     first_ids = first_topic_ids(ledger)
     by_partition = rows_by_partition(ledger, first_ids)
-    # Also those of a first commit: the ledger does not have them yet.
+    # Topics of a first commit too, which the ledger does not have yet.
     begun = {
         (redo.source_id, topic)
         for redo in read_all(tables.storage, tables.redo_folder)

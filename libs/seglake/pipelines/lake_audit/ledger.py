@@ -1,4 +1,4 @@
-"""Ledger of each partition, as the audit reads it. Pure."""
+"""The ledger's rows by partition, as the audit reads them. Pure."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -6,22 +6,23 @@ from typing import Any, NamedTuple
 
 from seglake.kafka_log.replica import PartitionKey
 
-Row = Mapping[str, Any]  # of a table: its columns have many types
+Row = Mapping[str, Any]  # Any: a row's columns have many types
 FirstIds = Mapping[tuple[str, str], str]
 
 
 class LakePartition(NamedTuple):
-    """Identity of a log: several clusters may have a partition of one name in a lake."""
+    """Identity of a log; a lake may have partitions of one name from several clusters."""
 
     source_id: str
     key: PartitionKey
 
     def __str__(self) -> str:
+        """Return the partition's name without its cluster."""
         return str(self.key)
 
 
 def first_topic_ids(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """Return the first known id of each (source, topic), which rows without an id belong to."""
+    """Return the first known id of each (source, topic); rows without an id belong to it."""
     found: dict[tuple[str, str], str] = {}
     for row in sorted(rows, key=lambda row: int(row["generation"])):
         if row["topic_id"] is not None:
@@ -30,7 +31,7 @@ def first_topic_ids(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
 
 
 def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, list[Row]]:
-    """Return the ledger's rows of each partition, in the order of their offsets."""
+    """Return the ledger's rows of each partition, ordered by offset."""
     found: dict[LakePartition, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (row["start_offset"], row["generation"])):
         found.setdefault(_partition_of(row, first_ids), []).append(row)
@@ -52,7 +53,7 @@ def unread_places(rows: Iterable[Row]) -> list[Row]:
 
 
 def newest_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, Row]:
-    """Return the newest row of `observations` of each partition."""
+    """Return each partition's newest row of `observations`."""
     found: dict[LakePartition, Row] = {}
     for row in rows:
         if row["partition"] is None:

@@ -1,4 +1,4 @@
-"""Parts of logs that the newest runs saw and could not ingest. Pure."""
+"""Parts of logs that the newest runs saw but could not ingest. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -8,19 +8,19 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.progress.run_reporter import show_count
 from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
-NAMED_ONLY = "only the metadata log names "  # how the reason begins for partitions without a disk
-_NOT_ON_DISK = "not on disk: "  # how the reason begins for what is proved and not there
+NAMED_ONLY = "only the metadata log names "  # begins the reason of partitions without a disk
+_NOT_ON_DISK = "not on disk: "  # begins the reason of offsets that are proved but on no disk
 _SETTLE = "if a copy of it was ingested, ingest with --set select.settled='[\"PATH\"]'"
 
 
 def left_logs(
     seen: Mapping[LakePartition, Row], covered: Mapping[LakePartition, Iterable[OffsetRange]]
 ) -> Iterator[str]:
-    """Say what is proved and not on the disk, and what lies there without a high watermark.
+    """Yield the problems of offsets that are proved but not on disk, or have no high watermark.
 
     Args:
         seen: the newest row of `observations` of each partition.
-        covered: merged, what the ledger has of each.
+        covered: the merged ranges that the ledger has of each partition.
     """
     for partition, row in sorted(seen.items(), key=lambda item: str(item[0])):
         yield from _not_on_disk(partition, row, covered.get(partition, ()))
@@ -35,11 +35,14 @@ def left_logs(
 def still_unread(
     rows: Iterable[Row], covered: Mapping[LakePartition, Iterable[OffsetRange]]
 ) -> list[Row]:
-    """Return the places outside the partitions' logs whose offsets the lake lacks.
+    """Return the unread places outside the partitions' logs whose offsets the lake lacks.
 
     Args:
-        rows: rows of `observations` that name no partition; the result has the ranges left.
-        covered: merged ranges of each partition.
+        rows: rows of `observations` that name no partition.
+        covered: the merged ranges that the ledger has of each partition.
+
+    Returns:
+        The rows, each with the `ranges` that the lake lacks.
     """
     by_name: dict[tuple[str, str], list[OffsetRange]] = {}
     for partition, ranges in covered.items():
@@ -57,7 +60,7 @@ def still_unread(
 
 
 def partition_of(row: Row) -> str | None:
-    """Return the name of the partition whose folder an unread place is, or lies in."""
+    """Return the partition of an unread place: of the folder itself, or of a folder above it."""
     for name in reversed(row["listing"].split("/")):
         folder = parse_folder_name(name)
         if folder is not None:
@@ -66,12 +69,12 @@ def partition_of(row: Row) -> str | None:
 
 
 def is_on_disk(row: Row) -> bool:
-    """Return whether an unread place is on a disk; else the broker's files prove or name it."""
+    """Return whether an unread place is on a disk; other places are only known by broker files."""
     return not row["detail"].startswith((_NOT_ON_DISK, NAMED_ONLY))
 
 
 def unread(rows: Iterable[Row]) -> Iterator[str]:
-    """List the unread places outside the partitions' logs, and what only the metadata log names."""
+    """Yield the problems of unread places, and of partitions that only the metadata log names."""
     listed = [*rows]
     for row in sorted(listed, key=lambda row: row["detail"]):
         text = row["detail"]
@@ -87,7 +90,7 @@ def unread(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def lost_ranges(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[OffsetRange]]:
-    """Return the proved ranges that neither disk nor lake has, by proof."""
+    """Return the proved ranges that neither the disk nor the lake has, by proof."""
     found: dict[str, list[OffsetRange]] = {}
     for left in row["not_ingested"] or ():
         if left["reason"].startswith(_NOT_ON_DISK):

@@ -1,4 +1,4 @@
-"""Puts the answers of the proof together for each partition. Pure."""
+"""Combines the proof's answers about each partition. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from seglake.pipelines.lake_audit.problems import problem
 
 _MOST_GAPS = 20
 _MOST_SPANS = 3
-# The least explained first; what is no cause before all.
+# The least explained cause first; an unknown cause comes before all of them.
 _RANKS = {str(cause): rank for rank, cause in enumerate(reversed(GapCause))}
 
 _OF_THE_LOG = (
@@ -28,13 +28,21 @@ _OF_THE_LOG = (
 
 
 class RangeSums(NamedTuple):
-    """Sums over the rows of a partition; spans are clipped to what the ledger covers.
+    """Sums over a partition's rows; spans are clipped to the covered ranges.
 
     Attributes:
+        records: rows in `records`.
+        offset_sum: sum of the records' offsets.
+        key_bytes: bytes of all keys.
+        value_bytes: bytes of all values.
+        min_timestamp_ms: smallest timestamp; None without records.
+        max_timestamp_ms: largest timestamp; None without records.
+        batches: rows in `batches`.
+        batch_bytes: size of the batches in the segments.
+        decoded_rows: number of records by the decoded batches' own counts.
         other_span: offsets in control, aborted and empty batches.
         lacking: offsets in decoded batches that have no row.
-        decoded_rows: the rows that decoded batches count.
-        gap_span: offsets in standing gaps.
+        gap_span: offsets in current gaps.
     """
 
     records: int = 0
@@ -52,7 +60,7 @@ class RangeSums(NamedTuple):
 
     @property
     def accounted(self) -> int:
-        """Return the right side of the equation."""
+        """Return the accounted offsets: the right side of the audit's equation."""
         return self.records + self.other_span + self.lacking + self.gap_span
 
 
@@ -64,7 +72,8 @@ class Superseded(NamedTuple):
 
     Attributes:
         ranges: offsets that nothing has been ingested for since.
-        records, batches: rows of these tables that are kept as history.
+        records: rows of `records` that are kept as history.
+        batches: rows of `batches` that are kept as history.
     """
 
     ranges: tuple[OffsetRange, ...] = ()
@@ -76,21 +85,22 @@ NOTHING_LOST = Superseded()
 
 
 class DefectCount(NamedTuple):
-    """Number of damaged spans with a code, and their bytes."""
+    """Number and bytes of damaged spans with one defect code."""
 
     spans: int
     size_bytes: int
 
 
 class QuarantineSums(NamedTuple):
-    """Sums of one partition in quarantine.
+    """Sums of one partition's rows in `quarantine`.
 
     Attributes:
-        spans, size_bytes: damage that the ledger counts. A row with a resolution repeats an earlier
-            one and is not counted again; bytes of other copies (replica_conflict) are not counted.
-        by_code: all damage, by defect code.
+        spans: damaged spans, by the ledger's count: a row with a resolution repeats an earlier row,
+            and batches of other replicas (replica_conflict) are no damage.
+        size_bytes: bytes of these spans.
+        by_code: all rows by defect code.
         resolved: spans that a repair has resolved.
-        tails: batches of copies that lost.
+        tails: batches of replicas that lost.
     """
 
     spans: int
@@ -101,7 +111,7 @@ class QuarantineSums(NamedTuple):
 
 
 class ShownGap(NamedTuple):
-    """A standing gap with the evidence for its cause."""
+    """A current gap with the evidence for its cause."""
 
     cause: str
     start_offset: int
@@ -118,10 +128,10 @@ class OpenRows(NamedTuple):
 
 
 class LogMarks(NamedTuple):
-    """Bounds of a log as last observed, or else of the ledger's newest row.
+    """Bounds of a log as last observed; without an observation, by the ledger's newest row.
 
-    `can_go_on` is False where nothing above can be ingested: the log is another one, or not read,
-    or what was seen lay in a log that lost an election, and was released since.
+    `can_go_on` is False if nothing above the covered ranges can be ingested: the log was replaced
+    or not read, or the observed offsets were of a log that lost an election and were released.
     """
 
     log_start_offset: int | None
@@ -136,7 +146,7 @@ class LogMarks(NamedTuple):
 
 
 class LeftAbove(NamedTuple):
-    """Offsets that were on the disk and not taken."""
+    """Offsets that were on the disk and were not ingested."""
 
     start_offset: int
     next_offset: int
@@ -145,7 +155,22 @@ class LeftAbove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionAudit:
-    """Everything that can be said of one partition from the tables."""
+    """Audit of one partition.
+
+    Attributes:
+        partition: identity of the partition.
+        covered: merged ranges whose rows count.
+        totals: sums of the rows that count.
+        gaps: number and offsets of current gaps, by cause.
+        shown_gaps: the gaps to show, the least explained first.
+        quarantine: sums of damage.
+        marks: bounds of the log; None if nothing was ingested.
+        left: offsets above the covered ranges; None if there are none.
+        problems: findings that need a look, the most urgent first.
+        superseded: sums of rows that lost an election.
+        refilled: sums of rows that older copies brought.
+        open_transactions: transactions that no marker has ended.
+    """
 
     partition: LakePartition
     covered: tuple[OffsetRange, ...]
@@ -162,41 +187,44 @@ class PartitionAudit:
 
     @property
     def covered_offsets(self) -> int:
-        """Return the left side of the equation."""
+        """Return the covered offsets: the left side of the audit's equation."""
         return sum(stop - start for start, stop in self.covered)
 
     @property
     def not_covered(self) -> tuple[OffsetRange, ...]:
-        """Return the offsets between and below covered ranges that were never ingested."""
+        """Return the offsets between and below the covered ranges that were never ingested."""
         known = merged([*self.covered, *self.superseded.ranges])
         return tuple(subtracted((0, known[-1][1]), known)) if known else ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """Answers of the proof about one partition: problems, and rows of each fact by its name."""
+    """Answers of the proof about one partition: its problems, and the rows of each fact."""
 
     problems: Sequence[Finding]
     rows: Mapping[str, Sequence[Row]]
 
     def of(self, fact: str) -> Sequence[Row]:
+        """Return the rows of one fact; none if the proof has none."""
         return self.rows.get(fact, ())
 
 
 def audit_partition(
     partition: LakePartition, rows: Sequence[Row], facts: PartitionFacts, seen: Row | None = None
 ) -> PartitionAudit:
-    """Put together the answers of the proof, and what the ledger alone says.
+    """Combine the proof's answers with the facts of the ledger.
 
     Args:
-        rows: of the ledger, this partition's.
-        seen: its newest row of `observations`, None without one.
+        partition: identity of the partition.
+        rows: the ledger's rows of this partition.
+        facts: answers of the proof.
+        seen: its newest row of `observations`; None if there is none.
     """
     coverage = coverage_of(rows)
     sums = {row["part"]: _sums(row) for row in facts.of("totals")}
     lost, refilled = sums.get("lost", NOTHING), sums.get("refilled", NOTHING)
     gaps = _gaps(facts)
-    # Offsets of a gap that was repaired are in the sums of the repair.
+    # Offsets of repaired gaps are in the sums of the repairs.
     totals = sums.get("current", NOTHING)._replace(
         gap_span=sum(count.offsets for count in gaps.values())
     )
@@ -227,11 +255,11 @@ def audit_partition(
 
 def _sums(row: Row) -> RangeSums:
     sums = RangeSums(*(row[name] for name in RangeSums._fields))
-    return sums._replace(offset_sum=int(sums.offset_sum))  # a decimal
+    return sums._replace(offset_sum=int(sums.offset_sum))  # SQL gives a decimal
 
 
 def _gaps(facts: PartitionFacts) -> dict[str, GapRanges]:
-    """Return the standing gaps by cause; what the cleaner left is only counted."""
+    """Return the current gaps by cause; gaps that the log cleaner left are only counted."""
     ranges: dict[str, list[OffsetRange]] = {}
     for row in facts.of("listed_gaps"):
         ranges.setdefault(row["cause"], []).append((row["start_offset"], row["next_offset"]))
@@ -243,7 +271,7 @@ def _gaps(facts: PartitionFacts) -> dict[str, GapRanges]:
 
 
 def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
-    """Return the gaps that say most, the least explained first."""
+    """Return the gaps to show, the least explained first, with their evidence."""
     evidence: dict[int, list[Row]] = {}
     for row in facts.of("evidence"):
         evidence.setdefault(row["start_offset"], []).append(row)
@@ -281,7 +309,7 @@ def _quarantine(facts: PartitionFacts) -> QuarantineSums:
 def _without_doubles(
     totals: RangeSums, refilled: RangeSums, covered: Sequence[OffsetRange]
 ) -> RangeSums:
-    """Count offsets without a record once where batches of refills overlap others.
+    """Count offsets without a record once if batches of refills overlap others.
 
     The overlapped batches may have had no record.
     """
@@ -310,7 +338,7 @@ def _marks(rows: Sequence[Row], seen: Row | None) -> LogMarks | None:
 
 
 def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove | None:
-    """Return the offsets that the newest run left above the covered ones, with the known reason."""
+    """Return the offsets that the newest run left above the covered ones, with the reason."""
     if marks is None:
         return None
     end = max((stop for _, stop in covered), default=0)

@@ -1,4 +1,4 @@
-"""Problems of partitions, each a finding with a few examples. Pure."""
+"""Problems of partitions as findings with a few examples. Pure."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -13,7 +13,7 @@ MOST_EXAMPLES = 5
 def problem(
     kind: FindingKind, partition: LakePartition, count: int, examples: Iterable[str]
 ) -> list[Finding]:
-    """Return the problem in a list, cut to a few examples; nothing when the count is 0."""
+    """Return the problem as a list of one finding with a few examples; empty if the count is 0."""
     if not count:
         return []
     shown, name = [*islice(examples, MOST_EXAMPLES)], str(partition)

@@ -1,6 +1,6 @@
-"""The queries of proof.sql: what must hold of a lake, in SQL that DuckDB and Spark run alike.
+"""The queries of proof.sql: conditions of a sound lake, in SQL that DuckDB and Spark both run.
 
-Runs decide in Python, proofs are SQL: an audit shares no code with what wrote the tables.
+Runs use Python and the proof uses SQL, so an audit shares no code with the writers of the tables.
 """
 
 import re
@@ -28,20 +28,20 @@ _HEAD = re.compile(r"^-- (derive|check|fact) (\w+)\n((?:-- .*\n)+)", re.MULTILIN
 class Purpose(StrEnum):
     """Purpose of a query."""
 
-    DERIVE = "derive"  # a table for later queries
-    CHECK = "check"  # gives no row where its sentence holds
-    FACT = "fact"  # a sum to be shown
+    DERIVE = "derive"  # makes a table for later queries
+    CHECK = "check"  # answers no row if its sentence holds
+    FACT = "fact"  # answers a sum to show
 
 
 class Dialect(StrEnum):
-    """Engine that the proof is printed for."""
+    """Engine whose SQL the proof is printed in."""
 
     DUCKDB = "duckdb"
     SPARK = "spark"
 
 
 class Query(NamedTuple):
-    """A query, and the sentence that says what it holds or gives."""
+    """A query, and the sentence that says what holds or what the query answers."""
 
     purpose: Purpose
     name: str
@@ -65,7 +65,12 @@ def _parsed(text: str) -> Iterator[Query]:
 
 
 def first_problems(check: Query, most: int) -> str:
-    """Return a query of the first problems of each log, each with the number of all."""
+    """Return a query for the first problems of each log, each with the number of all problems.
+
+    Args:
+        check: a query whose rows are problems.
+        most: number of problems of each log.
+    """
     return f"""\
 SELECT log, said, CAST(total AS BIGINT) AS total FROM (
   SELECT log, said, sum(number) OVER (PARTITION BY log) AS total,
@@ -77,7 +82,7 @@ WHERE rank <= {most} ORDER BY log, rank"""
 def script(dialect: Dialect) -> str:
     """Return the proof as a script over the lake's tables.
 
-    Its last answer has no row where the lake is proved.
+    Its last answer has no row if the lake is proved.
     """
     texts = [_ABOUT.format(dialect=dialect)]
     checks = []
@@ -102,7 +107,7 @@ def _comment(text: str) -> str:
 def _derived(dialect: Dialect, query: Query) -> str:
     if dialect is Dialect.DUCKDB:
         return f"CREATE OR REPLACE TEMPORARY TABLE {query.name} AS\n{query.sql};"
-    # A view would be computed again in each of the views that are made of it.
+    # Spark would compute a view again for each view that uses it.
     dropped = f"DROP TABLE IF EXISTS {query.name};"
     return f"{dropped}\nCREATE TABLE {query.name} USING parquet AS\n{query.sql};"
 

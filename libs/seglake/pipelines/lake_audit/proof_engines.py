@@ -1,6 +1,6 @@
-"""Engines that run the proof over one reading of a lake: DuckDB in this process, or Spark. Effect.
+"""Engines that run the proof over one state of a lake: DuckDB in this process, or Spark. Effect.
 
-Memory: DuckDB holds what `_MEMORY` says and spills the rest; of Spark, its executors' own limits.
+Memory: DuckDB holds `_MEMORY` and spills the rest; Spark has its executors' own limits.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]  # Any: columns have values of many types
 _MEMORY = "1GB"
-_INTERRUPTED = "nterrupted"  # in DuckDB's words for Ctrl-C
+_INTERRUPTED = "nterrupted"  # part of DuckDB's messages after Ctrl-C
 FILES = "{table}_files"
-"""View of a table with the column `file_path`."""
+"""Name of a view: a table with the column `file_path`."""
 
 
 class ProofFailedError(SeglakeError):
     """The engine could not run a query of the proof."""
 
     def __init__(self, reason: str) -> None:
+        """Make the message.
+
+        Args:
+            reason: the engine's message, on one line.
+        """
         self.reason = reason
         super().__init__(f"the proof could not be run: {reason}")
 
@@ -38,13 +43,26 @@ class ProofEngine(Protocol):
     """An engine with one lake's tables."""
 
     def name_files(self, table: Table, paths: Sequence[str]) -> None:
-        """Name a table that has these data files, and its files view."""
+        """Define a table with these data files, and its view with their paths.
+
+        Args:
+            table: the table to define.
+            paths: its data files; may be empty.
+        """
 
     def derive(self, name: str, sql: str) -> None:
-        """Compute a table for later queries once."""
+        """Compute a table for later queries.
+
+        Args:
+            name: the table's name.
+            sql: the query for its rows.
+        """
 
     def rows(self, sql: str) -> Sequence[Row]:
         """Return the answer to a query.
+
+        Args:
+            sql: one query, without a semicolon.
 
         Raises:
             ProofFailedError: a file cannot be read, or the engine gave up.
@@ -52,16 +70,19 @@ class ProofEngine(Protocol):
 
 
 class DuckDBProof:
-    """DuckDB in this process.
-
-    Args:
-        spill_folder: folder for what exceeds the memory.
-        is_small: one thread is enough; more cost more than they gain.
-    """
+    """DuckDB in this process; it ends with the `with` block."""
 
     def __init__(
         self, lake: LakeTables, topics: Iterable[str], *, spill_folder: str, is_small: bool
     ) -> None:
+        """Start DuckDB.
+
+        Args:
+            lake: the lake's tables.
+            topics: all topics of the lake.
+            spill_folder: folder for data that exceeds the memory.
+            is_small: use one thread; for a small lake more threads cost more time than they save.
+        """
         self._connection = duckdb.connect(
             config={"temp_directory": spill_folder, "memory_limit": _MEMORY}
         )
@@ -72,12 +93,15 @@ class DuckDBProof:
         self._topics = [*topics]
 
     def __enter__(self) -> Self:
+        """Return the engine itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
+        """Close DuckDB."""
         self._connection.close()
 
     def name_files(self, table: Table, paths: Sequence[str]) -> None:
+        """Define a table with these data files, and its view with their paths."""
         with _failures_named():
             self._tables.name(table, paths, lambda: self._topics)
             listed = ", ".join(map(literal, self._tables.spelled(paths)))
@@ -88,10 +112,12 @@ class DuckDBProof:
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {files} AS SELECT {view}")
 
     def derive(self, name: str, sql: str) -> None:
+        """Compute a table for later queries."""
         with _failures_named():
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {sql}")
 
     def rows(self, sql: str) -> Sequence[Row]:
+        """Return the answer to a query; see `ProofEngine.rows`."""
         with _failures_named():
             return self._connection.execute(sql).to_arrow_table().to_pylist()
 
@@ -109,20 +135,27 @@ def _failures_named() -> Iterator[None]:
 
 
 class SparkProof:
-    """A running Spark, which reads the files by itself: all nodes reach the lake at its path."""
+    """A running Spark, which reads the files itself: all nodes must reach the lake at its path."""
 
     def __init__(self, context: "SparkContext") -> None:
+        """Open a session of its own.
+
+        Args:
+            context: a running Spark; its owner stops it.
+        """
         from pyspark.sql import SparkSession
 
         self._session = SparkSession(context).newSession()
 
     def __enter__(self) -> Self:
+        """Return the engine itself."""
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Do nothing: Spark drops what no frame refers to."""
+        """Do nothing: Spark drops tables that nothing refers to."""
 
     def name_files(self, table: Table, paths: Sequence[str]) -> None:
+        """Define a table with these data files, and its view with their paths."""
         from pyspark.sql import functions as F
         from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -140,11 +173,13 @@ class SparkProof:
         named.createOrReplaceTempView(FILES.format(table=table.name))
 
     def derive(self, name: str, sql: str) -> None:
-        # Without its plan: those of tables that are made of each other grow without bounds.
+        """Compute a table for later queries."""
+        # Without its plan: plans of tables that are made of each other grow without bounds.
         with _spark_failures_named():
             self._session.sql(sql).localCheckpoint().createOrReplaceTempView(name)
 
     def rows(self, sql: str) -> Sequence[Row]:
+        """Return the answer to a query; see `ProofEngine.rows`."""
         with _spark_failures_named():
             found: Sequence[Row] = arrow_table(self._session.sql(sql)).to_pylist()
             return found

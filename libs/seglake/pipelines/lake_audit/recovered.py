@@ -1,6 +1,6 @@
-"""Counts from the tables' rows what each partition has and lacks, by cause. Pure.
+"""Counts each partition's recovered and lost offsets from the tables' rows, by cause. Pure.
 
-The words are shared with ingest and report, the counting is not.
+Ingest and report use the same words for the causes, but count by themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,9 +35,10 @@ def recovery_of(
     seen: Mapping[LakePartition, Row],
     unread: Sequence[Row],
 ) -> Recovery:
-    """Sum up the recovery of all partitions that the tables know.
+    """Return the recovery of all partitions that the tables know.
 
     Args:
+        partitions: audits of the ingested partitions.
         seen: each partition's newest row of `observations`.
         unread: unread places outside the partitions' logs, with the ranges that the lake lacks.
     """
@@ -97,9 +98,11 @@ def _recovered(
 def _left(
     row: Row, covered: Sequence[OffsetRange], files: Sequence[OffsetRange]
 ) -> dict[Loss, GapRanges]:
-    """Return the offsets that a run saw or proved and the ledger does not cover.
+    """Return the offsets that a run saw or proved and that the ledger does not cover, by cause.
 
     Args:
+        row: the partition's newest row of `observations`.
+        covered: its merged ranges in the ledger.
         files: merged offsets in unread files.
     """
     ranges: dict[Loss, list[OffsetRange]] = {}
@@ -123,7 +126,7 @@ def _left(
 
 
 def _absent(unread: Iterable[Row], known: set[str]) -> Iterator[PartitionRecovery]:
-    """Yield the partitions that are known by an unread folder or by the metadata log alone."""
+    """Yield the partitions that are known only by an unread folder or by the metadata log."""
     for row in unread:
         name, is_named_only = partition_of(row), row["detail"].startswith(NAMED_ONLY)
         is_folder = name is not None and row["listing"].endswith(f"/{name}")

@@ -1,4 +1,4 @@
-"""The order of an audit, and nothing else. Effect: reads the lake, writes nothing."""
+"""The order of an audit. Effect: reads the lake, writes nothing."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _MOST_NAMES = 3
-_SMALL_BYTES = 64 << 20  # of data files: DuckDB is done sooner than Spark starts
-_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may have no reader of them; our storage has
-# What a commit on its way may look like.
+_SMALL_BYTES = 64 << 20  # of data files: DuckDB is done before Spark would have started
+_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may be unable to read these; our storage can
+# Kinds of problems that an unfinished commit may look like.
 _OF_COMMITS = (FindingKind.OUTSIDE_LEDGER, FindingKind.BYTES)
 
 
@@ -46,16 +46,22 @@ def audit(
     spill_folder: str,
     small_bytes: int = _SMALL_BYTES,
 ) -> LakeAudit:
-    """Prove from the tables alone that every covered offset is accounted for, or say what is not.
+    """Prove from the tables alone that every covered offset is accounted for.
 
     Args:
+        lake: the lake's path or URI.
+        storage: the storage of the lake.
         engine: a Spark engine runs the proof of a large lake; DuckDB runs all others.
-        spill_folder: folder for what exceeds DuckDB's memory.
+        reporter: shows the steps.
+        spill_folder: folder for data that exceeds DuckDB's memory.
         small_bytes: size of all data files below which a lake is small.
 
+    Returns:
+        The audit, with a problem for everything that is not accounted for.
+
     Raises:
-        LakeFolderError: there is no lake, or its storage does not let us in.
-        SeglakeError: its ledger cannot be read, or the proof could not be run.
+        LakeFolderError: there is no lake, or its storage denies access.
+        SeglakeError: the ledger cannot be read, or the proof could not be run.
     """
     path = storage.locate(lake)
     reporter.step("reading the ledger")
@@ -95,7 +101,7 @@ def _proof(
     spill_folder: str,
     is_small: bool,
 ) -> DuckDBProof | SparkProof:
-    """Return the engine of the proof, to be entered; Spark's if there is a context."""
+    """Return the proof's engine as a context manager: Spark's if there is a context."""
     if spark is not None:
         return SparkProof(spark)
     topics = [partition.key.topic for partition in state.rows]
@@ -128,7 +134,7 @@ def _lake_problems(
 
 
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
-    """Name the partitions of which the lake has only damaged bytes."""
+    """Yield the problem of partitions of which the lake has only damaged bytes."""
     names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
@@ -136,14 +142,14 @@ def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
 
 
 def _is_damage_alone(audit: PartitionAudit) -> bool:
-    """Return whether there is damage and it accounts for all covered offsets."""
+    """Return whether damage accounts for all covered offsets."""
     codes = audit.quarantine.by_code.keys() - {str(DefectCode.REPLICA_CONFLICT)}
     hidden = audit.gaps.get(GapCause.QUARANTINED)
     return bool(codes) and audit.covered_offsets == (0 if hidden is None else hidden.offsets)
 
 
 def _empty_lake(state: LakeState) -> Iterable[str]:
-    """Yield the problem of a lake without a row in its ledger."""
+    """Yield the problem of a lake whose ledger has no row."""
     if state.rows:
         return
     begun = state.begun or any(snapshot.files for snapshot in state.snapshots.values())

@@ -1,4 +1,4 @@
-"""The answer of an audit for a person: worst first, long lists cut. Pure."""
+"""Text of an audit for a person: the worst first, long lists cut. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,15 +16,20 @@ from seglake.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_lim
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5
 _MOST_GAPS = 5
-_MOST_LINES = 20  # of the lake as a whole
+_MOST_LINES = 20  # lines on the lake as a whole
 _LABEL_WIDTH = 8
-_WIDEST_NAME = 32  # a longer name has a line of its own
+_WIDEST_NAME = 32  # a longer name gets a line of its own
 
 Line = tuple[str, str]  # label and text
 
 
 def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
-    """Return lines for a terminal; if quiet, without the partitions that have no problem."""
+    """Return the audit as lines for a terminal.
+
+    Args:
+        audit: the audit to show.
+        is_quiet: leave out partitions without a problem.
+    """
     ordered = sorted(audit.partitions, key=_rank)
     shown = [each for each in ordered[:_MOST_PARTITIONS] if each.problems or not is_quiet]
     counts = Counter(str(partition.partition) for partition in audit.partitions)
@@ -54,7 +59,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
 
 
 def _headlines(audit: LakeAudit) -> list[str]:
-    """Return the headlines on recovery and on proof, unproved facts first."""
+    """Return the headlines on proof and recovery; if something is unexplained, that comes first."""
     covered = sum(partition.covered_offsets for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
     if audit.is_empty:
@@ -150,7 +155,7 @@ def _equation(audit: PartitionAudit) -> str:
 
 
 def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
-    """Yield the gaps that are no routine; what the cleaner leaves is only counted."""
+    """Yield the gaps worth a look; gaps that the log cleaner left are only counted."""
     shown = [gap for gap in audit.shown_gaps if gap.cause != GapCause.COMPACTED][:_MOST_GAPS]
     for gap in shown:
         evidence = f": {gap.evidence}" if gap.evidence else ""

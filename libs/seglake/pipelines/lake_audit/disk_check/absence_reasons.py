@@ -1,4 +1,4 @@
-"""Reasons why the lake lacks records of a disk, from the lake's own tables. Pure."""
+"""Reasons why the lake lacks records of a disk, found in the lake's own tables. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from seglake.lake.parquet_rows import NULL_NUMBER, numbers
 from seglake.log_tables.batch_rows import BatchState
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import Flags, Offsets, is_one_of
 
-Reason = tuple[str, Flags]  # in words, and the records that it holds for
+Reason = tuple[str, Flags]  # words, and flags of the records that it holds for
 IN_QUARANTINE = "in quarantine"
 
 
 class DiskRecords(NamedTuple):
     """Records of a disk, each with the checksum and leader epoch (-1 for none) of its batch.
 
-    `is_quarantined` marks records of batches that are in quarantine and were not ingested later.
+    `is_quarantined` flags records of batches that are in quarantine and were not ingested later.
     """
 
     offsets: Offsets
@@ -27,11 +27,12 @@ class DiskRecords(NamedTuple):
     is_quarantined: Flags
 
     def taken(self, chosen: Flags) -> "DiskRecords":
+        """Return the chosen records."""
         return DiskRecords._make(column[chosen] for column in self)
 
 
 class Explained(NamedTuple):
-    """Numbers of records by reason, and the offsets of records without a reason."""
+    """Number of records by reason, and the offsets of records without a reason."""
 
     counts: Counter[str]
     unexplained: Offsets
@@ -43,13 +44,14 @@ def why_absent(
     """Count the reasons why records of a disk are not in `records`.
 
     Args:
-        batches: all of the lake that overlap the records' offsets, by rising base offset.
-        gaps: all of the lake that overlap the records' offsets.
+        records: the disk's records that the lake lacks.
+        batches: the lake's batches that overlap the records' offsets, by rising base offset.
+        gaps: the lake's gaps that overlap the records' offsets.
         known_start_offset: log start that the lake knows; lower offsets were not read.
     """
     place = _batch_of(records.offsets, batches)
     is_aborted = is_one_of(batches, "state", (BatchState.ABORTED,))
-    # The cleaner has rewritten a batch with another checksum, before or after it was ingested.
+    # The log cleaner rewrote a batch with another checksum, before or after it was ingested.
     has_other_crc = _at(numbers(batches, "crc"), place) != records.crcs
     reasons = [
         *_of_another_log(records, batches),
@@ -67,7 +69,8 @@ def why_different(records: DiskRecords, batches: pa.Table) -> Explained:
     """Count the reasons why the lake has another payload at the offsets of a disk's records.
 
     Args:
-        batches: of the lake, by rising base offset.
+        records: the disk's records whose payload differs.
+        batches: the lake's batches that overlap their offsets, by rising base offset.
     """
     return _explained(records, _of_another_log(records, batches))
 
@@ -79,7 +82,7 @@ def _of_another_log(records: DiskRecords, batches: pa.Table) -> list[Reason]:
 
 
 def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
-    """Count the records by the first reason that holds for each."""
+    """Count each record by the first reason that holds for it."""
     is_open = np.ones(len(records.offsets), np.bool_)
     counts: Counter[str] = Counter()
     for reason, holds in reasons:
@@ -89,7 +92,7 @@ def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
 
 
 def _batch_of(offsets: Offsets, batches: pa.Table) -> Offsets:
-    """Return the row of the batch that holds each offset, by rising base offset; -1 for none."""
+    """Return the row of the batch that holds each offset; -1 for no batch."""
     bases, lasts = numbers(batches, "base_offset"), numbers(batches, "last_offset")
     found = np.searchsorted(bases, offsets, side="right") - 1
     if not len(bases):
@@ -105,14 +108,14 @@ def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets)
 
 
 def _at(values: Offsets, place: Offsets) -> Offsets:
-    """Return the values of rows; NULL_NUMBER for no row (-1)."""
+    """Return the values at rows; NULL_NUMBER for no row (-1)."""
     if not len(values):
         return np.full(len(place), NULL_NUMBER, np.int64)
     return np.where(place >= 0, values[place], NULL_NUMBER)
 
 
 def _is_in_gap(offsets: Offsets, gaps: pa.Table) -> Flags:
-    # Gaps may hold each other: one that was repaired is stated anew in parts.
+    # Gaps may contain each other: the rest of a repaired gap is recorded again.
     ordered = gaps.sort_by("start_offset")
     starts = numbers(ordered, "start_offset")
     reached = np.maximum.accumulate(numbers(ordered, "next_offset"))

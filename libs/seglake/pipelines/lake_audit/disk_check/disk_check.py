@@ -1,6 +1,6 @@
-"""Compares the lake with the disks, record by record: the order of it. Effect: reads, no writes.
+"""The order of a comparison of a lake with the disks, record by record. Effect: reads only.
 
-Each copy is compared on its own: what one of several brokers lacks or has differently shows.
+Each replica is compared by itself, so that what one broker lacks or has differently is found.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -41,13 +41,18 @@ _MOST_SEGMENTS_IN_A_PIECE = 512
 
 @dataclass(slots=True)
 class CopyCheck:
-    """Comparison of one copy of a partition with the lake.
+    """Comparison of one replica of a partition with the lake.
 
     Attributes:
-        lake_records: records that the ledger counts of the partition; those that the copy has no
-            longer were deleted or compacted since, or lie on another disk.
+        partition: name of the partition.
+        folder: the replica's folder, or what names it if it has none.
+        broker_id: the disk's broker; None if unknown.
+        lake_records: the partition's records by the ledger; those that the replica lacks were
+            deleted or compacted since, or are on another disk.
+        high_watermark: the replica's high watermark; None if unknown.
         superseded: ranges of which the lake has only rows that lost an election.
-        failures: pieces that could not be read.
+        report: counts of equal and different records.
+        failures: reasons why parts could not be read.
     """
 
     partition: str
@@ -61,18 +66,20 @@ class CopyCheck:
 
     @property
     def only_in_lake(self) -> int:
+        """Return the number of the lake's records that the replica lacks."""
         matched = self.report.equal + self.report.different.records
         return max(self.lake_records - matched - sum(self.report.explained_differences.values()), 0)
 
     @property
     def has_problem(self) -> bool:
+        """Return whether a record differs without an explanation, or could not be compared."""
         report = self.report
         is_wrong = report.different.records or report.only_on_disk.records or self.failures
         return bool(is_wrong or self.superseded)
 
     @property
     def not_taken(self) -> list[OffsetRange]:
-        """Return the offsets of the copy that no run has ingested yet."""
+        """Return the offsets of the replica that no run has ingested yet."""
         ranges = self.report.not_taken
         for superseded in self.superseded:
             ranges = without(ranges, superseded)
@@ -95,13 +102,18 @@ def find_disks(
 ) -> Discovery:
     """List the partitions of the sources, internal topics too.
 
-    Disks that name no cluster count as those of the lake's only one.
+    Disks that name no cluster belong to the lake's only cluster. The result's notes are on globs
+    that select nothing, and on skipped folders and files.
 
-    The notes are of globs that select nothing, and of what was passed over on the disks.
+    Args:
+        sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
+        lake: the lake's path or URI.
+        storage: the storage of the sources and of the lake.
+        settings: they select topics, and may name the cluster.
 
     Raises:
-        WrongSourceError: a source is missing, no log dir, or whose it is cannot be told.
-        NothingSelectedError: none of the topics that are there is selected.
+        WrongSourceError: a source is missing, is no log dir, or its cluster is unknown.
+        NothingSelectedError: none of the existing topics is selected.
     """
     select = replace(settings.select, internal_topics=True)
     known = LakeSources(LakeTables(storage.locate(lake), storage))
@@ -113,7 +125,7 @@ def find_disks(
         unnamed_id=known.only,
         known=known,
     )
-    # A folder that cannot be listed may hold what is missed.
+    # A folder that cannot be listed may hold the missing topic.
     check = check_selection if found.has_all_topics else unmatched_globs
     missing, notes = check(found.topics, select, place="sources")
     return replace(found, notes=(*notes, *found.notes), missing_topics=missing)
@@ -127,7 +139,18 @@ def check_disks(
     engine: Engine,
     reporter: RunReporter,
 ) -> list[CopyCheck]:
-    """Decode again what the lake has ingested of each copy, and compare it with the lake's rows.
+    """Decode the ingested offsets of each replica again, and compare them with the lake's rows.
+
+    Args:
+        disks: the sources' partitions, of `find_disks`.
+        lake: the lake's path or URI.
+        storage: the storage of the sources and of the lake.
+        settings: they limit memory and the size of tasks.
+        engine: runs the comparisons.
+        reporter: shows the progress.
+
+    Returns:
+        One check for each replica.
 
     Raises:
         WrongSourceError: the lake has nothing of the sources' cluster.
@@ -165,7 +188,7 @@ def _compare(
     engine: Engine,
     reporter: RunReporter,
 ) -> None:
-    """Compare the pieces in tasks, and add what is found to the check of each."""
+    """Compare the pieces in tasks, and add the result to each replica's check."""
     tasks = packed(
         pieces,
         lambda pair: pair[1].size_bytes,
@@ -184,12 +207,12 @@ def _compare(
 
 
 def _not_read(replica: Replica) -> list[str]:
-    """Return the files in the folder that cannot be compared."""
+    """Return why files of the replica's folder cannot be compared; empty if all can."""
     return [described(replica.unread)] if replica.unread else []
 
 
 def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
-    """Return checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
+    """Yield checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
     for (topic, partition), log_dir, start, stop, said_by in disks.absent:
         key = ledger.latest_key(topic, partition)
         if subtracted((start, stop), ledger.of(key).covered):
@@ -200,7 +223,7 @@ def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
 
 
 def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iterable[CopyCheck]:
-    """Return checks of unreadable folders, whose records may not be in the lake."""
+    """Yield checks of unreadable folders whose records the lake may lack."""
     for name, reason in unreadable.items():
         folder = parse_folder_name(name)
         is_internal = folder is not None and is_internal_topic(folder.topic)
@@ -211,7 +234,8 @@ def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iter
 def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
     path = storage.locate(lake)
     tables = LakeTables(path, storage)
-    rows = tables.ledger(source_id).to_pylist()  # before the other tables: they have all of it
+    # Before the other tables, which then have all rows that the ledger covers.
+    rows = tables.ledger(source_id).to_pylist()
     if not rows:
         raise WrongSourceError(
             f"the lake {path} has nothing of cluster {source_id}, which the sources are of"
@@ -230,7 +254,7 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
 
 
 def _record_count(row: Row) -> int:
-    """Return the records of a ledger's row; negative for a row that supersedes."""
+    """Return the record count of a ledger's row; negative for a row that supersedes."""
     count: int = row["records"] or 0
     return -count if row["kind"] == RangeKind.SUPERSEDED else count
 
@@ -264,7 +288,7 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
 
 
 def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
-    """Return the lake's side of a partition's pieces."""
+    """Return the lake's side of a partition's comparison."""
     is_first_id = known.ledger.of(key).owns_unnamed
     partition = Within("partition", key.partition, key.partition)
     files = {

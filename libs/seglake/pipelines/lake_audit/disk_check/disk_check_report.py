@@ -1,4 +1,4 @@
-"""Report of the comparison with the disks, for a person and for a machine. Pure."""
+"""Report on the comparison with the disks, for a person and for programs. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ _MOST_RANGES = 3
 
 
 def exit_code(checks: Iterable[CopyCheck]) -> int:
-    """Return 3 if anything differs, or could not be compared."""
+    """Return 3 if a record differs without an explanation, or could not be compared; else 0."""
     return Findings(findings(checks)).exit_code
 
 
 def findings(checks: Iterable[CopyCheck]) -> Iterator[Finding]:
-    """Yield the copies of which something differs, or could not be compared."""
+    """Yield a finding for each replica with a difference, or that could not be compared."""
     for check in checks:
         if problems := [*_problems(check)]:
             text = f"{check.partition} in {check.folder}: {'; '.join(problems)}"
@@ -30,8 +30,9 @@ def findings(checks: Iterable[CopyCheck]) -> Iterator[Finding]:
             yield Finding(FindingKind.DISK_DIFFERS, text, check.partition, facts=facts)
 
 
-# Any: what JSON can hold.
+# Any: the types that JSON can hold.
 def to_mapping(checks: Sequence[CopyCheck]) -> dict[str, Any]:
+    """Return the checks as a mapping for JSON."""
     return {"copies": [_copy(check) for check in checks]}
 
 
@@ -55,7 +56,12 @@ def _copy(check: CopyCheck) -> Mapping[str, Any]:
 
 
 def to_text(checks: Sequence[CopyCheck], *, is_quiet: bool = False) -> str:
-    """Return lines for a terminal, worst first; if quiet, only copies that have a problem."""
+    """Return the checks as lines for a terminal, the worst first.
+
+    Args:
+        checks: one for each replica.
+        is_quiet: leave out replicas without a problem.
+    """
     listed = [check for check in checks if check.has_problem or not is_quiet]
     ordered = sorted(listed, key=lambda check: (not check.has_problem, check.partition))
     shown = ordered[:_MOST_COPIES]
@@ -94,7 +100,7 @@ def _equal(count: int) -> str:
 
 
 def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
-    """Give all that the lines below have besides equal records, as one sum each."""
+    """Yield the sums of everything but equal records."""
     reports = [check.report for check in checks]
     different = sum(report.explained_differences.total() for report in reports)
     on_disk = sum(report.left_out.total() for report in reports)

@@ -1,8 +1,8 @@
-"""Reads a piece of a disk again and compares its records with the lake's. Runs in tasks. Effect.
+"""Decodes a part of a disk again and compares its records with the lake's. Runs in tasks. Effect.
 
-Each byte is read once, with the decoder that writes the tables; nothing is written. Ships: its
-argument. Memory: one window of the file, the decompressed bytes of one flush twice, and the lake's
-rows of the same offsets.
+Each byte is read once, with the decoder of ingests; nothing is written. Ships: its argument.
+Memory: one window of the file, twice the decompressed bytes of one flush, and the lake's rows of
+the same offsets.
 """
 
 from bisect import bisect_right
@@ -56,13 +56,20 @@ _MOST_OFFSETS = 10
 
 @dataclass(frozen=True, slots=True)
 class DiskPiece:
-    """Some segments in a row of one copy, and the lake's partition that they belong to.
+    """Consecutive segments of one replica, and the rows of their partition in the lake.
 
     Attributes:
-        is_end: the last file is the last of the log.
-        broker_id: whose disk it is, None when that is not known.
+        source: storage of the segments.
+        lake: the partition's rows.
+        broker_id: the disk's broker; None if unknown.
+        files: the segments, by base offset.
+        is_end: the last file is the last one of the log.
+        checkpoints: the replica's checkpoints.
+        log_start_offset: the replica's log start.
         known_start_offset: the highest log start that the lake knows.
-        covered: what the lake has ingested, merged.
+        covered: merged ranges that the lake has ingested.
+        read: they limit memory.
+        max_decompressed_batch_bytes: limit of one batch.
     """
 
     source: Storage
@@ -79,20 +86,23 @@ class DiskPiece:
 
     @property
     def size_bytes(self) -> int:
+        """Return the size of the segments."""
         return sum(file.size_bytes for file in self.files)
 
 
 class Places(NamedTuple):
-    """Number of records, and their first offsets."""
+    """Number of records, and the offsets of the first of them."""
 
     records: int = 0
     first_offsets: tuple[int, ...] = ()
 
     def joined(self, other: "Places") -> "Places":
+        """Return the sum of both."""
         shown = sorted([*self.first_offsets, *other.first_offsets])[:_MOST_OFFSETS]
         return Places(self.records + other.records, tuple(shown))
 
     def and_more(self, offsets: Offsets) -> "Places":
+        """Return the sum with further records."""
         return self.joined(Places(len(offsets), tuple(np.sort(offsets)[:_MOST_OFFSETS].tolist())))
 
 
@@ -101,14 +111,17 @@ _NOWHERE = Places()
 
 @dataclass(slots=True)
 class PieceReport:
-    """Result of a piece.
+    """Result of a piece's comparison.
 
     Attributes:
-        different, only_on_disk: without an explanation.
-        explained_differences, left_out: with one, by its words.
+        equal: number of records that lake and disk have alike.
+        different: records with another payload in the lake, without an explanation.
+        only_on_disk: records that the lake lacks, without an explanation.
+        explained_differences: number of explained records with another payload, by reason.
+        left_out: number of explained records that the lake lacks, by reason.
         not_taken: offset ranges that the lake does not cover.
-        damaged_spans: what cannot be decoded, so not compared.
-        failure: why the piece could not be read to its end, None when it was.
+        damaged_spans: number of spans that cannot be decoded, so not compared.
+        failure: reason why the piece could not be read to its end; None if it was.
     """
 
     equal: int = 0
@@ -121,7 +134,7 @@ class PieceReport:
     failure: str | None = None
 
     def add(self, other: "PieceReport") -> None:
-        """Take in what came of another piece of the same replica; `failure` is left alone."""
+        """Add the result of another piece of the same replica; keep `failure` as it is."""
         self.equal += other.equal
         self.different = self.different.joined(other.different)
         self.only_on_disk = self.only_on_disk.joined(other.only_on_disk)
@@ -132,12 +145,12 @@ class PieceReport:
 
 
 def check_pieces(pieces: tuple[DiskPiece, ...]) -> list[PieceReport]:
-    """Check several pieces, one after the other; the task function."""
+    """Compare several pieces, one after the other: the task function."""
     return [_Check(piece).run() for piece in pieces]
 
 
 class _AnyOrder(OffsetOrder):
-    """Lets batches stand anywhere: the quarantine knows which of them have false offsets."""
+    """Order in which any batch may follow: the quarantine has the batches with false offsets."""
 
     def judge(
         self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
@@ -146,7 +159,7 @@ class _AnyOrder(OffsetOrder):
 
 
 class _Check:
-    """Runs once over one piece."""
+    """Comparison of one piece; it runs once."""
 
     def __init__(self, piece: DiskPiece) -> None:
         self._piece = piece
@@ -156,9 +169,10 @@ class _Check:
         self._builder = ColumnBuilder(
             piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
         )
-        self._is_quarantined: list[bool] = []  # of each batch in the builder
-        self._highest = LOWEST_OFFSET  # the end of the batches so far, by their headers
-        self._covered_stops = [stop for _, stop in piece.covered]  # they rise
+        self._is_quarantined: list[bool] = []  # a flag for each batch in the builder
+        self._highest = LOWEST_OFFSET  # end of the batches so far, by their headers
+        # Ends of the covered ranges, rising.
+        self._covered_stops = [stop for _, stop in piece.covered]
         self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
 
     def run(self) -> PieceReport:
@@ -199,14 +213,14 @@ class _Check:
                     self._take(item, is_there or batch in self._of_losers)
 
     def _take(self, unit: Unit, is_quarantined: bool) -> None:
-        """Queue a batch whose records the lake may have, note one that it has not ingested."""
+        """Queue a batch that the lake may have ingested; note the offsets that it has not."""
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
         spans: Sequence[OffsetRange] = [(piece.log_start_offset, self._ceiling(unit))]
         place = bisect_right(self._covered_stops, unit.last_offset)
         is_covered = any(start <= unit.last_offset for start, _ in piece.covered[place : place + 1])
-        if not is_covered and not is_quarantined:  # no run will ingest what is in quarantine
+        if not is_covered and not is_quarantined:  # no run will ingest quarantined batches
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
             spans = piece.covered[bisect_right(self._covered_stops, start) : place]
@@ -285,7 +299,7 @@ class _Check:
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
-    """Return the records as the lake keeps them: without values that are or may be secrets."""
+    """Return the records as the lake keeps them: without values that may be secrets."""
     if not CLUSTER_METADATA.serves(topic):
         return disk
     interpret = INTERPRETERS[topic][1]
@@ -296,7 +310,7 @@ def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
 
 
 def _payload_table(rows: pa.RecordBatch) -> pa.Table:
-    """Return a table of copied arrays, since the builder reuses its own."""
+    """Return the payload columns as copies, since the builder reuses its arrays."""
     table = pa.Table.from_batches([rows]).select([*PAYLOAD_COLUMNS])
     for name in ("key", "value"):
         place = table.schema.get_field_index(name)

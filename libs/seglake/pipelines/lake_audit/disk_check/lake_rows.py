@@ -15,7 +15,8 @@ from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
-_PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}  # of tables with generations
+# Column of a row's offset, in tables with generations.
+_PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +24,10 @@ class LakeRows:
     """A partition of a lake, and the files that may have rows of it.
 
     Attributes:
-        has_null_id: rows without a topic id belong to it too.
+        storage: storage of the lake.
         ledger: tells which rows count.
-        files: of each table, by its name.
+        has_null_id: rows without a topic id belong to it too.
+        files: data files by table.
     """
 
     storage: Storage
@@ -35,15 +37,16 @@ class LakeRows:
 
     @property
     def partition(self) -> LakePartition:
+        """Return the partition's identity."""
         return self.ledger.partition
 
     def payloads(self, first_offset: int, last_offset: int) -> pa.Table:
-        """Return the records between two offsets, both in it, with PAYLOAD_COLUMNS."""
+        """Return the records from the first to the last offset, inclusive, with PAYLOAD_COLUMNS."""
         only = [Within("offset", first_offset, last_offset)]
         return self._read(RECORDS, PAYLOAD_COLUMNS, only)
 
     def batches_at(self, first_offset: int, last_offset: int) -> pa.Table:
-        """Return the batches that reach into a range of offsets, by rising base offset."""
+        """Return the batches that overlap a range of offsets, by rising base offset."""
         only = [
             Within("base_offset", at_most=last_offset),
             Within("last_offset", at_least=first_offset),
@@ -52,7 +55,7 @@ class LakeRows:
         return self._read(BATCHES, columns, only).sort_by("base_offset")
 
     def gaps_at(self, first_offset: int, last_offset: int) -> pa.Table:
-        """Return the gaps that reach into a range of offsets, also those that were repaired."""
+        """Return the gaps that overlap a range of offsets, repaired ones too."""
         only = [
             Within("start_offset", at_most=last_offset),
             Within("next_offset", at_least=first_offset + 1),
@@ -61,7 +64,7 @@ class LakeRows:
         return self._read(GAPS, columns, only)
 
     def quarantined(self, broker_id: int | None) -> frozenset[tuple[str, int]]:
-        """Return segment and position of one broker's batches in quarantine."""
+        """Return segment and position of one broker's unresolved batches in quarantine."""
         columns = ("topic", "broker_id", "segment", "position", "resolution", "generation")
         rows = self._read(QUARANTINE, columns, []).to_pylist()
         found = [row for row in rows if row["broker_id"] == broker_id]
@@ -70,9 +73,9 @@ class LakeRows:
         return frozenset(place for place, resolution in newest.items() if resolution is None)
 
     def of_losers(self) -> frozenset[tuple[int, int, int]]:
-        """Return last offset, checksum and size of other copies' batches in quarantine.
+        """Return last offset, checksum and size of quarantined batches of replicas that lost.
 
-        Several copies may have the same batch, which is listed for one of them.
+        If several replicas have the same batch, it is listed for one of them only.
         """
         columns = ("topic", "defect_code", "last_offset", "expected_crc", "length_bytes")
         return frozenset(
@@ -108,7 +111,7 @@ class LakeRows:
             if place is not None:
                 offsets, generations = numbers(rows, place), numbers(rows, "generation")
                 belongs &= self.ledger.are_current(offsets, generations)
-                # A commit that came since the ledger was read is not in it.
+                # A commit after the reading of the ledger is not in it.
                 belongs &= generations <= self.ledger.newest_generation
             kept = rows if belongs.all() else rows.filter(pa.array(belongs))
             yield kept.select([*columns]).cast(schema)

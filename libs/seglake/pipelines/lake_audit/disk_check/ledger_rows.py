@@ -1,4 +1,4 @@
-"""Rows of a partition that its ledger stands for, found by offset and generation. Pure."""
+"""Finds rows of a partition that count, by offset and generation. Pure."""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Flags = NDArray[np.bool_]
 
 
 class LostRange(NamedTuple):
-    """Offsets that an election took away from smaller generations."""
+    """Offsets of which rows of smaller generations lost an election."""
 
     start_offset: int
     next_offset: int
@@ -25,7 +25,7 @@ class LostRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerFacts:
-    """Facts of a partition's ledger that tell which rows count; travels to tasks."""
+    """Facts of a partition's ledger that tell which rows count; can be pickled for tasks."""
 
     partition: LakePartition
     lost: tuple[LostRange, ...]
@@ -50,7 +50,12 @@ class LedgerFacts:
 
 
 def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
-    """Return the first place of each wanted value, and whether it is there."""
+    """Return the first index of each wanted value, and whether it is there.
+
+    Args:
+        rising: sorted values.
+        wanted: the values to find.
+    """
     places = np.searchsorted(rising, wanted)
     is_there = np.zeros(len(wanted), np.bool_)
     if len(rising):
@@ -59,8 +64,8 @@ def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
 
 
 def is_one_of(rows: pa.Table, column: str, wanted: Container[str | None]) -> Flags:
-    """Flag the rows that have one of some texts; no Python object is made for a row."""
-    # Any: pyarrow's stubs give the type of a chunk for any column.
+    """Flag the rows whose text is wanted, without a Python object for each row."""
+    # Any: pyarrow's stubs give any column the type of a chunk.
     chunk: Any = rows.column(column).combine_chunks()
     if not isinstance(chunk, pa.DictionaryArray):
         chunk = chunk.dictionary_encode()

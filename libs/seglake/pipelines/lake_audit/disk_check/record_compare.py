@@ -1,6 +1,6 @@
 """Compares records of a disk with rows of the lake, value by value. Pure.
 
-Both sides are tables with PAYLOAD_COLUMNS; their values are compared, not hashes.
+Both sides are tables with PAYLOAD_COLUMNS; values are compared, not hashes.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "
 
 
 class Match(NamedTuple):
-    """Flags of each disk record: the lake has its offset; the lake has its payload there too."""
+    """Flags of each disk record: the lake has its offset; and has the same payload there."""
 
     is_there: Flags
     is_equal: Flags
@@ -37,14 +37,14 @@ def match(disk: pa.Table, lake: pa.Table) -> Match:
 
 
 def _rows_at(rows: pa.Table, places: Offsets) -> pa.Table:
-    """Return the rows at some places; without a copy if these are consecutive, as is usual."""
+    """Return the rows at some indexes; without a copy in the usual case of consecutive ones."""
     if len(places) and (np.diff(places) == 1).all():
         return rows.slice(int(places[0]), len(places))
     return rows.take(places)
 
 
 def _equal(one: pa.Table, other: pa.Table) -> Flags:
-    """Return a flag for each row of two tables of equal length: True for equal payloads."""
+    """Flag the rows with equal payloads in two tables of equal length."""
     result = np.ones(one.num_rows, np.bool_)
     for name in _PLAIN_COLUMNS:
         result &= _equal_values(one.column(name), other.column(name))
@@ -53,21 +53,22 @@ def _equal(one: pa.Table, other: pa.Table) -> Flags:
 
 
 def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
-    """Return a flag for each row: True for equal times of equal type, or no time on either side.
+    """Flag the rows with equal times of equal type, or without a time on both sides.
 
-    Messages of magic 0 have neither; the cleaner since Kafka 4.0 writes them as created at -1.
+    Messages of magic 0 have neither; the log cleaner since Kafka 4.0 writes them with type
+    CreateTime and time -1.
     """
     result = _equal_values(one.column("timestampType"), other.column("timestampType"))
     result &= _equal_values(one.column("timestamp_ms"), other.column("timestamp_ms"))
-    # Kafka's -1 is no time either.
+    # Kafka's -1 means no time, too.
     times, others = numbers(one, "timestamp_ms"), numbers(other, "timestamp_ms")
     have_none: Flags = (times == NULL_NUMBER) & (others == NULL_NUMBER)
     return result | have_none
 
 
-# Any: the stubs make arrays generic in their type; a column of any type is meant.
+# Any: the stubs make arrays generic in their type; a column may have any type.
 def _equal_values(one: Any, other: Any) -> Flags:
-    """Return a flag for each row: True for equal values; null equals only null."""
+    """Flag the rows with equal values; null equals only null."""
     is_same = pc.equal(one, other).fill_null(False)
     both_null = pc.and_(pc.is_null(one), pc.is_null(other))
     found: Flags = np.asarray(pc.or_(is_same, both_null))
