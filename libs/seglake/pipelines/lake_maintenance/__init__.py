@@ -1,1 +1,1 @@
-"""Keeps a lake tidy: what it costs does not grow with the number of runs."""
+"""Keeps a lake's cost independent of the number of runs."""

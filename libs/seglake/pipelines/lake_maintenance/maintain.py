@@ -1,9 +1,9 @@
-"""The order of a maintenance, and nothing else. Effect.
+"""The order of a maintenance. Effect.
 
-First what a dead run has left is completed: its files are in no table yet, or in one of several.
-Then, table by table, small files become larger ones, what no version needs is deleted, and a
-checkpoint spares readers the log. Last go scratch files that nobody needs any more. Each step is
-whole by itself: one that dies is done again next time.
+First, commits that dead runs left unfinished are completed. Then, for each table, small files are
+merged, files that no version needs are deleted, and a checkpoint shortens the log for readers. At
+last, unneeded scratch files are deleted. Each step is complete by itself: if one dies, the next
+maintenance repeats it.
 """
 
 import time
@@ -40,9 +40,9 @@ class MaintenanceChoice:
     """Requested kinds of maintenance.
 
     Attributes:
-        tables: names; empty for all.
-        dry_run: only say what would be done.
-        upgrade: first add what a lake of an earlier version lacks.
+        tables: names of tables; empty for all.
+        dry_run: only report what would be done.
+        upgrade: first add tables and columns that a lake of an earlier version lacks.
 
     Raises:
         WrongCallError: there is no such table.
@@ -53,6 +53,7 @@ class MaintenanceChoice:
     upgrade: bool = False
 
     def __post_init__(self) -> None:
+        """Raise WrongCallError if there is no such table."""
         names = [table.name for table in TABLES]
         for name in self.tables:
             if name not in names:
@@ -62,6 +63,7 @@ class MaintenanceChoice:
 
     @property
     def chosen(self) -> list[Table]:
+        """Return the chosen tables, in the order of `TABLES`."""
         return [table for table in TABLES if not self.tables or table.name in self.tables]
 
 
@@ -75,13 +77,22 @@ def maintain(
     choice: MaintenanceChoice,
     run_id: str | None = None,
 ) -> MaintainSummary:
-    """Complete what dead runs left, compact, write checkpoints, and delete what nobody needs.
+    """Complete dead runs' commits, compact, write checkpoints, and delete unneeded files.
 
-    Safe beside runs that ingest, readers, and another maintenance.
+    It may run beside ingests, readers, and another maintenance.
+
+    Args:
+        lake: the lake's path or URI.
+        storage: the storage of the lake.
+        engine: merges the files.
+        reporter: shows the steps.
+        settings: they select topics, and set the sizes of files.
+        choice: the requested kinds of maintenance.
+        run_id: label of the run, in its commits; made up if None.
 
     Raises:
         LakeFolderError, UnsafeStoreError: a wrong call; nothing was touched.
-        SeglakeError: the lake or a worker failed; run again.
+        SeglakeError: the lake or a worker failed; run it again.
     """
     started = time.monotonic()
     tables = LakeTables(storage.locate(lake), storage)
@@ -103,7 +114,7 @@ def maintain(
     if not choice.dry_run:
         reporter.step("completing what earlier runs began")
         summary.recovered = list(recover(tables, None))
-    # A lake from before a table gets it with its next run.
+    # A table that an older lake lacks is made by its next run.
     there = [t for t in choice.chosen if t in REQUIRED_TABLES or tables.has(t)]
     summary.tables = [run.of(table) for table in there]
     if not choice.dry_run:
@@ -127,7 +138,7 @@ class _Maintenance:
     run_id: str
 
     def upgraded(self, summary: MaintainSummary) -> bool:
-        """Add the tables an earlier version's lake lacks, with a note; False if only planned."""
+        """Add tables that an earlier version's lake lacks, with a note; False if only planned."""
         if self.choice.dry_run:
             pending = pending_upgrade(self.tables)
             if pending:
@@ -165,7 +176,7 @@ class _Maintenance:
         ]
 
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:
-        """Merge until nothing is left to do, so much at a time as goes into a wave."""
+        """Merge files until none is left to merge, in commits of at most the size of a wave."""
         while merges := self._merges(view):
             write = self.settings.write
             wave = packed(merges, lambda each: each.size_bytes, write.wave_bytes)[0]

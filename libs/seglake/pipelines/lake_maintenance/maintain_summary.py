@@ -1,4 +1,4 @@
-"""Summary of a maintenance, for a person and for a machine. Pure."""
+"""Summary of a maintenance, for a person and for programs. Pure."""
 
 import json
 from collections.abc import Iterable
@@ -16,10 +16,17 @@ class TableMaintenance:
     """Changes to one table.
 
     Attributes:
-        files_before, files_after: data files that the newest version names; None after a dry run.
-        merged_files, new_files: so many became so few; one that was merged twice counts twice.
-        deleted_files: those that no version needs any more, and those of dead runs.
-        failure: why it was not compacted; empty if it was, or need not be.
+        table: name of the table.
+        files_before: number of data files that the newest version named before.
+        bytes_before: their size.
+        files_after: number of data files that the newest version names; None after a dry run.
+        bytes_after: their size; None after a dry run.
+        merged_files: number of merged files; one that was merged twice counts twice.
+        new_files: number of files that replaced them.
+        deleted_files: number of deleted files: those of dead runs, and those no version needs.
+        deleted_bytes: their size.
+        seconds: duration of the table's maintenance.
+        failure: why the table was not compacted; empty if it was, or need not be.
     """
 
     table: str
@@ -36,19 +43,26 @@ class TableMaintenance:
 
     @property
     def expected_files(self) -> int:
-        """Return the number of files after; a dry run's is a maximum, as merges may continue."""
+        """Return the number of files after; a dry run's is a maximum, as files may merge again."""
         planned = self.files_before - self.merged_files + self.new_files
         return planned if self.files_after is None else self.files_after
 
 
 @dataclass(slots=True)
 class MaintainSummary:
-    """Work done on each table.
+    """Summary of a maintenance.
 
     Attributes:
+        run_id: label of the run.
+        lake: path of the lake.
+        is_dry_run: nothing was changed.
         recovered: topics whose commit a dead run had begun, now complete.
+        tables: work done on each table.
         left_out: reasons by topic that was named in full and does not exist.
-        scratch_files, scratch_bytes: deleted files of dead replays and probes, and their size.
+        notes: facts that a person should know.
+        scratch_files: number of deleted files of dead replays and probes.
+        scratch_bytes: their size.
+        seconds: duration of the run.
     """
 
     run_id: str
@@ -64,7 +78,7 @@ class MaintainSummary:
 
     @property
     def findings(self) -> Findings:
-        """Return what a person should know: tables that were not compacted, and texts."""
+        """Return the findings: tables that were not compacted, missing topics, and notes."""
         failed = [table for table in self.tables if table.failure]
         kind = FindingKind.NOT_COMPACTED
         found = Findings(
@@ -76,16 +90,17 @@ class MaintainSummary:
 
     @property
     def exit_code(self) -> int:
+        """Return 0, or 3 if a person should look at a finding."""
         return self.findings.exit_code
 
     def to_json(self) -> str:
-        """Return JSON on one line."""
+        """Return the summary as JSON on one line."""
         facts = asdict(self) | self.findings.to_mapping() | {"exit_code": self.exit_code}
         del facts["left_out"], facts["notes"]
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self) -> str:
-        """Return a line for each table that something was done to."""
+        """Return the summary as lines for a terminal, one for each changed table."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += [f"{table.table}: {done}" for table in self.tables if (done := self._done(table))]
         if self.scratch_files:

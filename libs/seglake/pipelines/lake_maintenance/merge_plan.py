@@ -1,4 +1,4 @@
-"""Which small data files of a table become larger ones. Pure."""
+"""Chooses small data files of a table to merge. Pure."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -8,17 +8,21 @@ from seglake.lake.snapshots import StoredFile, by_time
 from seglake.lake.tables import OBSERVATIONS
 from seglake.task_engine.packing import packed
 
-_MOST_FILES = 32  # in one new file: of each, a row group is in memory while it is written
-_MOST_OBSERVATIONS = 20_000  # in one new file: a run reads the newest files whole
-_DAY_MS = 24 * 3600 * 1000  # by which clocks may differ, or a run be late
+_MOST_FILES = 32  # in one new file: a row group of each is in memory during the merge
+_MOST_OBSERVATIONS = 20_000  # in one new file: a run reads the newest files completely
+_DAY_MS = 24 * 3600 * 1000  # difference of clocks, or delay of a run, that is allowed for
 
 
 def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
-    """What to put together: files below half of the target, up to the target, of one topic each.
+    """Return the merges: groups of files of one topic below half of the target size.
 
-    What becomes of them may be put together again: nothing is left to do when no topic has two
-    that may be. A file is left alone whose rows the log does not count, since nothing could tell
-    that none was lost, or which lies in no topic: that is none of ours.
+    Merged files may be merged again; the work is done when no topic has two small files. Files
+    without a row count in the log are left alone, since a lost row could not be noticed; so are
+    files outside of a topic's folder, which are not ours.
+
+    Args:
+        view: the table's newest version.
+        target_bytes: largest size of a merged file.
     """
     if view.table == OBSERVATIONS:
         return _merged_observations(view)
@@ -31,7 +35,7 @@ def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
 
 
 def _by_topic(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequence[StoredFile]]]:
-    """The small files of each topic; those of the same partitions and offsets come together."""
+    """Yield the small files of each topic, sorted so that equal partitions and offsets meet."""
     by_topic: dict[str, list[StoredFile]] = {}
     for file in view.files:
         is_ours = file.topic is not None or not view.table.partition_by
@@ -42,10 +46,10 @@ def _by_topic(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequenc
 
 
 def _merged_observations(view: TableView) -> list[Merge]:
-    """Small files with none between them: readers stop where they have found the newest rows.
+    """Return merges of consecutive small files by time, as readers stop at the newest rows.
 
-    Those of the last day are left: a file that comes late, by its time, must not get in between
-    the rows of one that was merged.
+    Files of the last day are left alone: a late file must not fall, by its time, between the rows
+    of merged ones.
     """
     settled_ms = max((file.written_at_ms for file in view.files), default=0) - _DAY_MS
     old = [file for file in view.files if file.written_at_ms < settled_ms]
