@@ -1,6 +1,6 @@
-"""Quarantined bytes as if they were copies of a log: what was refused once may be good now. Effect.
+"""Makes replicas of quarantined bytes, since bytes that were refused once may decode now. Effect.
 
-The bytes are laid out as files in the lake's own folder, where every task can reach them.
+The bytes are written to files in the lake's own folder, which every task can reach.
 """
 
 import uuid
@@ -30,7 +30,13 @@ Row = Mapping[str, Any]  # Any: the columns of a row have many types
 def quarantined_sources(
     tables: LakeTables, source_id: str, state: RepairState
 ) -> Iterator[list[RepairSource]]:
-    """Yield a copy for each quarantined batch that may decode now; it deletes their files."""
+    """Yield a replica for each quarantined batch that may decode now; delete its file afterwards.
+
+    Args:
+        tables: the lake's tables.
+        source_id: the cluster.
+        state: the damage and gaps of the cluster.
+    """
     wanted = {
         tuple(row[name] for name in _IDENTITY): (key, row)
         for key, rows in state.damage.items()
@@ -57,7 +63,7 @@ def quarantined_sources(
 def _quarantined_bytes(
     tables: LakeTables, source_id: str
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-    """Yield the kept bytes of each quarantine row, with its place and hash."""
+    """Yield the kept bytes of each row in quarantine, with the place and hash that identify it."""
     for path in tables.file_paths(QUARANTINE):
         for rows in read_rows(tables.storage, path, ["source_id", "raw", *_IDENTITY]):
             for row in rows.to_pylist():
@@ -68,9 +74,9 @@ def _quarantined_bytes(
 def _copy(
     key: PartitionKey, row: Row, path: str, size_bytes: int, state: RepairState
 ) -> list[RepairSource]:
-    """Return the bytes as a log of one segment; none if no gap is left that they could fill.
+    """Return the bytes as a log of one segment; none if they could fill no remaining gap.
 
-    They say nothing of offsets that are not there for another reason than damage.
+    They are no evidence on offsets that are missing for another reason than damage.
     """
     before, behind = row["previous_offset"], row["next_offset"]
     fillable = tuple(
@@ -83,7 +89,7 @@ def _copy(
     if not fillable:
         return []
     claimed = fillable[0].start_offset if row["base_offset"] is None else row["base_offset"]
-    base_offset = min(fillable[0].start_offset, claimed)  # the batch may begin before the gap
+    base_offset = min(fillable[0].start_offset, claimed)  # the batch may begin below the gap
     file = SegmentFile(
         base_offset=base_offset,
         path=path,

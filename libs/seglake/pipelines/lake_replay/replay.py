@@ -1,4 +1,4 @@
-"""The order of a replay: gaps are filled from kept bytes and from other copies. Effect."""
+"""The order of a replay: gaps are filled from quarantined bytes and from other replicas. Effect."""
 
 import time
 import uuid
@@ -49,18 +49,21 @@ def replay(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> ReplaySummary:
-    """Decode again what lies in quarantine, and take what other copies have of it, exactly once.
+    """Decode quarantined bytes again, and fill gaps from other replicas, exactly once.
 
     Args:
-        sources: log dirs with other copies; none: only the bytes kept in the lake.
-        dry_run: only say what would be filled; nothing is committed. Bytes that are decoded again
-            lie in the lake's work folder meanwhile.
+        lake: the lake's path or URI.
+        sources: log dirs with other replicas; none: only the bytes kept in the lake.
+        scan: its storage serves the sources and the lake; the caller closes its engine.
+        run_id: label of the run, written with every row; made up if None.
+        dry_run: only report what would be filled; nothing is committed. Bytes to decode again are
+            in the lake's work folder meanwhile.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
         LakeFolderError, NothingSelectedError, WrongSourceError, UnsafeStoreError: a wrong call;
             nothing was touched.
-        SeglakeError: the lake or a worker failed; what was committed stays, run again.
+        SeglakeError: the lake or a worker failed; earlier commits stay, run it again.
     """
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
@@ -91,7 +94,7 @@ def replay(
 
 
 def _check_clusters(strange: Iterable[str], tables: LakeTables) -> None:
-    """Refuse disks of clusters that the lake has nothing of."""
+    """Raise WrongSourceError for disks of a cluster that the lake has nothing of."""
     for source_id in strange:
         raise WrongSourceError(
             f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
@@ -100,7 +103,7 @@ def _check_clusters(strange: Iterable[str], tables: LakeTables) -> None:
 
 
 def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
-    """Add to the summary that a replay that was to salvage found nothing."""
+    """Add lines to the summary if the replay was to salvage and found nothing."""
     if settings.salvages:
         summary.nothing_salvaged = shown_nothing_salvaged(
             summary.salvaged,
@@ -110,13 +113,13 @@ def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
 
 
 def _upgraded(tables: LakeTables, scan: ScanContext) -> list[str]:
-    """Add the table of salvaged records to a lake that lacks it, and report it."""
+    """Add the table of salvaged records to a lake that lacks it; return notes on it."""
     is_single_writer = scan.settings.write.single_writer
     return upgrade_notes(create_missing(tables, is_single_writer=is_single_writer))
 
 
 def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Unmatched]:
-    """Return the clusters of the lake, and the globs that select none of its topics."""
+    """Return the lake's clusters, and the globs that select none of its topics."""
     with opening(tables.lake_path):
         topics = tables.topics() if select.topics else []
         return tables.source_ids(), check_selection(topics, select, place="lake")
@@ -125,7 +128,7 @@ def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Un
 def _replicas(
     sources: Sequence[str], tables: LakeTables, scan: ScanContext, summary: ReplaySummary
 ) -> dict[str, tuple[Replica, ...]]:
-    """Return the replicas on the disks, by cluster."""
+    """Return the replicas on the disks, by cluster, and add the listing's findings."""
     if not sources:
         return {}
     scan.reporter.step("listing the sources")
@@ -141,7 +144,7 @@ def _replicas(
 def _replay_source(
     replicas: Iterable[Replica], context: RunContext, summary: ReplaySummary
 ) -> None:
-    """Fill the gaps of one source, its topics by the isolation that they were taken with."""
+    """Fill the gaps of one cluster, each topic with the isolation that it was ingested with."""
     _, ledger = published(context, [])
     topics = [topic for topic in ledger.topics if context.settings.select.takes_topic(topic)]
     for isolation in Isolation:

@@ -1,4 +1,4 @@
-"""Summary of a replay, for a person and for a machine. Pure."""
+"""Summary of a replay, for a person and for programs. Pure."""
 
 import json
 from collections import Counter
@@ -40,7 +40,7 @@ class ReplaySummary(WithFindings):
 
     Attributes:
         planned_fills: gaps that a dry run would fill.
-        repaired: gaps that were filled, or would be in a dry run, by partition; their offsets are
+        repaired: filled gaps, or in a dry run those that would be, by partition; their offsets are
             the filled ones.
         refilled: records that older copies brought, or would bring in a dry run, by partition.
         left_in_copies: records that older copies still have, unrequested, by partition.
@@ -72,20 +72,21 @@ class ReplaySummary(WithFindings):
 
     @property
     def planned_gaps(self) -> int:
+        """Return the number of gaps that a dry run would fill."""
         return len(self.planned_fills)
 
     @property
     def planned_offsets(self) -> int:
-        """Count the offsets that a dry run would fill in."""
+        """Return the number of offsets that a dry run would fill."""
         return sum(fill.filled_offsets for fill in self.planned_fills)
 
     @property
     def left_offsets(self) -> dict[str, int]:
-        """Count the offsets of gaps left, also after a dry run's plan, by cause."""
+        """Return the number of offsets in remaining gaps by cause, also after a dry run's plan."""
         return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
 
     def add(self, *searches: RepairResult) -> None:
-        """Count what searches for the gaps of one source brought, or would bring."""
+        """Add the results of searches for one cluster's gaps, or of a dry run's searches."""
         for found in searches:
             self.planned_fills += found.planned_fills
             self.repaired = gaps_joined((self.repaired, repaired_gaps(found)))
@@ -99,10 +100,12 @@ class ReplaySummary(WithFindings):
             self.findings.add_texts(FindingKind.NOTE, notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:
-        """Add the unresolved spans, by partition and defect code, and the gaps left.
+        """Add the unresolved spans, by partition and defect code, and the remaining gaps.
 
         Args:
-            fills: gaps that a dry run would fill; those it fills completely are not left.
+            left: the damage and gaps after the searches.
+            fills: gaps that a dry run would fill; gaps that would be filled completely do not
+                remain.
         """
         for (partition, code), count in left.left_spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count
@@ -120,7 +123,7 @@ class ReplaySummary(WithFindings):
         self.left_gaps = joined_places(self.left_gaps, standing_gaps(gaps))
 
     def to_json(self) -> str:
-        """Return JSON on one line."""
+        """Return the summary as JSON on one line."""
         facts = {
             **asdict(replace(self, findings=Findings())),
             **self.findings.to_mapping(),
@@ -134,7 +137,11 @@ class ReplaySummary(WithFindings):
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self, *, is_verbose: bool = False) -> str:
-        """Return a few lines, the most important first; if verbose, all that a dry run plans."""
+        """Return the summary as lines for a person, the most important first.
+
+        Args:
+            is_verbose: show the whole plan of a dry run.
+        """
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
         lines += shown_left_in_copies(self.left_in_copies)

@@ -1,1 +1,1 @@
-"""Ingests anew what lost an election."""
+"""Ingests ranges again whose rows lost an election."""

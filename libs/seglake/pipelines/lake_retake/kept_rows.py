@@ -1,4 +1,4 @@
-"""Rows that count and that a log cannot replace: they stay as they are. Effect: reads tables."""
+"""Finds rows that a retake keeps since the log cannot replace them. Effect: reads tables."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 
 
 class KeptRows(NamedTuple):
-    """Offsets that are not ingested again, and why a person should know; empty for no reason."""
+    """Offsets that are not ingested again, and the reason for a person; empty without one."""
 
     ranges: Sequence[OffsetRange] = ()
     reason: str = ""
@@ -25,12 +25,15 @@ def kept_rows(
     counting: Sequence[OffsetRange],
     context: RunContext,
 ) -> KeptRows:
-    """Return the offsets below the log start, in unread segments or above what may be read.
+    """Return the rows below the log start, in unread segments or above the readable offsets.
 
-    A row that reaches across an edge is kept whole.
+    A row that reaches across an edge of these is kept whole.
 
     Args:
-        counting: offsets of rows that count and that were to be replaced.
+        partition: the surveyed log to read from.
+        ledger: the partition's ledger.
+        counting: offsets to replace whose rows count.
+        context: the run.
     """
     if not counting:
         return KeptRows()
@@ -57,7 +60,12 @@ def kept_rows(
 
 
 def widened(offsets: OffsetRange, spans: Sequence[OffsetRange]) -> OffsetRange:
-    """Return a range, extended by the rest of each row that it has a part of."""
+    """Return a range extended to whole rows.
+
+    Args:
+        offsets: the range.
+        spans: offset ranges of the rows.
+    """
     start, stop = offsets
     first = min((first for first, end in spans if first < start < end), default=start)
     last = max((end for first, end in spans if first < stop < end), default=stop)

@@ -1,4 +1,4 @@
-"""The order of a retake: what lost an election is ingested again from the log that won. Effect."""
+"""The order of a retake: ranges that lost an election are ingested from the winning log. Effect."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -50,15 +50,20 @@ def retake(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> RetakeSummary:
-    """Ingest again what lost an election after it was ingested, exactly once.
+    """Ingest ranges again whose rows lost an election, exactly once.
 
     Args:
-        selection: of the topics that the settings select.
-        run_id, dry_run, after: as of `ingest`.
+        sources: log dirs with the winning logs: paths or URIs.
+        lake: the lake's path or URI.
+        scan: its storage serves the sources and the lake; the caller closes its engine.
+        selection: the partitions of the selected topics.
+        run_id: label of the run, written with every row; made up if None.
+        dry_run: plan only; nothing is written.
+        after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
         WrongCallError: the lake, a source or the selection is wrong; nothing was touched.
-        SeglakeError: the lake or a worker failed; what was committed stays, run again.
+        SeglakeError: the lake or a worker failed; earlier commits stay, run it again.
     """
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
@@ -106,14 +111,14 @@ def _retake(
     context: RunContext,
     summary: RetakeSummary,
 ) -> None:
-    """Retake partitions of topics with one isolation, and fill what gaps that leaves."""
+    """Retake partitions of topics with one isolation, and fill the gaps that remain."""
     lost, rounds = keys, 0
     whole = {key: [(0, OPEN_END)] for key in keys} if selection.is_whole else {}
     committed: list[RangeResult] = []
     left_out: dict[str, str] = {}
     while lost and rounds < _MOST_ROUNDS:
         for key in lost:
-            left_out.pop(str(key), None)  # it is tried again
+            left_out.pop(str(key), None)  # a new attempt follows
         if rounds:
             topics = sorted(_topics_of(lost))
             recover(context.tables, context.source_id, topics, after=context.after)
@@ -132,7 +137,7 @@ def _retake(
 
 
 def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
-    """Name what the logs do not have yet, or nobody may read."""
+    """Add reasons for superseded ranges that wait, as their log may not be read so far yet."""
     _, ledger = published(context, [])
     for key in sorted(keys, key=str):
         ranges = ledger.of(key).superseded
@@ -149,11 +154,15 @@ def _round(
     context: RunContext,
     summary: RetakeSummary,
 ) -> WaveResult:
-    """Plan and execute.
+    """Plan and execute one round.
 
     Args:
-        whole: partitions of which also what counts is ingested again, with the offsets of which
-            that is left to do; what is done is taken out.
+        keys: the partitions to retake.
+        whole: remaining offsets of partitions whose current rows are replaced too; the round
+            removes those that it ingested.
+        replicas: the sources' replicas.
+        context: the run.
+        summary: the plan and the results are added to it.
     """
     generations, ledger = published(context, sorted(_topics_of(keys)))
     wanted = wanted_ranges_of(keys, whole, ledger)

@@ -1,4 +1,4 @@
-"""The ledger's own rows of a retake: what it supersedes itself, and what it sets free. Effect."""
+"""A retake's own rows in the ledger: superseded and released ranges. Effect."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -27,15 +27,16 @@ from seglake.pipelines.lake_retake.retake_plan import PartitionRetake, free_rang
 
 @dataclass(slots=True)
 class RetakeLedger:
-    """The rows of a retake in the ledger, committed along with its waves.
+    """A retake's own rows in the ledger, committed together with its waves.
 
     Attributes:
-        released: committed ranges that were set free.
-
-    Args:
-        generations: of each topic, counted up by each commit.
-        whole: partitions of which also what counts is superseded, with what is ingested in its
-            place, and where that is left to do; what is done is taken out.
+        retakes: the planned work by partition.
+        ledger: the ledger when the round began.
+        generations: newest generation of each topic; each commit raises it.
+        context: the run.
+        whole: remaining offsets of partitions whose current rows are superseded too, together with
+            the commit that replaces them; finished offsets are removed.
+        released: committed ranges that were released.
     """
 
     retakes: Mapping[PartitionKey, PartitionRetake]
@@ -44,11 +45,12 @@ class RetakeLedger:
     context: RunContext
     whole: dict[PartitionKey, list[OffsetRange]]
     released: list[ReleasedRange] = field(default_factory=list)
-    _replaced: list[RangeResult] = field(default_factory=list)  # by the commit that is being made
+    # Results of the commit in preparation.
+    _replaced: list[RangeResult] = field(default_factory=list)
     _released: list[ReleasedRange] = field(default_factory=list)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """Return the files to be committed with these ranges, by topic."""
+        """Return the ledger files to commit with these ranges, by topic."""
         self._replaced = [result for result in results if result.plan.key in self.whole]
         left = dict(self.whole)
         lost: list[SupersededRange] = []
@@ -64,7 +66,11 @@ class RetakeLedger:
         return found
 
     def release(self) -> tuple[str, ...]:
-        """Commit what nothing is ingested with; the topics that another run took meanwhile."""
+        """Commit the releases that no ingested range brings along.
+
+        Returns:
+            The topics of which another run committed first.
+        """
         alone = [of for of in self.retakes.values() if not of.plans]
         self._released = [ReleasedRange(of.key, free) for of in alone for free in of.free]
         attempt_id = str(uuid.uuid4())
@@ -74,7 +80,7 @@ class RetakeLedger:
         return lost
 
     def settle(self, done: WaveResult) -> None:
-        """Note the ranges of a commit as done, except topics that another run ingested."""
+        """Note the ranges of a commit as done, except those of topics that another run won."""
         for result in self._replaced:
             key = result.plan.key
             if key.topic not in done.lost:
@@ -83,11 +89,14 @@ class RetakeLedger:
         self._replaced, self._released = [], []
 
     def _lost(self, result: RangeResult, left: Sequence[OffsetRange]) -> list[SupersededRange]:
-        """Return the current rows that a range ingested again replaces. A row that reaches out of
-        it goes whole, but for what this run has ingested again beside it.
+        """Return the current rows that a re-ingested range replaces.
+
+        A row that reaches beyond the range is superseded whole, except offsets that this run has
+        already re-ingested.
 
         Args:
-            left: what is left to do of the partition.
+            result: the re-ingested range.
+            left: remaining offsets of the partition.
         """
         ledger = self.ledger.of(result.plan.key)
         batches = current_batches(ledger, self.context)
@@ -101,7 +110,7 @@ class RetakeLedger:
         ]
 
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
-        """Return the offsets above the end of the log, with the last range that it has."""
+        """Return the superseded offsets above the log's end, together with the log's last range."""
         retake = self.retakes[result.plan.key]
         if not retake.free or result.plan is not retake.plans[-1]:
             return []

@@ -1,4 +1,4 @@
-"""What a retake ingests again, and what it leaves. Effect: reads headers and a few batches."""
+"""Plans the ranges that a retake ingests again. Effect: reads headers and a few batches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,16 +30,16 @@ from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 _MOST_NAMED = 5
 
 Wanted = Mapping[PartitionKey, Sequence[OffsetRange]]
-Whole = Mapping[PartitionKey, Sequence[OffsetRange]]  # offsets of which what counts is replaced too
+Whole = Mapping[PartitionKey, Sequence[OffsetRange]]  # offsets whose current rows are replaced too
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which partitions of the selected topics are retaken.
+    """Selection of partitions of the selected topics.
 
     Attributes:
-        partitions: their numbers; none for all of them.
-        is_whole: also what no election went against.
+        partitions: numbers of partitions; empty for all.
+        is_whole: retake rows that lost no election, too.
     """
 
     partitions: frozenset[int] = frozenset()
@@ -48,12 +48,13 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRetake:
-    """What is ingested again of one partition.
+    """Planned retake of one partition.
 
     Attributes:
-        plans: in the order of their offsets.
+        key: the partition.
+        plans: ranges to ingest again, ordered by offset.
         free: superseded offsets that the log does not reach yet, or no longer.
-        kept: why rows that count are not replaced; empty where all are.
+        kept: why some current rows are not replaced; empty if all are.
     """
 
     key: PartitionKey
@@ -63,7 +64,7 @@ class PartitionRetake:
 
 
 class RetakePlan(NamedTuple):
-    """What is ingested again, and why the rest is left, by partition."""
+    """Planned retakes, and the reasons for partitions that are left out."""
 
     retakes: tuple[PartitionRetake, ...] = ()
     left_out: Mapping[str, str] = MappingProxyType({})
@@ -71,6 +72,7 @@ class RetakePlan(NamedTuple):
 
     @property
     def ranges(self) -> list[RangePlan]:
+        """Return all ranges to ingest again."""
         return [plan for retake in self.retakes for plan in retake.plans]
 
 
@@ -79,8 +81,13 @@ def selected_keys(
 ) -> set[PartitionKey]:
     """Return the selected partitions of the lake.
 
+    Args:
+        ledger: the lake's ledger.
+        selection: numbers of partitions.
+        context: its settings select the topics.
+
     Raises:
-        WrongCallError: there are none, or a number is none of theirs.
+        WrongCallError: no topic is selected, or a number is no partition of the selected topics.
     """
     select = context.settings.select
     keys = {key for key in ledger.partitions() if select.takes_topic(key.topic)}
@@ -108,10 +115,12 @@ def _listed(partitions: Iterable[int]) -> str:
 def wanted_ranges_of(
     keys: set[PartitionKey], whole: Whole, ledger: SourceLedger
 ) -> dict[PartitionKey, list[OffsetRange]]:
-    """Return the ranges to ingest again, by partition that has any.
+    """Return the ranges to ingest again, of partitions that have any.
 
     Args:
-        whole: those of them of which also what counts is.
+        keys: the selected partitions.
+        whole: offsets of which current rows are replaced too.
+        ledger: the lake's ledger.
     """
     found = {}
     for key in sorted(keys, key=str):
@@ -123,7 +132,14 @@ def wanted_ranges_of(
 def planned(
     replicas: Sequence[Replica], wanted: Wanted, ledger: SourceLedger, context: RunContext
 ) -> RetakePlan:
-    """Choose the replicas to read, and plan what they have of what is wanted."""
+    """Choose the replicas to read, and plan the wanted ranges that they have.
+
+    Args:
+        replicas: the sources' replicas.
+        wanted: ranges to ingest again, by partition.
+        ledger: the lake's ledger.
+        context: the run.
+    """
     lake = IngestedBatches(context.tables, context.source_id, ledger)
     own = (copy for copy in replicas if ledger.named(copy).key in wanted)
     listed = listed_partitions(own, ledger, context.storage, lake)
@@ -155,7 +171,7 @@ NOTHING_YET = "its log may not be read so far yet (high watermark, or an open tr
 
 
 def _as_if_lacking(log: ListedPartition, wanted: Sequence[OffsetRange]) -> ListedPartition:
-    """Return the partition as if the lake had all offsets but the wanted ones."""
+    """Return the partition with a ledger that covers everything but the wanted offsets."""
     others = subtracted((0, OFFSET_MAX), wanted)
     return replace(log, ledger=PartitionLedger.covering(log.key, others))
 
@@ -163,7 +179,7 @@ def _as_if_lacking(log: ListedPartition, wanted: Sequence[OffsetRange]) -> Liste
 def _judged(
     judged: JudgedPartition, ranges: Sequence[OffsetRange], context: RunContext
 ) -> PartitionRetake | str:
-    """Return what is ingested of a log, or why nothing is."""
+    """Return the plan of a partition, or why nothing is ingested."""
     ledger, surveyed = judged.listed.ledger, judged.surveyed
     if surveyed is None:
         return _not_reached(judged.listed, ranges)
@@ -181,7 +197,7 @@ def _judged(
 
 
 def _not_reached(log: ListedPartition, ranges: Sequence[OffsetRange]) -> PartitionRetake | str:
-    """Return what is set free by a log that was not walked, since it may not be read so far."""
+    """Return the plan for a log that may not be read so far, or why nothing is released."""
     leader = leading(log.replicas)[0]
     last_epoch = leader_epochs_of(leader.epochs).last_epoch
     winning = _winning_epoch(_counting(ranges, log.ledger), log.ledger)
@@ -192,15 +208,14 @@ def _not_reached(log: ListedPartition, ranges: Sequence[OffsetRange]) -> Partiti
 
 
 def _counting(ranges: Sequence[OffsetRange], ledger: PartitionLedger) -> list[OffsetRange]:
-    """Return the wanted offsets with rows that no election went against."""
+    """Return the wanted offsets whose rows lost no election."""
     return [found for offsets in ranges for found in common(ledger.current, offsets)]
 
 
 def _winning_epoch(counting: Sequence[OffsetRange], ledger: PartitionLedger) -> int:
-    """Return the newest leader epoch that a log has to know: also that of the rows, if some are
-    replaced.
+    """Return the leader epoch that the log must know: the winner's, and that of replaced rows.
 
-    -1 where any log will do.
+    It is -1 if any log will do.
     """
     frontier = ledger.frontier if counting else None
     last_batch = None if frontier is None else frontier.last_batch
@@ -237,8 +252,13 @@ def _planned(
 
 
 def free_ranges(ledger: PartitionLedger, reached: int) -> tuple[OffsetRange, ...]:
-    """Return the superseded offsets that a log does not reach, if no rows above them count."""
+    """Return the superseded offsets above a log's end, except those below rows that count.
+
+    Args:
+        ledger: the partition's ledger.
+        reached: the offset after the last one that the log has.
+    """
     if ledger.winning_epoch is None:
-        return ()  # they were superseded by a retake, and lost to nobody
+        return ()  # a retake superseded them, and no election
     start = max([reached, *(stop for _, stop in ledger.current)])
     return tuple(common(ledger.superseded, (start, OPEN_END)))

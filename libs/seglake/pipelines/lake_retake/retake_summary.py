@@ -1,4 +1,4 @@
-"""Summary of a retake, for a person and for a machine. Pure."""
+"""Summary of a retake, for a person and for programs. Pure."""
 
 import json
 from collections import Counter
@@ -31,7 +31,7 @@ from seglake.printable import as_lines
 from seglake.progress.run_reporter import show_count
 from seglake.settings.settings import LimitsSettings, Settings
 
-Ranges = list[tuple[str, OffsetRange]]  # with the partition
+Ranges = list[tuple[str, OffsetRange]]  # (partition, range)
 
 
 @dataclass(slots=True)
@@ -45,7 +45,10 @@ class RetakeSummary(WithFindings):
         released: superseded offsets above the end of the winning logs; in a dry run those that
             would be released.
         refilled: records that older copies brought, by partition.
-        gaps, defects, damaged, mended: see `IngestSummary`; of the ranges ingested again.
+        gaps: gaps in the ranges ingested again, by cause and partition.
+        defects: damaged spans in these ranges, by defect code.
+        damaged: damaged spans in these ranges, by partition.
+        mended: damaged spans of these ranges that a repair has resolved, by partition.
     """
 
     run_id: str
@@ -67,7 +70,12 @@ class RetakeSummary(WithFindings):
     seconds: float = 0.0
 
     def add(self, results: Iterable[RangeResult], released: Iterable[ReleasedRange]) -> None:
-        """Count what a commit brought."""
+        """Add the results of a commit.
+
+        Args:
+            results: the committed ranges.
+            released: ranges that the commit released.
+        """
         for result in results:
             offsets = result.plan.start_offset, result.next_offset
             self.retaken.append((str(result.plan.key), offsets))
@@ -76,7 +84,7 @@ class RetakeSummary(WithFindings):
         self.released += [(str(free.key), free.offsets) for free in released]
 
     def add_plan(self, plan: RetakePlan, settings: Settings) -> None:
-        """Say what a dry run would ingest and release."""
+        """Add the ranges that a dry run would ingest and release."""
         plans = [(each, each.next_offset) for each in plan.ranges]
         self.planned += [(str(each.key), (each.start_offset, stop)) for each, stop in plans]
         self.released += [(str(of.key), free) for of in plan.retakes for free in of.free]
@@ -86,7 +94,7 @@ class RetakeSummary(WithFindings):
     def add_findings(
         self, committed: Sequence[RangeResult], repairs: RepairResult, settings: Settings
     ) -> None:
-        """Say what a person should know of what was committed, and of the repairs behind it."""
+        """Add findings on the committed ranges and on the repairs after them."""
         both = [*committed, *repairs.results]
         self.gaps = joined_places(self.gaps, recorded_gaps(committed, repairs.rounds))
         self.defects = Counter(self.defects) + Counter(defect_counts(both))
@@ -104,7 +112,13 @@ class RetakeSummary(WithFindings):
     def close(
         self, limits: LimitsSettings, replicas: Iterable[Replica], notes: Iterable[str]
     ) -> None:
-        """Complete the summary after all additions; `replicas` are the sources'."""
+        """Complete the summary after all additions.
+
+        Args:
+            limits: limits that may have been crossed.
+            replicas: the sources' replicas.
+            notes: facts that a person should know.
+        """
         log_dirs = log_dirs_of(each for each in replicas if str(each.key) in self.damaged)
         limit_bytes = limits.max_decompressed_batch_bytes
         self.findings.add(too_large(self.defects, limit_bytes, self.lake, log_dirs))
@@ -112,13 +126,13 @@ class RetakeSummary(WithFindings):
         self.findings.add_texts(FindingKind.NOTE, notes)
 
     def to_json(self) -> str:
-        """Return JSON on one line."""
+        """Return the summary as JSON on one line."""
         facts = asdict(replace(self, findings=Findings())) | self.findings.to_mapping()
         facts |= {"gaps": json_gaps(self.gaps), "exit_code": self.exit_code}
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self) -> str:
-        """Return a few lines, the most important first."""
+        """Return the summary as lines for a person, the most important first."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += _shown("to be retaken", self.planned)
         lines += _shown("retaken", self.retaken)
