@@ -1,1 +1,1 @@
-"""Everything that a person may have to look at: the catalogue of its kinds, and its values."""
+"""Findings that a person may have to look at: the catalogue of their kinds, and their values."""

@@ -1,4 +1,4 @@
-"""Findings of a command as values: facts that a person may need to see, with places. Pure."""
+"""Findings of a command as values: facts for a person, with their places. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +13,13 @@ _MOST_LINES = 20
 _RANKS = {kind: rank for rank, kind in enumerate(FindingKind)}
 
 
-# Any: values of JSON.
+# Any: the types that JSON can hold.
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A finding of a command.
 
     Attributes:
+        kind: its row in the catalogue.
         text: one sentence, with the place.
         place: partition, topic, folder or file; empty for the whole run.
         ranges: half-open ranges of offsets of the partition; an empty range is a place in the log.
@@ -37,6 +38,7 @@ class Finding:
         return _RANKS[self.kind]
 
     def __str__(self) -> str:
+        """Return the text."""
         return self.text
 
     def to_mapping(self) -> dict[str, Any]:
@@ -55,10 +57,16 @@ class Findings:
     """Findings of a command, the most urgent first; duplicates are kept once."""
 
     def __init__(self, found: Iterable[Finding] = ()) -> None:
+        """Collect findings.
+
+        Args:
+            found: the first findings; more can be added.
+        """
         self._by_kind: dict[FindingKind, dict[str, Finding]] = {kind: {} for kind in FindingKind}
         self.add(found)
 
     def __iter__(self) -> Iterator[Finding]:
+        """Iterate over all findings, the most urgent first."""
         return chain.from_iterable(found.values() for found in self._by_kind.values())
 
     def add(self, found: Iterable[Finding]) -> None:
@@ -67,11 +75,11 @@ class Findings:
             self._by_kind[each.kind].setdefault(each.text, each)
 
     def add_texts(self, kind: FindingKind, texts: Iterable[str]) -> None:
-        """Add findings without a place."""
+        """Add a finding without a place for each text."""
         self.add(Finding(kind, text) for text in texts)
 
     def add_reasons(self, kind: FindingKind, reasons: Mapping[str, str]) -> None:
-        """Add findings with their texts by place."""
+        """Add a finding for each place, with its text."""
         self.add(Finding(kind, text, place) for place, text in reasons.items())
 
     def of(self, *kinds: FindingKind) -> list[Finding]:
@@ -93,7 +101,7 @@ class Findings:
         return ExitCode.LOOK if is_look else ExitCode.DONE
 
     def lines(self, kinds: Iterable[FindingKind] = FindingKind) -> list[str]:
-        """Return the lines of a summary; only the first lines of a kind with many."""
+        """Return the findings as labelled lines of a summary, at most 20 of each kind."""
         return [line for kind in kinds if kind.label for line in listed(kind.label, self.of(kind))]
 
     def to_mapping(self) -> dict[str, Any]:
@@ -104,13 +112,14 @@ class Findings:
 
 
 class WithFindings:
-    """Base of summaries, with the values that follow from their findings."""
+    """Base class of summaries: values that follow from their findings."""
 
     __slots__ = ()
     findings: Findings
 
     @property
     def exit_code(self) -> int:
+        """Return 0, or 3 if a person should look at a finding."""
         return self.findings.exit_code
 
     @property
@@ -120,13 +129,21 @@ class WithFindings:
 
     @property
     def notes(self) -> list[str]:
+        """Return the notes."""
         return self.findings.texts(FindingKind.NOTE)
 
 
 def listed(
     label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
 ) -> list[str]:
-    """Return the first `most` lines, each with a label, and how many more there are."""
+    """Return the first lines, each with a label, and a line that counts the others.
+
+    Args:
+        label: text before each line.
+        lines: values whose texts are shown.
+        most: number of lines that are shown.
+        where: place that has all lines, for the last line.
+    """
     shown = [f"{label}: {line}" for line in lines[:most]]
     if len(lines) > most:
         shown.append(f"{label}: … and {len(lines) - most} more (all of them {where})")

@@ -21,10 +21,10 @@ _YES, _LIMIT, _NO = Look
 
 
 class FindingKind(StrEnum):
-    """Kind of a finding; a member is written as (name, look, words, label).
+    """Kind of a finding; members are defined as (name, look, words, label).
 
     Attributes:
-        look: whether a person should look.
+        look: need for a person to look.
         words: description, as a heading or before examples.
         label: start of the summary's lines, by default the name; empty if the summary has the
             finding in another line.
@@ -35,6 +35,7 @@ class FindingKind(StrEnum):
     label: str
 
     def __new__(cls, name: str, look: Look, words: str, label: str | None = None) -> Self:
+        """Make a member from the parts of its row."""
         kind = str.__new__(cls, name)
         kind._value_, kind.look, kind.words = name, look, words
         kind.label = name.replace("_", " ") if label is None else label

@@ -1,4 +1,4 @@
-"""Losing tails: batches in quarantine of replicas that lost to the ingested log. Pure."""
+"""Losing tails: quarantined batches of replicas that lost to the ingested log. Pure."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,8 @@ TAIL_COLUMNS = (
 )
 """Columns of `quarantine` that `tails_of` reads."""
 
-_WON = "won an election"  # a retake ingests it: recovery counts what it replaces
+# A retake ingests these batches: recovery counts the rows that they replace.
+_WON = "won an election"
 
 
 class TailKind(WordedKind):
@@ -37,9 +38,10 @@ class TailKind(WordedKind):
 
 @dataclass(frozen=True, slots=True)
 class LosingTail:
-    """Batches of one kind and partition, each counted once though several replicas have it.
+    """Batches of one kind and partition; a batch of several replicas counts once.
 
     Attributes:
+        batches: number of batches.
         records: sum of the batch headers' counts; None if a header has no count.
         ranges: offsets of the batches, merged and in order; the log has other batches there, or
             none.
@@ -51,7 +53,7 @@ class LosingTail:
 
     @classmethod
     def of(cls, batches: Sequence[tuple[int, int, int | None]]) -> "LosingTail":
-        """Add up batches, each with first offset, last offset and record count."""
+        """Return the sums of batches, each given as (first offset, last offset, record count)."""
         counts = [count for _, _, count in batches]
         known = [count for count in counts if count is not None]
         ranges = merged((first, last + 1) for first, last, _ in batches)
@@ -60,11 +62,12 @@ class LosingTail:
 
     @property
     def offsets(self) -> int:
+        """Return the number of offsets."""
         return sum(stop - start for start, stop in self.ranges)
 
     @property
     def gaps(self) -> GapRanges:
-        """Return the ranges as a value that lists of places accept."""
+        """Return the ranges in the form of gaps, for lists of places."""
         return GapRanges(len(self.ranges), self.offsets, self.ranges)
 
 
@@ -73,7 +76,11 @@ TailsByKind = Mapping[TailKind, Mapping[str, LosingTail]]
 
 
 def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
-    """Add up a partition's losing tails from its rows of `quarantine` (TAIL_COLUMNS)."""
+    """Return a partition's losing tails by kind, from its rows of `quarantine`.
+
+    Args:
+        rows: rows with TAIL_COLUMNS.
+    """
     found: dict[TailKind, dict[tuple[int, int, int], tuple[int, int, int | None]]] = {}
     for row in rows:
         if row["defect_code"] != DefectCode.REPLICA_CONFLICT:
@@ -87,7 +94,7 @@ def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
 
 
 def shown_tails(tails: TailsByKind) -> list[str]:
-    """Return the headline's parts that count losing tails, one for each kind."""
+    """Return parts of a headline that count losing tails, one for each kind."""
     said = []
     for kind, found in tails.items():
         count = _counted(found)
@@ -97,7 +104,7 @@ def shown_tails(tails: TailsByKind) -> list[str]:
 
 
 def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
-    """List the places of losing tails, and the command that decodes them."""
+    """Return lines with the places of losing tails, and the command that decodes them."""
     lines = [
         f"in quarantine, not in records: {_counted(found, with_offsets=True)} {kind.words} in "
         f"{named_gaps({name: tail.gaps for name, tail in found.items()})}"
@@ -108,13 +115,13 @@ def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
 
 
 def shown_tail(tail: LosingTail) -> str:
-    """Show one partition's losing tail, with all ranges."""
+    """Return one partition's losing tail as text, with all ranges."""
     places = ", ".join(f"[{start}, {stop})" for start, stop in tail.ranges)
     return f"{_counted({'': tail}, with_offsets=True)} in quarantine, not in records: {places}"
 
 
 def decode_command(lake: str) -> str:
-    """Return the command that decodes losing tails of a lake, few enough for local processes."""
+    """Return the command that decodes a lake's losing tails, few enough for local processes."""
     words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
     return shlex.join([*words, "--set", "read.losing_tails=rows"])
 
@@ -136,7 +143,7 @@ def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
 
 
 def _counted(found: Mapping[str, LosingTail], *, with_offsets: bool = False) -> str:
-    """Show the number of records if all headers count them, else of offsets."""
+    """Return the number of records as text, or that of offsets if a header has no count."""
     offsets = show_count(sum(tail.offsets for tail in found.values()), "offset")
     counts = [tail.records for tail in found.values()]
     known = [count for count in counts if count is not None]

@@ -1,4 +1,4 @@
-"""Names partitions and ranges of offsets for a person: the worst first, the rest counted. Pure."""
+"""Names partitions and offset ranges for a person: the worst first, the others counted. Pure."""
 
 from collections.abc import Callable, Mapping
 
@@ -11,12 +11,12 @@ GapsByPartition = Mapping[str, GapRanges]
 
 
 def named_counts(counts: Mapping[str, int]) -> str:
-    """List the partitions with the highest counts."""
+    """Return the names of the partitions with the highest counts."""
     return _worst(counts, lambda name: f"{name} ({counts[name]})")
 
 
 def named_gaps(found: GapsByPartition) -> str:
-    """List the partitions that lack most offsets, with ranges."""
+    """Return the names of the partitions with most missing offsets, with ranges."""
     return _worst(
         {name: gaps.offsets for name, gaps in found.items()},
         lambda name: f"{name} {_where(found[name])}",
@@ -24,7 +24,7 @@ def named_gaps(found: GapsByPartition) -> str:
 
 
 def shown_range(start: int, stop: int) -> str:
-    """Show a half-open range of offsets."""
+    """Return a half-open range of offsets as text."""
     return f"[{start}, {stop})"
 
 
@@ -35,7 +35,7 @@ def _worst(sizes: Mapping[str, int], shown: Callable[[str], str]) -> str:
 
 
 def _where(found: GapRanges) -> str:
-    if not found.ranges:  # what the cleaner took is only counted
+    if not found.ranges:  # gaps that the log cleaner left are only counted
         return f"({show_count(found.gaps, 'gap')})"
     largest = max(found.ranges, key=lambda offsets: offsets[1] - offsets[0])
     if len(found.ranges) == 1:

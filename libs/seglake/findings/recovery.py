@@ -1,6 +1,7 @@
-"""Sums of recovered and lost offsets of a lake's logs, with the causes and their words. Pure.
+"""Recovered and lost offsets of a lake's logs, with causes and their words. Pure.
 
-The only catalogue of causes: ingest, audit and report count independently and share its words.
+This is the only catalogue of causes: ingest, audit and report count independently, but use its
+words.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +29,7 @@ _MOST_NAMED = 3
 
 
 class Loss(WordedKind):
-    """Reasons why offsets of a log are not in the tables, in words; the worst first."""
+    """Causes of offsets that are not in the tables, with words; the worst first."""
 
     MISSING = ("missing", "missing without a known cause")
     QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
@@ -50,12 +51,12 @@ class Loss(WordedKind):
 
     @property
     def kind(self) -> FindingKind:
-        """Return the kind of finding that such offsets are."""
+        """Return the kind of finding for offsets with this cause."""
         return FindingKind["WAITING" if self is Loss.HIGH_WATERMARK else self.name]
 
     @property
     def is_there(self) -> bool:
-        """Return whether the offsets lie on the disk and no run ingested them."""
+        """Return whether the offsets are on the disk, but no run has ingested them."""
         return self in (
             *(Loss.REFUSED, Loss.LEFT_OUT, Loss.NO_HIGH_WATERMARK, Loss.NEVER_INGESTED),
             *(Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK),
@@ -63,19 +64,19 @@ class Loss(WordedKind):
 
     @property
     def waits(self) -> bool:
-        """Return whether the next run ingests the offsets if the cluster is alive."""
+        """Return whether the next run ingests the offsets if the cluster is running."""
         return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
 
     @property
     def verdict(self) -> str:
-        """Return what became of the offsets, in words."""
+        """Return the verdict on the offsets, in words."""
         if self is Loss.DELETED_OR_LOST:
             return "perhaps lost"
         return "not recovered yet" if self.waits else "NOT recovered"
 
 
 class NoLoss(WordedKind):
-    """Reasons why offsets rightly have no record, in words."""
+    """Causes of offsets that rightly have no record, with words."""
 
     COMPACTED = ("compacted", "compacted")
     DELETED = (
@@ -111,8 +112,7 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
     StoppedBy.REFUSED: Loss.REFUSED,
     StoppedBy.UNREAD: Loss.LEFT_OUT,
 }
-"""Reasons why offsets above the ingested ones are not in the tables; a log that lost has no
-such offsets."""
+"""Causes of offsets above the ingested ones; a log that lost an election has no such offsets."""
 
 
 KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
@@ -124,7 +124,7 @@ KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
     StoppedBy.REFUSED: FindingKind.REFUSED,
     StoppedBy.UNREAD: FindingKind.LEFT_OUT,
 }
-"""Findings on a log, by why a run stops in it."""
+"""Kinds of findings on a log, by the reason why a run stops in it."""
 
 
 _VERDICTS = tuple(dict.fromkeys(cause.verdict for cause in Loss))
@@ -137,11 +137,13 @@ class PartitionRecovery:
     """Recovery of a partition: records and offsets without one add up to the offsets of its log.
 
     Attributes:
-        open_records: records of transactions that have not ended, which `records` has too.
-        lost: lost ranges by cause; zero offsets stand for an unknown number.
-        no_loss: number of offsets by cause.
+        name: name of the partition.
+        records: number of recovered records.
+        open_records: those of them whose transactions have not ended.
         has_earlier: earlier runs ingested records of it, which `records` does not count.
-        tails: batches in quarantine of replicas that lost.
+        lost: lost ranges by cause; zero offsets stand for an unknown number.
+        no_loss: number of offsets that rightly have no record, by cause.
+        tails: quarantined batches of replicas that lost.
     """
 
     name: str
@@ -154,7 +156,7 @@ class PartitionRecovery:
 
     @property
     def why_nothing(self) -> str:
-        """Say why the partition has no record."""
+        """Return why the partition has no record, in words."""
         if self.lost:
             return min(self.lost, key=[*Loss].index).words
         if self.has_earlier:
@@ -167,6 +169,7 @@ class Recovery:
     """Recovery of all partitions of a lake, or of the sources of a run.
 
     Attributes:
+        partitions: recovery of each partition.
         unread: places in the sources that were not read; their records are unknown.
     """
 
@@ -175,21 +178,22 @@ class Recovery:
 
     @property
     def giving(self) -> int:
-        """Count the partitions with records."""
+        """Return the number of partitions with records."""
         return sum(each.records > 0 for each in self.partitions)
 
     @property
     def records(self) -> int:
+        """Return the number of recovered records."""
         return sum(each.records for each in self.partitions)
 
     @property
     def open_records(self) -> int:
-        """Count the records of transactions that have not ended."""
+        """Return the number of records whose transactions have not ended."""
         return sum(each.open_records for each in self.partitions)
 
     @property
     def internal_records(self) -> int:
-        """Count the records of Kafka's own topics."""
+        """Return the number of records in Kafka's own topics."""
         return sum(
             each.records
             for each in self.partitions
@@ -198,7 +202,7 @@ class Recovery:
 
     @property
     def lost(self) -> dict[Loss, GapsByPartition]:
-        """Return the lost ranges by cause, the worst first, and partition."""
+        """Return the lost ranges by cause and partition, the worst cause first."""
         return {
             cause: gaps_joined({each.name: each.lost[cause]} for each in having)
             for cause in Loss
@@ -212,7 +216,7 @@ class Recovery:
 
     @property
     def lost_offsets(self) -> int:
-        """Count the offsets that were not recovered; an unknown number counts as 0."""
+        """Return the number of lost offsets; an unknown number counts as 0."""
         return sum(
             gaps.offsets
             for each in self.partitions
@@ -222,6 +226,7 @@ class Recovery:
 
     @property
     def no_loss(self) -> dict[NoLoss, int]:
+        """Return the number of offsets that rightly have no record, by cause."""
         counts = {
             cause: sum(each.no_loss.get(cause, 0) for each in self.partitions) for cause in NoLoss
         }
@@ -238,7 +243,7 @@ class Recovery:
 
     @property
     def nothing_from(self) -> dict[str, list[str]]:
-        """Return the partitions without a record by reason, the worst first."""
+        """Return the partitions without a record by reason, the worst reason first."""
         found: dict[str, list[str]] = {}
         for each in self.partitions:
             if not each.records:
@@ -253,7 +258,7 @@ class Recovery:
 
     @property
     def headline(self) -> str:
-        """Say in one line how much was recovered, and how much was not and why."""
+        """Return one line on the recovered records, and on the lost offsets with their causes."""
         having, of = self.giving, len(self.partitions)
         places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
@@ -273,7 +278,7 @@ class Recovery:
         return "; ".join([recovered, *parts, *tails, *([] if parts else [nothing])])
 
     def lines(self, *, is_left_said: bool = False) -> list[str]:
-        """Return lines on losses by cause, on other offsets, and on partitions without a record.
+        """Return lines on lost offsets, on offsets without loss, and on partitions without record.
 
         Args:
             is_left_said: True omits ranges still on a disk, which were already shown.
@@ -292,8 +297,9 @@ class Recovery:
             lines.append(f"no record from {count} of {of}: {names}")
         return lines
 
-    # Any: any JSON value.
+    # Any: the types that JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
+        """Return the recovery as a mapping for JSON."""
         return {
             "records": self.records,
             "internal_records": self.internal_records,
@@ -324,12 +330,12 @@ def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
 
 
 def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
-    """Show the number and the places of the lost offsets of each cause."""
+    """Return texts with the number and the places of lost offsets, one for each cause."""
     return [f"{_of_cause(cause, found)} in {_where(found)}" for cause, found in lost.items()]
 
 
 def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
-    """Return a line on offsets that rightly have no record; nothing without any."""
+    """Return a line on offsets that rightly have no record; empty if there are none."""
     said = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
     return [f"no loss: {'; '.join(said)}"] if counts else []
 
@@ -343,7 +349,8 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
     """Return the offsets of a log that a run saw or proved and the lake lacks, by cause.
 
     Args:
-        covered: the log's ranges in the lake, merged.
+        seen: the run's observation of the log.
+        covered: the log's merged ranges in the lake.
     """
     proved = [(left.from_offset, left.log_end_offset) for left in seen.not_on_disk]
     found = {Loss.NOT_ON_DISK: without(proved, *covered)}
@@ -367,7 +374,7 @@ def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:
 
 
 def _of_cause(cause: Loss, found: GapsByPartition) -> str:
-    """Show a cause's number of offsets, if known."""
+    """Return a cause's number of offsets as text."""
     offsets = sum(gaps.offsets for gaps in found.values())
     count = show_count(offsets, "offset") if offsets else "an unknown number of offsets"
     return f"{count} {cause.words}"

@@ -1,4 +1,4 @@
-"""Recovery of partitions by the places that no run has read. Pure."""
+"""Adds places that no run has read to the recovery of partitions. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,9 +10,10 @@ from seglake.printable import on_one_line
 
 
 def recovery_with(known: Iterable[PartitionRecovery], places: Iterable[UnreadPlace]) -> Recovery:
-    """Return the recovery of partitions, and of those that only unread places tell of.
+    """Return the recovery of known partitions, and of partitions known only by unread places.
 
     Args:
+        known: recovery of partitions by other facts.
         places: places that were not read, with the offsets that the lake lacks.
     """
     listed = [*places]
@@ -24,7 +25,7 @@ def recovery_with(known: Iterable[PartitionRecovery], places: Iterable[UnreadPla
 
 
 def with_unread(each: PartitionRecovery, places: Iterable[UnreadPlace]) -> PartitionRecovery:
-    """Return the recovery with the offsets in unread files as left out, not as never ingested."""
+    """Return the recovery in which offsets of unread files are left out, not never ingested."""
     left = merged(
         offsets
         for place in places
@@ -45,7 +46,7 @@ def with_unread(each: PartitionRecovery, places: Iterable[UnreadPlace]) -> Parti
 
 
 def loss_of(place: UnreadPlace) -> Loss:
-    """Return why the offsets of an unread place are not in the lake."""
+    """Return the cause for the offsets of an unread place."""
     if place.is_named_only:
         return Loss.NAMED_ONLY
     return Loss.LEFT_OUT if place.is_on_disk else Loss.NOT_ON_DISK
