@@ -1,1 +1,1 @@
-"""Prints records as lines: those of logs, and those of a lake."""
+"""Prints records of logs or of a lake as lines."""

@@ -1,8 +1,8 @@
-"""Records as JSON, one a line, made column by column. Pure.
+"""Writes records as JSON, one per line, column by column. Pure.
 
-A Python object for each record would cost ten times as much, also with a JSON library written in C:
-the payload lies in Arrow already, and most of the work is to quote it. The columns are 64-bit: a
-text of control characters grows to six times its size.
+A Python object for each record would take ten times as long, even with a JSON library in C: the
+payload is in Arrow already, and most of the work is to quote it. The text columns have 64-bit
+offsets, since a text of control characters grows to six times its size.
 """
 
 import json
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# Any, below: pyarrow's stubs know neither the types of columns nor many of the functions.
+# Any: pyarrow's stubs lack the types of columns and many functions.
 _Parts: TypeAlias = "list[Any]"
 _TEXT = pa.large_string()
 _LOWEST_PLAIN = 0x20
@@ -24,7 +24,11 @@ _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(_LOWEST_PLAIN)} | _SH
 
 
 def json_lines(rows: pa.RecordBatch) -> Any:
-    """The lines of rows of one partition, with the columns of `records` that are printed."""
+    """Return the lines of rows of one partition as a column of texts.
+
+    Args:
+        rows: at least one row, with `COLUMNS`.
+    """
     topic, partition = rows.column("topic")[0].as_py(), rows.column("partition")[0].as_py()
     head = f'{{"topic":{json.dumps(topic, ensure_ascii=False)},"partition":{partition},"offset":'
     return _joined(
@@ -45,7 +49,7 @@ def json_lines(rows: pa.RecordBatch) -> Any:
 
 
 def _joined(*parts: Any) -> Any:
-    """Texts and columns of them, one after the other; null where one is null."""
+    """Join texts and columns of texts row by row; null if one of the texts is null."""
     found: list[Any] = []
     for is_text, group in groupby(parts, lambda part: isinstance(part, str)):
         several = [*group]
@@ -54,8 +58,8 @@ def _joined(*parts: Any) -> Any:
 
 
 def _times(times: Any) -> _Parts:
-    """Times in UTC with milliseconds, quoted; `null` where there is none."""
-    # Casts take a tenth of what strftime does.
+    """Return times in UTC with milliseconds, quoted; `null` for no time."""
+    # The casts take a tenth of the time of strftime.
     whole = times.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.timestamp("ms"))
     days = whole.cast(pa.date32()).cast(_TEXT)
     clock = whole.cast(pa.time32("ms")).cast(_TEXT)
@@ -63,9 +67,9 @@ def _times(times: Any) -> _Parts:
 
 
 def _payload(name: str, column: Any) -> _Parts:
-    """The field of a key or value: `name` with text or null, or `name_base64`."""
+    """Return the field of a key or value: `name` with its text or null, or `name_base64`."""
     try:
-        texts, others = column.cast(_TEXT), None  # checks that all is UTF-8
+        texts, others = column.cast(_TEXT), None  # raises unless all is UTF-8
     except pa.ArrowInvalid:
         texts, others = _apart(column)
     field = [f'"{name}":"', _escaped(texts), '"']
@@ -75,12 +79,12 @@ def _payload(name: str, column: Any) -> _Parts:
 
 
 def _or_else(parts: _Parts, otherwise: str, *, has_nulls: bool) -> _Parts:
-    """Another text where one of the parts is null; joined ahead only for that."""
+    """Return the parts with another text for rows in which one is null."""
     return [_joined(*parts).fill_null(otherwise)] if has_nulls else parts
 
 
 def _apart(column: Any) -> tuple[Any, Any]:
-    """What is UTF-8 as text, and the rest in base64; null where it is the other."""
+    """Split a column into texts and base64 of values that are not UTF-8; null fills the gaps."""
     texts: list[bytes | None] = []
     others: list[bytes | None] = []
     for data in column.to_pylist():
@@ -95,7 +99,7 @@ def _apart(column: Any) -> tuple[Any, Any]:
 
 
 def _escaped(texts: Any) -> Any:
-    """What stands between the quotes of JSON."""
+    """Return the texts as they are written between the quotes of JSON."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     content = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
@@ -109,12 +113,14 @@ def _escaped(texts: Any) -> Any:
 
 
 def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Any:
-    """The texts with a backslash in front of each quote and backslash.
+    """Return the texts with a backslash before each quote and backslash.
 
-    All texts are cut there and joined as one, which takes half of what `replace_substring` does.
+    All texts are cut there and joined as one, which takes half of the time of `replace_substring`.
 
     Args:
-        content, offsets: of the texts.
+        texts: a column of large strings.
+        content: the bytes of all texts.
+        offsets: edges of the texts in `content`.
     """
     places = np.flatnonzero((content == ord('"')) | (content == ord("\\")))
     if not len(places):
@@ -125,7 +131,7 @@ def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[n
     )
     whole: Any = pa.LargeListArray.from_arrays(pa.array([0, len(pieces)], pa.int64()), pieces)
     joined: Any = pc.binary_join(whole, pa.scalar("\\", _TEXT))
-    # A null is an empty text meanwhile.
+    # Nulls were empty texts until here.
     stops = offsets + np.searchsorted(places, offsets)
     escaped: Any = pa.Array.from_buffers(
         _TEXT, len(texts), [None, _buffer(stops), joined.buffers()[2]]
@@ -138,7 +144,7 @@ def _buffer(array: NDArray[Any]) -> pa.Buffer:
 
 
 def _headers(column: Any) -> _Parts:
-    """A list of objects with `key`, and `value` or `value_base64`."""
+    """Return lists of objects with `key`, and `value` or `value_base64`."""
     if column.null_count == len(column):
         return ["[]"]
     pairs = column.flatten()

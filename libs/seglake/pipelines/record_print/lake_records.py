@@ -1,7 +1,7 @@
-"""The records of a lake in order: partition by partition, by offset. Effect: reads files.
+"""Reads the records of a lake in order: partition by partition, by offset. Effect: reads files.
 
-Files without a wanted row are told by their statistics and not opened. Of the others one row group
-is read at a time, and kept only as long as another may have smaller offsets.
+Files without a wanted row are recognized by their statistics and not opened. Of other files one row
+group at a time is read, and its rows are held only while others may have smaller offsets.
 """
 
 import heapq
@@ -53,14 +53,20 @@ _READ = (*_PRINTED, "source_id", "topic_id", "transaction_state", "generation")
 
 @dataclass(frozen=True, slots=True)
 class LakeChoice:
-    """Request for records; None for no bound, and for all partitions."""
+    """Selection of records.
+
+    Attributes:
+        partitions: numbers of partitions; None for all.
+        offsets: first offset, and the offset after the last; None for no bound.
+        records: times and number of the records.
+    """
 
     partitions: frozenset[int] | None
     offsets: tuple[int, int | None]
     records: RecordChoice
 
     def conditions(self, partition: int) -> list[Within]:
-        """Return conditions on a partition's rows; those on time select too many rows."""
+        """Return conditions on a partition's rows; those on time may select too many rows."""
         first, stop = self.offsets
         from_ms, to_ms = self.records.from_ms, self.records.to_ms
         found = [Within("partition", partition, partition), Within("offset", first, _last(stop))]
@@ -91,7 +97,7 @@ def _last(stop: int | None) -> int:
 
 
 class Teller(Protocol):
-    """A receiver of notes for a person."""
+    """Receiver of notes for a person."""
 
     def note(self, text: str) -> None:
         """Report records that are not shown."""
@@ -101,7 +107,7 @@ class Teller(Protocol):
 
 
 class _Ledger(NamedTuple):
-    """The ledger of one cluster; `generations` are the newest, by topic."""
+    """Ledger of one cluster; `generations` are the newest ones, by topic."""
 
     source_id: str
     rows: SourceLedger
@@ -111,7 +117,7 @@ class _Ledger(NamedTuple):
 class _Part(NamedTuple):
     """A partition of a lake, with the files that may have its rows, and conditions on the rows.
 
-    `hidden` counts, by state, what is left out for its transaction; None where nothing is.
+    `hidden` counts rows that are left out for their transaction's state; None hides no rows.
     """
 
     storage: Storage
@@ -123,7 +129,7 @@ class _Part(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A file, or a row group of one; no row of it is below `start`."""
+    """A file, or one of its row groups; `start` is a lower bound of its offsets."""
 
     start: int
     path: str
@@ -137,7 +143,14 @@ def lake_records(
     choice: LakeChoice,
     tell: Teller,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records that no election went against, one partition at a time.
+    """Yield the records that lost no election, one partition at a time, by offset.
+
+    Args:
+        lake: the lake's path or URI.
+        storage: the storage of the lake.
+        settings: they select topics, isolation and cluster.
+        choice: the requested records.
+        tell: receives notes, while the records are read.
 
     Raises:
         LakeFolderError, NothingSelectedError, WrongCallError: a wrong call.
@@ -153,7 +166,7 @@ def lake_records(
     for why in missing.values():
         tell.look(why)
     files: dict[str | None, list[StoredFile]] = {}
-    # After the ledger: what that says is ingested is in there.
+    # Listed after the ledger, so that all rows that it covers are in these files.
     for file in read_snapshots(tables, [RECORDS])[RECORDS.name].files:
         files.setdefault(file.topic, []).append(file)
     hidden: Counter[str] = Counter()
@@ -228,7 +241,11 @@ def _between_holes(
     """Yield the rows in parts, and report the holes between them as far as rows are read.
 
     Args:
-        is_of_times: holes before the first row and after the last may lie outside of the window.
+        part: the partition.
+        holes: its gaps, by offset.
+        tell: receives the holes.
+        is_of_times: skip holes before the first and after the last row, which may be outside of
+            the window.
     """
     waiting, has_rows = deque(holes), False
     for rows in _in_order(part):
@@ -276,12 +293,13 @@ def _in_order(part: _Part) -> Iterator[pa.Table]:
 
 
 def _kept(rows: pa.Table, part: _Part) -> pa.Table:
-    """Return the rows that count, with the columns that are printed."""
+    """Return the rows that count, with the columns to print."""
     ledger, key = part.ledger, part.key
     generations = numbers(rows, "generation")
     log = ledger.rows.of(key)
     keep = log.are_current(numbers(rows, "offset"), generations)
-    keep &= generations <= ledger.generations[key.topic]  # what is above is not committed yet
+    # Rows of higher generations are not committed yet.
+    keep &= generations <= ledger.generations[key.topic]
     keep &= _is_one_of(rows, "source_id", [ledger.source_id])
     ids = [key.topic_id, None] if log.owns_unnamed else [key.topic_id]
     keep &= _is_one_of(rows, "topic_id", ids)
@@ -294,13 +312,13 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
 
 
 def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> Any:
-    """Flag the rows whose text is wanted, or that are null if None is wanted."""
+    """Flag the rows whose text is wanted; null is wanted if None is."""
     texts = rows.column(column).cast(pa.string())
     return pc.is_in(texts, value_set=pa.array(wanted, pa.string())).to_numpy()
 
 
 def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:
-    """Return the rows below an offset, in order, and those that wait."""
+    """Return the rows below an offset, in order, and the others."""
     whole = pa.concat_tables(waiting) if waiting else None
     if whole is None or not whole.num_rows:
         return [], []

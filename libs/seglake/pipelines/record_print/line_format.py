@@ -1,10 +1,10 @@
-"""What is printed of a record. A closed set, which the command line imports before anything."""
+"""The formats of printed records; the command line imports them before anything else."""
 
 from enum import StrEnum
 
 
 class LineFormat(StrEnum):
-    """What is printed of a record."""
+    """Formats of a printed record."""
 
     JSON = "json"
     VALUE = "value"

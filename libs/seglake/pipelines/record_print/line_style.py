@@ -1,4 +1,4 @@
-"""How a record looks in the output. Pure."""
+"""The form of a record in the output. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,16 +10,19 @@ from seglake.pipelines.record_print.json_lines import json_lines
 from seglake.pipelines.record_print.line_format import LineFormat
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_ms", "key", "value", "headers")
-"""What of `records` is printed, or tells what is."""
+"""Columns of `records` that are printed, or decide about it."""
 
 _BYTES = pa.large_binary()
 
 
 @dataclass(frozen=True, slots=True)
 class LineStyle:
-    """What is printed of a record, and what comes behind it and behind its key.
+    """Form of a printed record.
 
-    JSON has neither: a line is a record.
+    Attributes:
+        format: the printed parts of a record.
+        delimiter: bytes after each record; JSON has lines instead.
+        key_delimiter: bytes after each key.
     """
 
     format: LineFormat = LineFormat.JSON
@@ -27,15 +30,19 @@ class LineStyle:
     key_delimiter: bytes = b"\t"
 
     def render(self, rows: pa.RecordBatch) -> memoryview:
-        """The bytes of rows of one partition; at least one row."""
-        # Any: pyarrow's stubs know no buffers of arrays of any type.
+        """Return the output's bytes for rows of one partition.
+
+        Args:
+            rows: at least one row, with `COLUMNS`.
+        """
+        # Any: pyarrow's stubs lack the buffers of arrays.
         lines: Any = json_lines(rows) if self.format is LineFormat.JSON else self._payloads(rows)
         _, offsets, content = lines.buffers()
         ends = memoryview(offsets).cast("q")
         return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]
 
     def _payloads(self, rows: pa.RecordBatch) -> Any:
-        """Keys and values as they are, nothing for null."""
+        """Return keys and values unchanged, with nothing for null."""
         parts: list[Any] = [rows.column("value"), self.delimiter]
         if self.format is LineFormat.KEY_VALUE:
             parts = [rows.column("key"), self.key_delimiter, *parts]

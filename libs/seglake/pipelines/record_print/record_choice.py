@@ -1,4 +1,4 @@
-"""Which of the records that were read are printed: those of a time, and so many. Pure."""
+"""Selects records to print, by time and number. Pure."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -13,9 +13,9 @@ _NO_TIME_MS = -1
 
 @dataclass(frozen=True, slots=True)
 class RecordChoice:
-    """Records whose timestamp lies in [from_ms, to_ms), and how many of them; None for no bound.
+    """Selection of records by timestamp, in [from_ms, to_ms), and by number; None for no bound.
 
-    A record without a timestamp lies in no range.
+    A record without a timestamp is in no range of times.
     """
 
     from_ms: int | None = None
@@ -23,7 +23,11 @@ class RecordChoice:
     limit: int | None = None
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield what is chosen, nothing empty; ends the input where the limit is reached."""
+        """Yield the selected records in batches that are not empty; stop reading at the limit.
+
+        Args:
+            batches: the records; they may be ordered in any way.
+        """
         left = sys.maxsize if self.limit is None else self.limit
         if left == 0:
             return

@@ -1,1 +1,1 @@
-"""The main job: Kafka log segments to tables."""
+"""The main pipeline: Kafka log segments to tables."""

@@ -1,4 +1,4 @@
-"""The order of an ingest run, and nothing else. Effect."""
+"""The order of an ingest. Effect."""
 
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -60,7 +60,7 @@ _MOST_ROUNDS = 5
 
 
 class _Work(NamedTuple):
-    """Result of a run over its sources, with the files and ranges that it did not read."""
+    """Results of a run over its sources, and the files and ranges that it did not read."""
 
     rounds: Sequence[Round]
     repairs: RepairResult
@@ -78,18 +78,20 @@ def ingest(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> IngestSummary:
-    """Ingest what is new in the sources into the lake's tables, exactly once.
+    """Ingest new data of the sources into the lake's tables, exactly once.
 
     Args:
+        sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
+        lake: the lake's path or URI; made if it is missing.
         scan: its storage serves the sources and the lake; the caller opens and closes its engine.
-        run_id: a label for the rows; made up when None.
+        run_id: label of the run, written with every row; made up if None.
         dry_run: plan only; nothing is written, not even the tables.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
         WrongSourceError, NothingSelectedError, LakeFolderError, IsolationConflictError,
             UnsafeStoreError: a wrong call; nothing was touched.
-        SeglakeError: the lake or a worker failed; what was committed stays, run again.
+        SeglakeError: the lake or a worker failed; earlier commits stay, run it again.
     """
     started = time.monotonic()
     tables, known, discovery = _listed(sources, lake, scan)
@@ -98,7 +100,7 @@ def ingest(
     )
     recovered, notes = _opened(discovery, known, context)
     work = _worked(sources, discovery, context)
-    now = datetime.now(UTC)  # not before anything was committed
+    now = datetime.now(UTC)  # the observations are not older than the commits
     ledger = _ledger_after(context)
     observations, places = _recorded(work, ledger, context, now)
     facts = RunFacts(
@@ -124,7 +126,7 @@ def ingest(
 def _listed(
     sources: Sequence[str], lake: str, scan: ScanContext
 ) -> tuple[LakeTables, LakeSources, Discovery]:
-    """List the selected logs of the sources, and see that the lake lies in none of them."""
+    """List the selected logs, and check that the lake is inside none of the sources."""
     tables = LakeTables(scan.storage.locate(lake), scan.storage)
     known = LakeSources(tables)
     scan.reporter.step("listing the sources")
@@ -136,10 +138,10 @@ def _listed(
 def _opened(
     discovery: Discovery, known: LakeSources, context: RunContext
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Make the lake ready; return the topics whose last commit was finished, and notes.
+    """Make the lake ready; return the topics whose last commit was completed, and notes.
 
-    Before the work, so that a place that cannot be a lake is an error at once. A source that does
-    not belong into the lake is refused before anything is written.
+    This precedes the work, so that a wrong place is an error at once. A source of another cluster
+    is refused before anything is written.
     """
     context.reporter.step("opening the lake")
     check_source(discovery, known, context)
@@ -154,10 +156,13 @@ def _opened(
 def _recorded(
     work: _Work, ledger: SourceLedger, context: RunContext, now: datetime
 ) -> tuple[tuple[Observation, ...], StandingPlaces]:
-    """Return the run's observation of each partition and the unread places; record what changed.
+    """Return the run's observations and the unread places; record changed ones.
 
     Args:
+        work: the results of the run.
         ledger: the lake's ledger after the run.
+        context: the run.
+        now: time of the observations, not before the last commit.
     """
     context.reporter.step("recording what was observed")
     rounds, left = work.rounds, work.left
@@ -202,22 +207,27 @@ def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -
 def _ingested(
     sources: Sequence[str], discovery: Discovery, context: RunContext
 ) -> tuple[list[Round], dict[str, str], list[ShortLog]]:
-    """Return all rounds of a run, reasons by what none of them could read, and the logs of which
-    more is proved than there is."""
+    """Run all rounds of an ingest.
+
+    Returns:
+        The rounds, the reasons for unread partitions or topics, and logs that are proved to have
+        had more offsets than the disks have.
+    """
     unread = dict(discovery.unreadable)
     rounds = _rounds(discovery.replicas, context, unread)
     short = short_logs(rounds, unread)
     if not (unread or short or discovery.absent):
         return rounds, unread, []
     now: Discovery | None = None
-    with suppress(WrongSourceError, StorageError):  # if they are gone, what was left out waits
+    # If the sources are gone, unread data waits for the next run.
+    with suppress(WrongSourceError, StorageError):
         now = list_sources(sources, context.scan, known=LakeSources(context.tables))
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:
         unread.pop(str(replica.key), None)
     changed = changed_replicas(short, discovery.replicas, replicas)
-    if not context.is_dry_run:  # which would count twice what it plans twice
+    if not context.is_dry_run:  # a dry run would count these twice
         retried += changed
     rounds += _rounds(retried, context, unread) if retried else []
     still = list(short.values())
@@ -234,7 +244,7 @@ def _ingested(
 def _rounds(
     replicas: Sequence[Replica], context: RunContext, unread: dict[str, str]
 ) -> list[Round]:
-    """Plan and execute, and again what another run took meanwhile."""
+    """Plan and execute rounds, until no other run commits to the same topics first."""
     rounds: list[Round] = []
     for _ in range(_MOST_ROUNDS):
         done = ingest_round(replicas, context)
@@ -258,7 +268,7 @@ def _repaired(
     unread: Container[str],
     context: RunContext,
 ) -> RepairResult:
-    """Fill gaps from logs that no round refused or failed to read, or say what would be filled."""
+    """Fill gaps, or plan that, from logs that no round refused or failed to read."""
     if not context.tables.exists():
         return RepairResult()
     every = [each for done in rounds for each in done.partitions]
@@ -280,7 +290,7 @@ def _repaired(
 
 
 def _own(rounds: Iterable[Round]) -> dict[str, list[OffsetRange]]:
-    """Return the merged offsets ingested from each replica, by its folder."""
+    """Return the merged ranges ingested from each replica, by its folder."""
     found: dict[str, list[OffsetRange]] = {}
     for each in (each for done in rounds for each in done.partitions):
         if each.readable is not None and each.committed:

@@ -1,6 +1,6 @@
-"""Converts sources to plain Parquet: an ingest that deletes its Delta logs at the end. Effect.
+"""Converts sources to plain Parquet: an ingest whose Delta logs are deleted at the end. Effect.
 
-A conversion killed before `_SUCCESS` leaves a folder that the next conversion refuses.
+A conversion that is killed before `_SUCCESS` leaves a folder that the next conversion refuses.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def convert(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> IngestSummary:
-    """Convert the sources' logs into an empty folder; the arguments are those of `ingest`.
+    """Convert the sources' logs into an empty folder; see `ingest` for the arguments.
 
     Raises:
         LakeFolderError: the folder is not empty; nothing was touched.

@@ -1,1 +1,1 @@
-"""Records read without tables."""
+"""Reads records from segments without tables."""

@@ -1,12 +1,17 @@
-"""What a query without tables may end in."""
+"""Errors of a query without tables."""
 
 from seglake.errors import SeglakeError
 
 
 class DataLossError(SeglakeError):
-    """A query met damage or missing offsets, and was not told to go on without them."""
+    """A query found damage or missing offsets, and `failOnDataLoss` does not allow them."""
 
     def __init__(self, reason: str) -> None:
+        """Make the message.
+
+        Args:
+            reason: the damage or the missing offsets, with their place.
+        """
         self.reason = reason
         super().__init__(
             f"{reason}. With the option failOnDataLoss=false the query reads what is valid;"

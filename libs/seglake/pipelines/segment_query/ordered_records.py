@@ -1,7 +1,7 @@
-"""The records of sources in order: partition by partition, by offset. Effect: reads.
+"""Reads the records of sources in order: partition by partition, by offset. Effect: reads.
 
-One partition is looked at after the other, so that the first records come early and memory holds
-the headers of one.
+The partitions are planned one after the other, so that the first records come early and memory
+holds the headers of one partition only.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,10 +47,12 @@ _Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets, by partition
 
 
 class Told(NamedTuple):
-    """Receivers of notes for a person: on damage, and on other unread data.
+    """Receivers of notes for a person.
 
     Attributes:
-        look: receives findings that are no damage and yet need a look.
+        damage: receives damage.
+        note: receives facts that need no look.
+        look: receives findings that need a look and are no damage.
     """
 
     damage: Callable[[str], None]
@@ -67,17 +69,22 @@ def ordered_records(
     *,
     columns: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records that an ingest would take, of one partition at a time, by offset.
+    """Yield the records that an ingest would read, one partition at a time, by offset.
 
-    Where batches have changed places on a disk, only those that are decoded together are sorted.
+    If batches of a damaged disk have changed places, only batches that are decoded together are
+    sorted.
 
     Args:
-        sources: as an ingest takes them, and single segments.
-        columns: those that are wanted of a query's, `offset` among them; others cost time.
+        sources: sources of an ingest, or single segments.
+        storage: the storage of the sources.
+        settings: they select topics, and limit memory.
+        wanted: the requested partitions and offsets.
+        told: receives notes, while the records are read.
+        columns: the columns to read, among them `offset`; each costs time.
 
     Raises:
         WrongSourceError, NothingSelectedError, WrongCallError: a wrong call.
-        SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+        SourceVanishedError, StorageError, SegmentCodecError: a segment has changed or vanished.
     """
     places, segments = _split_up(sources, storage)
     with query_context(storage, settings) as scan:
@@ -116,10 +123,12 @@ def _records(
 def _between_damage(
     rows: pa.RecordBatch, found: list[Damage], told: Told
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in parts, and tell of damage between them: who wants no more is not told.
+    """Yield the rows in parts, and report damage between them only when the reader gets that far.
 
     Args:
-        found: damage that was not told; what lies behind all of these rows is kept.
+        rows: rows in order.
+        found: unreported damage; damage after all of these rows is kept in it.
+        told: receives the damage.
     """
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
     start, waiting = 0, sorted(found, key=attrgetter("after_offset"))
@@ -137,7 +146,7 @@ def _between_damage(
 
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows in order; on a damaged disk batches may have changed places."""
+    """Return the rows by offset; on a damaged disk, batches may have changed places."""
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
     is_ordered = bool((offsets[1:] > offsets[:-1]).all())
     return rows if is_ordered else rows.take(offsets.argsort())
@@ -153,10 +162,10 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
 
 
 def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> list[ListedPartition]:
-    """Choose the replicas of the partitions that are asked for.
+    """Return the listed logs of the requested partitions.
 
     Raises:
-        WrongCallError: there is none of a partition's number.
+        WrongCallError: no selected topic has a partition of a requested number.
     """
     there = {replica.key.partition for replica in discovery.replicas}
     missing = sorted((wanted.partitions or frozenset()) - there)
@@ -170,7 +179,7 @@ def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> list[List
 
 
 def _split_up(sources: Sequence[str], storage: Storage) -> tuple[list[str], _Segments]:
-    """Return the sources, or the partition folders of segments and which segments these are."""
+    """Return the sources; if they are segments, their folders and the base offsets in each."""
     segments: dict[str, list[int]] = {}
     for source in sources:
         name = parse_file_name(source.rsplit("/", 1)[-1])
@@ -198,7 +207,7 @@ def _partition_folder(segment: str, storage: Storage) -> str:
 
 
 def _offsets(replica: Replica, segments: _Segments, wanted: Wanted) -> Sequence[OffsetRange]:
-    """Return the requested offsets of a copy or of some segments of it; at least one range."""
+    """Return the requested offsets of a replica, or of some of its segments; at least one range."""
     if replica.folder not in segments:
         return (wanted.offsets,)
     bases = [segment.base_offset for segment in replica.segments]

@@ -1,4 +1,4 @@
-"""Plans a query's reading: choice, survey and plan as in a run over an empty lake.
+"""Plans a query's reading, with the steps of a run over an empty lake.
 
 Effect: lists folders and reads headers, in this process.
 """
@@ -46,11 +46,12 @@ from seglake.task_engine.engine import LocalEngine
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Request of a query; other data need not be read.
+    """Requested data of a query; other data need not be read.
 
     Attributes:
-        topics, partitions: None for all.
-        offsets: half-open.
+        topics: names of topics; None for all.
+        partitions: numbers of partitions; None for all.
+        offsets: half-open range.
     """
 
     topics: frozenset[str] | None = None
@@ -77,7 +78,7 @@ class Wanted:
         return replace(self, offsets=(min(first, OFFSET_MAX), max(following, 0)))
 
     def takes(self, key: PartitionKey) -> bool:
-        """Return whether something of a partition is asked for."""
+        """Return whether data of a partition is requested."""
         return (self.topics is None or key.topic in self.topics) and (
             self.partitions is None or key.partition in self.partitions
         )
@@ -91,9 +92,16 @@ def plan_reads(
     *,
     fails_on_loss: bool,
 ) -> list[DecodeTask]:
-    """Return the tasks that read what is wanted; each record is in one of them.
+    """Return the tasks that read the requested data; each record is in one of them.
 
-    Of several copies of a partition the one that a run would choose is read, and no other.
+    Of several replicas of a partition, only the one is read that a run would choose.
+
+    Args:
+        sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
+        storage: the storage of the sources.
+        settings: they select topics, and limit the size of tasks.
+        wanted: the requested data.
+        fails_on_loss: raise for missing data.
 
     Raises:
         WrongSourceError, NothingSelectedError: a wrong call.
@@ -132,8 +140,9 @@ class QueryPlan(NamedTuple):
     """Plan of a query over some logs.
 
     Attributes:
-        ranges: in the order of the logs, and of offsets.
-        losses: what the headers tell is lost of the offsets that are wanted.
+        partitions: the surveyed logs.
+        ranges: ranges to read, ordered by log and offset.
+        losses: damage and missing offsets that the headers show.
     """
 
     partitions: Sequence[SurveyedPartition]
@@ -146,10 +155,12 @@ def plan_logs(
     wanted: Mapping[PartitionKey, Sequence[OffsetRange]],
     scan: ScanContext,
 ) -> QueryPlan:
-    """Survey the copies of some partitions, and plan what is wanted of each.
+    """Survey the replicas of some partitions, and plan the requested offsets of each.
 
     Args:
+        logs: the partitions with their replicas.
         wanted: ranges of offsets, at least one of each partition.
+        scan: reads the headers.
     """
     listed = [replace(log, ledger=_others(log.key, wanted[log.key])) for log in logs]
     partitions = survey_partitions(listed, scan)
@@ -166,12 +177,12 @@ def plan_logs(
 
 
 def _others(key: PartitionKey, wanted: Sequence[OffsetRange]) -> PartitionLedger:
-    """Return a ledger as if all but the wanted offsets were ingested."""
+    """Return a ledger that covers all offsets but the wanted ones."""
     return PartitionLedger.covering(key, subtracted((0, OFFSET_MAX), merged(wanted)))
 
 
 def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
-    """Return the settings of a query's tasks, which have no lake."""
+    """Return the settings of a query's tasks, without a lake."""
     return decode_settings_of(
         scan,
         lake_path="",
@@ -182,7 +193,7 @@ def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
 
 
 def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
-    """Say why folders and files of what is asked for cannot be read."""
+    """Yield the reasons why requested folders and files cannot be read."""
     places = [(files.place, files.reason) for files in discovery.unaccounted]
     for name, reason in [*discovery.unreadable.items(), *places]:
         folder = parse_folder_name(name)
@@ -196,22 +207,22 @@ def _unread(log: UnreadLog) -> Damage:
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:
-    """Return the plan with its last batches cut; a run would leave them to the next run."""
+    """Return the plan with its last batches cut at its end; an ingest would defer them."""
     splits = tuple(replace(split, cuts_end=True) for split in plan.splits)
     return replace(plan, splits=splits)
 
 
 def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iterator[Damage]:
-    """Yield damage that tasks cannot see: unreadable files, and offsets missing between files."""
+    """Yield damage that no task sees: unreadable files, and offsets missing between files."""
     key = partition.replica.key
     offsets = min(start for start, _ in wanted), max(stop for _, stop in wanted)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     reached: int | None = None
-    is_damaged = False  # then the task that reads the damage tells what it hides
+    is_damaged = False  # the task that reads the damage will report the offsets that it hides
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
         if survey.missing is not None:
             yield Damage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
-        # A segment is named by where the one before it ended; its first batch may not say so.
+        # A segment's name tells where the one before it ended; its first batch may not.
         stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
         start = None if is_damaged else reached
         if start is not None and max(start, cleaner_offset, offsets[0]) < stop:

@@ -1,4 +1,4 @@
-"""Decodes a task and gives its records as they come, in the columns that a query reads. Effect."""
+"""Decodes a task into a stream of records, in the columns of a query. Effect."""
 
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
@@ -22,7 +22,7 @@ from seglake.segment_decoding.tasks import (
 
 _OF_A_LAKE = ("batch_base_offset", "run_id", "generation")
 SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name not in _OF_A_LAKE])
-"""The columns of `records` without those that lead to rows of other tables."""
+"""Columns of `records`, except those that lead to rows of other tables."""
 
 _NO_EVIDENCE = frozenset({GapCause.QUARANTINED, GapCause.MISSING})
 _GAP = itemgetter(*map(GAPS.schema.names.index, ("cause", "start_offset", "next_offset")))
@@ -35,11 +35,12 @@ _DEFECT = itemgetter(
 
 
 class Damage(NamedTuple):
-    """What is wrong in a log, and where, for a person.
+    """Damage or missing offsets in a log, for a person.
 
     Attributes:
-        is_lost: records may be missing for it; else what is damaged was met before, whole.
-        after_offset: it lies behind the records up to this offset; -1 if it lies before them all.
+        text: the damage and its place.
+        is_lost: records may be missing; False if a sound copy of the bytes was read before.
+        after_offset: the damage follows the records up to this offset; -1 if it precedes all.
     """
 
     text: str
@@ -48,11 +49,15 @@ class Damage(NamedTuple):
 
 
 def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a task, in offset order within each of its splits.
+    """Yield the records of a task, by offset within each of its splits.
+
+    Args:
+        task: the splits to decode.
+        fails_on_loss: raise for damage and missing offsets.
 
     Raises:
         DataLossError: bytes are damaged or offsets are missing; only if `fails_on_loss`.
-        SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+        SourceVanishedError, StorageError, SegmentCodecError: a segment has changed or vanished.
     """
     on_damage = _refuse if fails_on_loss else lambda damage: None
     for split in task.splits:
@@ -68,12 +73,14 @@ def records_in(
     """Yield the records of a split in offset order.
 
     Args:
-        on_damage: told of damage before the rows that follow it; of offsets that it took between
-            batches, at the split's end.
-        schema: those of the columns that are wanted.
+        split: the part of a log to decode.
+        settings: settings of the task.
+        on_damage: receives damage before the rows that follow it; offsets missing between batches
+            are reported at the split's end.
+        schema: the columns to read.
 
     Raises:
-        SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+        SourceVanishedError, StorageError, SegmentCodecError: a segment has changed or vanished.
     """
 
     def tell(found: Iterable[Damage]) -> None:
@@ -85,7 +92,7 @@ def records_in(
     for table, rows in decoder.rows():
         if not isinstance(rows, pa.RecordBatch):
             tell(_damage(table, rows))
-        elif table is RECORDS:  # a query reads records as they are, not interpreted
+        elif table is RECORDS:  # a query reads records as they are, not decoded internal topics
             if is_first:
                 report = decoder.report()
                 is_first, is_start_damaged = False, report.has_leading_defect
@@ -101,13 +108,14 @@ def _refuse(damage: Damage) -> None:
 
 
 def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
-    """What rows of `quarantine` and `gaps` say is damaged or lost."""
+    """Yield the damage and losses in rows of `quarantine` and `gaps`."""
     for row in rows:
         if table is QUARANTINE:
             code, segment, position, detail, previous_offset = _DEFECT(row)
             yield Damage(
                 f"{code} in {segment} at position {position}: {detail}",
-                is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,  # these offsets were met before
+                # A batch with these offsets was read before.
+                is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,
                 after_offset=-1 if previous_offset is None else previous_offset,
             )
         elif table is GAPS:
@@ -117,7 +125,7 @@ def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
 
 
 def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage]:
-    """What is missing in front of the first batch, of which there is no row."""
+    """Yield the offsets missing before the first batch, which no row of `gaps` has."""
     piece = split.segment_splits[0]
     start = max(split.floor_offset, piece.expected_offset)
     if report.first_offset is None:
@@ -135,7 +143,7 @@ def _missing(start: int, stop: int) -> Damage:
 
 
 def _in_query_columns(rows: pa.RecordBatch, topic: str, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows with their topic, in types that every reader of Arrow's stream knows."""
+    """Return the rows with their topic, in Arrow types that every reader knows."""
     found = dict(zip(rows.schema.names, rows.columns, strict=True))
     found["topic"] = pa.repeat(topic, rows.num_rows)
     arrays = [
