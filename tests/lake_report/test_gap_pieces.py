@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from seglake.lake.blind_append import append_file
+from seglake.lake.appends import append_file
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import GAPS
 from seglake.pipelines.lake_report.gap_pieces import GapPiece, gap_pieces, standing

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from seglake.ingest_steps.report import observed
-from seglake.lake.blind_append import append_file
+from seglake.lake.appends import append_file
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.ingest_steps.repair.salvaged import Salvaged
-from seglake.lake import guarded_append
+from seglake.lake import appends
 from seglake.lake.table_commit import add_files
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
@@ -294,7 +294,7 @@ def answers_lost(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], object
         meanwhile()
         return failures[0]
 
-    monkeypatch.setattr(guarded_append, "add_files", lost)
+    monkeypatch.setattr(appends, "add_files", lost)
     return failures
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy, UnreadPlace
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.blind_append import append_file, newest_rows
+from seglake.lake.appends import append_file, newest_rows
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS

@@ -16,7 +16,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from seglake.lake.blind_append import append_file
+from seglake.lake.appends import append_file
 from seglake.lake.commit_protocol import Attempt
 from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_files import DataFile

@@ -20,8 +20,8 @@ from seglake.ingest_steps.repair.resolutions import region_of, unresolved
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.run_context import RunContext, published
 from seglake.kafka_log.replica import PartitionKey
+from seglake.lake.appends import append_lacking
 from seglake.lake.delta_tables import Handle
-from seglake.lake.guarded_append import append_lacking
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import distinct_rows, plain_texts, read_rows
 from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from seglake.lake import blind_append
-from seglake.lake.blind_append import append_file, newest_rows
+from seglake.lake import appends
+from seglake.lake.appends import append_file, newest_rows
 from seglake.lake.compaction import Merge, replace_files, view_of
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.parquet_files import DataFile, ParquetFile
@@ -94,7 +94,7 @@ def test_a_commit_that_only_seemed_to_fail_is_not_made_again(
         )
         return "OSError: connection reset"
 
-    monkeypatch.setattr(blind_append, "add_files", lossy)
+    monkeypatch.setattr(appends, "add_files", lossy)
     append_file(lake.tables, OBSERVATIONS, _file(lake, 3), run_id="run", now_ms=NOW_MS + 1)
     assert tries == [""]
     assert _ends(lake) == [3, 2, 1]

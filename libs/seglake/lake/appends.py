@@ -1,21 +1,45 @@
-"""Appends rows once: if two drivers add the same rows, one wins. Effect.
+"""Appends to tables outside the topics' commits, and reads the rows appended last first. Effect.
 
-For tables outside the topics' commits that must not get a row twice. A driver reads a version,
-finds the rows it lacks, and commits on top of it. The commit moves the generation of `app`, so it
-fails if another driver appended since; then the driver reads again. A commit that failed may have
-happened all the same: then its id is in the table's history.
+On the driver only. Nobody waits for the rows of such a table, so there is no redo file: a driver
+that dies before its commit loses its rows and nothing else. A commit that failed may have happened
+all the same: then its id is in the table's history. Where a table must not get a row twice, the
+commit also moves the generation of an app, so it fails if another driver appended since; then the
+driver reads again what the table lacks.
 """
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+import pyarrow as pa
+
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_rows import read_rows
+from seglake.lake.snapshots import by_time, stored_files
 from seglake.lake.table_commit import Addition, add_files, commit_ids
 from seglake.lake.tables import Table
+
+
+def append_file(
+    tables: LakeTables, table: Table, file: DataFile, *, run_id: str, now_ms: int
+) -> None:
+    """Commit one finished file, whatever others have appended.
+
+    Args:
+        tables: the lake.
+        table: the table to append to.
+        file: the finished data file.
+        run_id: id of the run, for the commit's info.
+        now_ms: time of the commit, in ms since 1970.
+
+    Raises:
+        CommitUnknownError: a commit failed and may yet have happened.
+    """
+    append_lacking(tables, table, lambda handle: [file], run_id=run_id, now_ms=now_ms)
 
 
 def append_lacking(
@@ -23,10 +47,10 @@ def append_lacking(
     table: Table,
     lacking: Callable[[Handle], Sequence[DataFile]],
     *,
-    app: str,
+    app: str | None = None,
     run_id: str,
     now_ms: int,
-    after: Callable[[str], None],
+    after: Callable[[str], None] = no_hook,
 ) -> None:
     """Commit the files that the table's newest version lacks, in one commit, if there are any.
 
@@ -35,7 +59,8 @@ def append_lacking(
         table: the table to append to.
         lacking: writes and returns the files that the newest version lacks, given its handle.
             Called again after a failed commit, unless the commit happened all the same.
-        app: application id whose generation the commit moves.
+        app: application id whose generation the commit moves, so that of two drivers one wins;
+            None if both may append.
         run_id: id of the run, for the commit's info.
         now_ms: time of the commit, in ms since 1970.
         after: called with "files" before a commit, and with the table's name after it.
@@ -59,6 +84,7 @@ def append_lacking(
         _sync_files(tables, table, files)
         after("files")
         tried_from = handle.version() if tried_from is None else tried_from
+        moved = {} if app is None else {app: tables.generation(table, handle, app) + 1}
         failure = add_files(
             tables,
             table,
@@ -66,13 +92,28 @@ def append_lacking(
             [Addition(file, now_ms) for file in files],
             now_ms=now_ms,
             said={"commit_id": commit_id, "run_id": run_id},
-            generations={app: tables.generation(table, handle, app) + 1},
+            generations=moved,
         )
         if not failure:
             break
     else:
         raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
     after(table.name)
+
+
+def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Yield the rows of each file, the file that was appended last first.
+
+    Files that were merged were next to each other in this order, and keep their place.
+
+    Args:
+        tables: the lake.
+        table: a table that takes no part in the topics' commits.
+        columns: columns to read.
+    """
+    files = stored_files(tables, table, tables.newest(table))
+    for file in sorted(files, key=by_time, reverse=True):
+        yield pa.concat_tables(read_rows(tables.storage, file.path, columns))
 
 
 def _ids_since(
