@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -128,51 +129,26 @@ def _format_of(tables: LakeTables, present: Mapping[str, TableState]) -> int:
 
 
 def _upgrade(tables: LakeTables, table: Table) -> None:
-    """Mark a table as one of this version, and add the columns that it lacks.
-
-    Another driver may upgrade at the same time: a refused commit is tried again.
-    """
-    handle = tables.unchecked(table)
-    refuse_newer(tables.lake_path, state_of(handle).settings)  # it may be upgraded since
-    for pause_s in tables.storage.pauses_s(tables.lake_path):
-        time.sleep(pause_s)
-        try:
-            _alter(tables, table, handle)
-        except PlaceError as error:
-            failure = error
-        with tables.named("open the table", table):
-            handle.update_incremental()
-        state = state_of(handle)
-        refuse_newer(tables.lake_path, state.settings)
-        if _is_marked(state) and not _lacking(table, state):
-            sync_log(tables, table, state.version)
-            return
-    raise failure
-
-
-def _alter(tables: LakeTables, table: Table, handle: Handle) -> None:
-    """Commit the mark and the missing columns of a table."""
+    """Add the marks and the columns that a table of an earlier version lacks."""
     from deltalake import Schema
-    from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
-    said = CommitProperties(custom_metadata={MAINTAINS: "upgrade"})
-    no_hook = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-    state = state_of(handle)
-    fields = [table.schema.field(name) for name in _lacking(table, state)]
-    with tables.named("upgrade", table):
+    def alter(handle: Handle) -> None:
+        state = state_of(handle)
+        fields = [table.schema.field(name) for name in _lacking(table, state)]
         if not _is_marked(state):
-            handle.alter.set_table_properties(
-                marks(),
-                raise_if_not_exists=False,
-                commit_properties=said,
-                post_commithook_properties=no_hook,
-            )
+            _set_properties(handle, marks(), "upgrade")
         if fields:
-            handle.alter.add_columns(
-                Schema.from_arrow(pa.schema(fields)).fields,
-                commit_properties=said,
-                post_commithook_properties=no_hook,
-            )
+            columns = Schema.from_arrow(pa.schema(fields)).fields
+            handle.alter.add_columns(columns, **_commit_options("upgrade"))
+
+    _alter(
+        tables,
+        table,
+        "upgrade",
+        alter,
+        check=lambda settings: refuse_newer(tables.lake_path, settings),
+        is_done=lambda state: _is_marked(state) and not _lacking(table, state),
+    )
 
 
 def set_property(
@@ -199,33 +175,69 @@ def set_property(
     Raises:
         PlaceError: all attempts to commit failed.
     """
-    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+    _alter(
+        tables,
+        table,
+        "set a property of",
+        lambda handle: _set_properties(handle, {name: value}, said),
+        check=check,
+        is_done=lambda state: state.settings.get(name) == value,
+    )
 
+
+def _alter(
+    tables: LakeTables,
+    table: Table,
+    action: str,
+    alter: Callable[[Handle], None],
+    *,
+    check: Callable[[Mapping[str, str]], None],
+    is_done: Callable[[TableState], bool],
+) -> None:
+    """Alter a table until its newest version is as wanted, whoever altered it; durable on return.
+
+    Another driver may alter it at the same time: a commit that is refused is tried again.
+
+    Args:
+        action: verb for messages.
+        check: raises if the properties of the newest version forbid it.
+    """
     changed = RuntimeError("another program changes it at the same time")
-    refused = tables.failure("set a property of", table, changed)
+    refused = tables.failure(action, table, changed)
     for pause_s in tables.storage.pauses_s(tables.lake_path):
         time.sleep(pause_s)
         handle = tables.unchecked(table)
         check(state_of(handle).settings)
         try:
-            with tables.named("set a property of", table):
-                handle.alter.set_table_properties(
-                    {name: value},
-                    raise_if_not_exists=False,
-                    commit_properties=CommitProperties(custom_metadata={MAINTAINS: said}),
-                    post_commithook_properties=PostCommitHookProperties(
-                        create_checkpoint=False, cleanup_expired_logs=False
-                    ),
-                )
+            with tables.named(action, table):
+                alter(handle)
         except PlaceError as error:
             refused = error
         with tables.named("open the table", table):
             handle.update_incremental()
         state = state_of(handle)
-        if state.settings.get(name) == value:
+        if is_done(state):
             sync_log(tables, table, state.version)
             return
     raise refused
+
+
+def _set_properties(handle: Handle, properties: dict[str, str], said: str) -> None:
+    handle.alter.set_table_properties(
+        properties, raise_if_not_exists=False, **_commit_options(said)
+    )
+
+
+def _commit_options(said: str) -> dict[str, Any]:
+    """Return the options of a commit that alters a table: its purpose, and no hooks."""
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+
+    return {
+        "commit_properties": CommitProperties(custom_metadata={MAINTAINS: said}),
+        "post_commithook_properties": PostCommitHookProperties(
+            create_checkpoint=False, cleanup_expired_logs=False
+        ),
+    }
 
 
 def _lacking(table: Table, state: TableState) -> list[str]:
