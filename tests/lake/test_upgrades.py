@@ -288,6 +288,22 @@ def test_one_that_comes_second_takes_what_the_first_did(
     assert [second.newest(table).version() for table in TABLES] == versions
 
 
+def test_upgrade_whose_commit_is_refused_for_another_one_is_done(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = LakeTables.unchecked
+
+    def overtaken(self: LakeTables, table: Table) -> DeltaTable:
+        handle = opened(self, table)
+        monkeypatch.undo()
+        create_missing(LakeTables(str(kept), LocalStorage()))
+        return handle
+
+    monkeypatch.setattr(LakeTables, "unchecked", overtaken)
+    create_missing(LakeTables(str(kept), LocalStorage()))
+    assert _marks(kept) == [marks()] * len(TABLES)
+
+
 def test_two_that_upgrade_at_once_both_succeed(kept: Path, tomorrow: Path) -> None:
     command = [sys.executable, "-m", "seglake", "maintain", "--upgrade", "--lake", str(kept)]
     environment = {**os.environ, "PYTHONPATH": str(tomorrow)}
