@@ -1,1 +1,1 @@
-"""Brokers' log dirs: finds them, lists their segments, reads headers and side files."""
+"""Finds brokers' log dirs, lists their segments, and reads headers and side files."""

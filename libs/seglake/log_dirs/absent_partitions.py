@@ -1,4 +1,4 @@
-"""Partitions that a log dir's checkpoint names and no source has a folder of. Pure."""
+"""Partitions that a log dir's checkpoint names and for which no source has a folder. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 
 
 class AbsentPartition(NamedTuple):
-    """Offsets [start_offset, next_offset) were replicated, and there is no folder with them."""
+    """A partition without a folder whose offsets [start_offset, next_offset) were replicated."""
 
     partition: TopicPartition
     log_dir: str
@@ -26,14 +26,14 @@ class AbsentPartition(NamedTuple):
 
 
 class _Folders(NamedTuple):
-    """Partitions with a folder; of the `cut` ones the name was too long and the topic is cut."""
+    """Partitions with a folder; folder names in `cut` were too long, so their topics are cut."""
 
     known: frozenset[TopicPartition]
     cut: tuple[PartitionFolder, ...]
 
     @classmethod
     def of(cls, log_dirs: Iterable[FoundLogDir]) -> "_Folders":
-        """Collect the folders of log dirs, except those that hold nothing of Kafka's."""
+        """Return the folders of log dirs, except those that have nothing of Kafka's."""
         folders = [
             folder
             for log_dir in log_dirs
@@ -46,7 +46,7 @@ class _Folders(NamedTuple):
         return cls(known, tuple(each for each in folders if not each.topic_is_complete))
 
     def has(self, partition: TopicPartition) -> bool:
-        """Return whether a folder is, or may be, that partition's."""
+        """Return whether a folder belongs, or may belong, to a partition."""
         return partition in self.known or any(
             folder.partition == partition.partition and partition.topic.startswith(folder.topic)
             for folder in self.cut
@@ -54,10 +54,14 @@ class _Folders(NamedTuple):
 
 
 class _Named(NamedTuple):
-    """A partition that a checkpoint names and whose log dir has no folder of it."""
+    """A partition that a checkpoint names and that has no folder in that log dir.
+
+    Attributes:
+        is_elsewhere: another log dir has a folder for it.
+    """
 
     absent: AbsentPartition
-    is_elsewhere: bool  # another log dir has a folder of it
+    is_elsewhere: bool
 
 
 def absent_partitions(
@@ -65,7 +69,13 @@ def absent_partitions(
     files: Mapping[str, LogDirFiles],
     takes_topic: Callable[[str], bool],
 ) -> list[AbsentPartition]:
-    """Return the partitions of log dirs searched as a whole that no log dir has a folder of."""
+    """Return partitions that a checkpoint names and for which no log dir has a folder.
+
+    Args:
+        found: all log dirs; only those searched as a whole are asked.
+        files: checkpoints by the path of the log dir.
+        takes_topic: whether a topic is selected.
+    """
     return [each.absent for each in _named(found, files, takes_topic) if not each.is_elsewhere]
 
 
@@ -74,7 +84,13 @@ def folders_made_up_for(
     files: Mapping[str, LogDirFiles],
     takes_topic: Callable[[str], bool],
 ) -> dict[str, list[str]]:
-    """Return the partitions that a log dir lacks and another one has, by log dir."""
+    """Return partitions that one log dir lacks and another one has, by log dir.
+
+    Args:
+        found: all log dirs; only those searched as a whole are asked.
+        files: checkpoints by the path of the log dir.
+        takes_topic: whether a topic is selected.
+    """
     names: dict[str, list[str]] = {}
     for absent, is_elsewhere in _named(found, files, takes_topic):
         if is_elsewhere:
@@ -88,13 +104,14 @@ def _named(
     files: Mapping[str, LogDirFiles],
     takes_topic: Callable[[str], bool],
 ) -> Iterator[_Named]:
-    """Yield the partitions that a checkpoint of a whole log dir names and that lack a folder there.
+    """Yield the partitions that a whole log dir's checkpoint names and that lack a folder there.
 
-    A folder that the broker deletes or moves is one: it renames it first, and writes its
-    checkpoints a few seconds later. A folder by that name that holds nothing of Kafka's is none.
+    A folder that the broker deletes or moves counts: the broker renames it first, and writes its
+    checkpoints a few seconds later. A folder of that name without any of Kafka's files does not
+    count.
 
-    The high watermarks of a log dir stay as they were when its last partition has gone. Recovery
-    points do not: a broker writes them again for every log dir, and whenever it drops a partition.
+    The high watermarks of a log dir stay when its last partition has gone. Recovery points do not:
+    a broker rewrites them for every log dir whenever it drops a partition.
     """
     log_dirs = [*found]
     everywhere = _Folders.of(log_dirs)
@@ -115,7 +132,7 @@ def _named(
 
 
 def _end(high_watermark: int, recovery_point: int) -> tuple[int, SideFile]:
-    """Return the proved end of a log, and which file proves it."""
+    """Return the proved end of a log, and the file that proves it."""
     if is_far(high_watermark, recovery_point):
         return recovery_point, SideFile.RECOVERY_POINTS
     return high_watermark, SideFile.HIGH_WATERMARKS

@@ -33,9 +33,12 @@ _ANYWHERE = SegmentBounds.of_whole(0, 1 << 62)
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """A segment, and the offset that the wanted batch begins at or before.
+    """A segment, and an offset that a batch to find contains or precedes.
 
-    `is_last` says that no later segment exists, `proved_offset` is as of `limit_after`.
+    Attributes:
+        is_last: no later segment exists.
+        window_bytes: bytes of one read.
+        proved_offset: see `limit_after`.
     """
 
     storage: Storage
@@ -47,7 +50,7 @@ class BatchRequest:
 
 
 class LogEnd(NamedTuple):
-    """A log ends before the wanted offset: behind its last sound batch, exclusive."""
+    """A log that ends below the searched offset; `next_offset` is its last sound batch's end."""
 
     next_offset: int
 
@@ -56,7 +59,7 @@ Answer = LogBatch | LogEnd | None
 
 
 class Message(NamedTuple):
-    """Claims of a message of an old format."""
+    """Key and value of a message of an old format."""
 
     key: bytes | None
     value: bytes | None
@@ -65,7 +68,14 @@ class Message(NamedTuple):
 def request_for(
     replica: Replica, offset: int, storage: Storage, window_bytes: int
 ) -> BatchRequest | None:
-    """Return the request that searches an offset; None if it is below the first segment."""
+    """Return the request to search an offset; None if it is below the first segment.
+
+    Args:
+        replica: the replica to search.
+        offset: the offset.
+        storage: storage of its files.
+        window_bytes: bytes of one read.
+    """
     files = [file for file in replica.segments if file.base_offset <= offset]
     if not files:
         return None
@@ -81,13 +91,16 @@ def request_for(
 
 
 def find_batches(requests: tuple[BatchRequest, ...]) -> list[Answer]:
-    """Look for several batches, one after the other; the task function."""
+    """Return the answers to several requests, one after the other; the task function."""
     return [find_batch(request) for request in requests]
 
 
 def find_batch(request: BatchRequest) -> Answer:
-    """Return the first sound batch that ends at or behind the offset; where the log ends if that is
-    before; None where the segment tells neither."""
+    """Return the first sound batch that ends at or after the offset.
+
+    Returns:
+        The end of the log if it is below the offset; None if the segment does not answer.
+    """
     try:
         with request.storage.open_reader(request.file.path) as reader:
             size_bytes = min(reader.size_bytes, request.file.size_bytes)
@@ -97,12 +110,12 @@ def find_batch(request: BatchRequest) -> Answer:
                 full = Window(reader, request.window_bytes, size_bytes)
                 found = _walk(request, full, headers_only=False)
     except (StorageError, SegmentCodecError):
-        return None  # who wants to read it will say so
+        return None  # the code that reads the segment will report the error
     return None if isinstance(found, LogEnd) and not request.is_last else found
 
 
 def find_message(request: BatchRequest) -> Message | None:
-    """Return the message at the offset, None where no uncompressed one of an old format is."""
+    """Return the message at the offset; None unless it is uncompressed and of an old format."""
     file, offset = request.file, request.offset
     with (
         suppress(StorageError, SegmentCodecError),
@@ -125,7 +138,7 @@ def find_message(request: BatchRequest) -> Message | None:
 
 
 def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answer:
-    """Walk to the requested offset; None if headers alone do not decide."""
+    """Return the answer of a walk to the offset; None if headers alone do not decide."""
     file, offset = request.file, request.offset
     position, base_offset = walk_start(request.storage, file, offset, window)
     limit = limit_after(file.base_offset, request.proved_offset)
@@ -147,11 +160,15 @@ def walk_start(
     window: Window,
     notes: list[str] | None = None,
 ) -> tuple[int, int]:
-    """Find position and offset of a sound batch at or before an offset by the offset index.
+    """Return position and offset of a sound batch at or before an offset, by the offset index.
 
     Without a usable index, return the segment's start.
 
     Args:
+        storage: storage of the files.
+        file: the segment.
+        offset: the offset to reach.
+        window: bytes of the segment.
         notes: receives the reason if an existing index cannot be read.
     """
     return indexed_start(read_index(storage, file, notes), offset, window)
@@ -160,7 +177,8 @@ def walk_start(
 def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int, int]:
     """Return position and offset of a sound batch at or before an offset, by an index's entries.
 
-    A wrong entry costs a look at a header: an earlier one is tried, in the end the segment's start.
+    A wrong entry costs one read of a header: then an earlier one is tried, in the end the segment's
+    start.
     """
     for entry in index.lookups(offset):
         unit = _indexed_unit(window, entry.position, index.base_offset)
@@ -171,7 +189,7 @@ def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int,
 
 
 def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | None:
-    """Return the batch at an index's position; only if its header is plausible, read further."""
+    """Return the batch at an index's position; read all of it only if its header is plausible."""
     left = window.size_bytes - position
     if left < PREFIX_BYTES:
         return None
@@ -185,7 +203,7 @@ def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | Non
 
 
 def is_proved(window: Window, unit: Unit) -> bool:
-    """Return whether a unit's checksum holds, when it was met by its header alone."""
+    """Return whether the checksum is right in a unit that was read by its header alone."""
     if isinstance(unit, MessageRun):
         return True
     bounds = SegmentBounds.of_whole(unit.first_offset, unit.last_offset + 1)
@@ -196,7 +214,7 @@ def is_proved(window: Window, unit: Unit) -> bool:
 def unit_at(
     window: Window, position: int, stop: int, bounds: SegmentBounds = _ANYWHERE
 ) -> Unit | None:
-    """Return the batch at a position if its checksum holds; nothing is read beyond `stop`."""
+    """Return the batch at a position if its checksum is right; nothing is read after `stop`."""
     order = OffsetOrder(bounds.base_offset)
     walk = SegmentWalk(window, bounds, order, stop=stop, compares_neighbours=False)
     item = next(walk.items(position))
@@ -204,6 +222,7 @@ def unit_at(
 
 
 def _found(unit: Unit) -> LogBatch:
+    """Return the facts about a found batch."""
     first_offset, count = unit.first_offset, unit.last_offset - unit.first_offset + 1
     is_whole = True
     match unit:

@@ -1,4 +1,4 @@
-"""A copy's log batch by batch, as the headers tell, in rising order of offsets. Effect: reads."""
+"""Walks a copy's log batch by batch, by headers, in rising order of offsets. Effect: reads."""
 
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
@@ -24,15 +24,16 @@ _HEADER_READ_BYTES = 4096
 
 
 class BatchHead(NamedTuple):
-    """A batch, or one message of the formats before magic 2.
+    """Header of a batch, or of one message of the formats before magic 2.
 
-    Of an old wrapper only the last offset is known. It stands for the first, too, unless the batch
-    before it tells where it begins: behind that one's last offset, in a log without holes.
+    For an old wrapper only the last offset is known. It stands for the first one, too, unless the
+    log has no holes: then the wrapper begins where the batch before it ends.
 
     Attributes:
-        leader_epoch: None where the format or the broker knows none.
-        is_dense: it holds a record for each of its offsets and no delete horizon, so that the
+        leader_epoch: leader epoch, None if format or broker has none.
+        is_dense: the batch has a record for each of its offsets and no delete horizon, so the
             cleaner never rewrote it.
+        record_count: number of records, None for an old wrapper.
     """
 
     first_offset: int
@@ -48,7 +49,7 @@ class BatchHead(NamedTuple):
 
 
 class LogHeads:
-    """Walks the segments of a copy; asked for bytes, it answers for the segment it is in."""
+    """Walk over the segments of a copy; asked for bytes, it reads from its current segment."""
 
     def __init__(
         self,
@@ -57,6 +58,14 @@ class LogHeads:
         cleaner_offset: int,
         proved_offset: int = 0,
     ) -> None:
+        """Store the arguments; nothing is read yet.
+
+        Args:
+            storage: storage of the files; borrowed.
+            files: segments of the copy, by base offset.
+            cleaner_offset: end of the range that the cleaner has processed, 0 if none.
+            proved_offset: see `limit_after`.
+        """
         self._storage = storage
         self._proved_offset = proved_offset
         self._files = files
@@ -65,9 +74,9 @@ class LogHeads:
         self.file: SegmentFile | None = None
 
     def between(self, offsets: OffsetRange) -> Generator[BatchHead, None, None]:
-        """The batches that begin in a range of offsets; damage and what came late are left out.
+        """Yield the batches that begin in a range of offsets, without damage and late batches.
 
-        Close it, if it is not read to its end.
+        Close the generator if it is not read to its end.
         """
         start, stop = offsets
         limits = [file.base_offset for file in self._files[1:]]
@@ -86,14 +95,14 @@ class LogHeads:
                         yield head
 
     def is_sound(self, head: BatchHead) -> bool:
-        """Whether the checksum of the batch that was given last holds."""
+        """Return whether the checksum of the last yielded batch is right."""
         if self._window is None:
             return False
         found = batch_checksum(self._window, head.position, head.size_bytes, head.magic)
         return found == head.crc
 
     def exact(self, head: BatchHead) -> BatchHead:
-        """Return the batch that was given last, an old wrapper with what its messages tell."""
+        """Return the last yielded batch; an old wrapper with the offsets of its messages."""
         if self._window is None or head.magic == 2 or head.codec_id == 0:
             return head
         unit = unit_at(self._window, head.position, head.position + head.size_bytes)
@@ -108,7 +117,7 @@ class LogHeads:
         return head._replace(first_offset=first, is_dense=is_dense)
 
     def content(self, head: BatchHead, most_bytes: int) -> bytes:
-        """The bytes of the batch that was given last, up to so many."""
+        """Return the bytes of the last yielded batch, at most `most_bytes`."""
         if self._window is None:
             return b""
         return bytes(self._window.view(head.position, min(head.size_bytes, most_bytes)))
@@ -116,6 +125,7 @@ class LogHeads:
     def _heads(
         self, file: SegmentFile, limit: int, offsets: OffsetRange, window: Window
     ) -> Iterator[BatchHead]:
+        """Yield the batches of one segment."""
         position, base_offset = walk_start(self._storage, file, offsets[0], window)
         bounds = SegmentBounds.of_search(file.base_offset, limit, *offsets)
         walk = SegmentWalk(window, bounds, OffsetOrder(base_offset), headers_only=True)
@@ -127,7 +137,7 @@ class LogHeads:
 
 
 def _heads_of(unit: Unit, cleaner_offset: int, expected: int | None) -> Iterator[BatchHead]:
-    """Yield the batches of a unit, of which the one before it tells that it begins at an offset."""
+    """Yield the batches of a unit; `expected` is the offset after the batch before, if known."""
     is_above = unit.first_offset >= cleaner_offset
     match unit:
         case RecordBatch():
@@ -157,6 +167,7 @@ def _heads_of(unit: Unit, cleaner_offset: int, expected: int | None) -> Iterator
 
 
 def _messages(run: MessageRun, *, is_above: bool) -> Iterator[BatchHead]:
+    """Yield each message of a run."""
     position = 0
     while position < run.size_bytes:
         offset, length, crc, *_ = message_set.PREFIX.unpack_from(run.data, position)

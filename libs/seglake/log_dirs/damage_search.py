@@ -16,7 +16,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 _WINDOW_BYTES = 1 << 16
-_MOST_FOUND = 20  # of one log
+_MOST_FOUND = 20  # limit per log
 
 
 class DamageFound(NamedTuple):
@@ -33,7 +33,7 @@ class DamageSearch(NamedTuple):
     """Result of a search for damage.
 
     Attributes:
-        stopped_offset: first offset that was not read since the log is too large; else None.
+        stopped_offset: first offset that was not read because the log is too large; else None.
     """
 
     found: tuple[DamageFound, ...]
@@ -41,12 +41,15 @@ class DamageSearch(NamedTuple):
 
 
 def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: int) -> DamageSearch:
-    """Find the first damaged bytes of a log at or above an offset; unreadable files have none.
+    """Return the first damage of a log at or above an offset; unreadable files have none.
 
     Bytes after the last sound batch are left out: their writer may complete them.
 
     Args:
-        most_bytes: limit of the segments' bytes to read.
+        storage: storage of the files.
+        replica: the replica to search.
+        offset: lowest offset of interest.
+        most_bytes: most bytes of the segments to read.
     """
     found: list[DamageFound] = []
     search = _Search(storage, replica, offset, most_bytes)
@@ -59,7 +62,7 @@ def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: in
 
 
 class _Search:
-    """A walk over the segments above an offset, up to a limit of bytes."""
+    """Walk over the segments above an offset, up to a limit of bytes."""
 
     def __init__(self, storage: Storage, replica: Replica, offset: int, most_bytes: int) -> None:
         self._storage = storage
@@ -71,11 +74,11 @@ class _Search:
 
     @property
     def stopped_offset(self) -> int | None:
-        """Return the first offset beyond the limit of bytes; None if the limit sufficed."""
+        """Return the first offset after the limit of bytes; None if the limit sufficed."""
         return max(self._offset, self._reached) if self._is_cut else None
 
     def damage(self) -> Iterator[DamageFound]:
-        """Yield damage that sound batches follow."""
+        """Yield damage with a sound batch after it."""
         waiting: list[tuple[SegmentFile, Defect]] = []
         for file, limit in _segments_above(self._replica.segments, self._offset):
             if self._left_bytes <= 0:
@@ -96,6 +99,7 @@ class _Search:
                         self._reached = max(self._reached, item.last_offset + 1)
 
     def _items(self, file: SegmentFile, limit: int) -> Iterator[Item]:
+        """Yield the items of one segment from the offset on, within the limit of bytes."""
         with self._storage.open_reader(file.path) as reader:
             size_bytes = min(reader.size_bytes, file.size_bytes)
             window = Window(reader, _WINDOW_BYTES, size_bytes)
@@ -113,6 +117,7 @@ class _Search:
 def _segments_above(
     segments: Sequence[SegmentFile], offset: int
 ) -> Iterator[tuple[SegmentFile, int]]:
+    """Yield the segments that may have offsets above a given one, with the end of their offsets."""
     limits = [file.base_offset for file in segments[1:]]
     limits += [limit_after(file.base_offset) for file in segments[-1:]]
     for file, limit in zip(segments, limits, strict=True):

@@ -1,7 +1,7 @@
-"""Sources to partitions: which log dirs there are, whose they are, and what lies in them. Effect.
+"""Finds the partitions of sources: log dirs, their cluster, and the files in them. Effect.
 
-Lists, and reads only the small files; segments are opened for nothing but the end of a `.swap`.
-The source is never written to.
+It lists folders and reads only small files; segments are opened only for the end of a `.swap`. The
+source is never written to.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -40,12 +40,14 @@ _NO_SOURCES = NoSources()
 class Discovery:
     """Logs and files in the sources, with notes on those that are not read.
 
-    `unreadable` has reasons: by name of partition folders that cannot be listed or read, or that
-    disappeared; by path of other folders, and of unreadable files beside segments. `topics` are
-    those of all partition folders, selected or not. `unread_files` are recognised files that are
-    not read. `absent` partitions have a high watermark in a log dir, but no folder in any source.
-    `cluster_id` is from meta.properties. `missing_topics` has reasons by topic that a person named
-    in full and no source has.
+    Attributes:
+        unreadable: reasons, by name of partition folders that cannot be listed or read, or that
+            disappeared; by path of other folders, and of unreadable files beside segments.
+        topics: topics of all partition folders, selected or not.
+        unread_files: recognised files that are not read.
+        absent: partitions with a high watermark in a log dir, but without a folder in any source.
+        cluster_id: cluster id in meta.properties, None without one.
+        missing_topics: reasons by topic that the user named in full and no source has.
     """
 
     source_id: str
@@ -61,12 +63,12 @@ class Discovery:
 
     @property
     def partitions(self) -> set[str]:
-        """Name the partitions of which there is a log."""
+        """Return the names of the partitions that have a log."""
         return {str(replica.key) for replica in self.replicas}
 
     @property
     def left_out_partitions(self) -> set[str]:
-        """Name the partitions that have an unreadable folder and no log."""
+        """Return the names of the partitions that have an unreadable folder and no log."""
         folders = map(parse_folder_name, self.unreadable)
         return {
             f"{folder.topic}-{folder.partition}"
@@ -76,13 +78,13 @@ class Discovery:
 
     @property
     def not_read(self) -> dict[str, str]:
-        """Name all that cannot be read or is not, and why."""
+        """Return the reasons of all that is not read, by path or name."""
         found = {f"{files.folder}/{files.example}": files.reason for files in self.unaccounted}
         return self.unreadable | found
 
     @property
     def unaccounted(self) -> list[UnreadFiles]:
-        """Return the files that are not read, but for those of which a log says what they hold."""
+        """Return the files that are not read, except those whose offsets a log reports as gaps."""
         known = self.partitions
         return [files for files in self.unread_files if not files.is_accounted(known)]
 
@@ -107,17 +109,22 @@ def discover(
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
-    """List all partitions of the sources whose topic is selected.
+    """Return all partitions of the sources whose topic is selected.
 
     Args:
-        source_id: the cluster that the sources belong to, where meta.properties names none, or
-            what a lake calls it.
-        unnamed_id: what stands for it where nothing names it; None where something must.
-        known: what a lake knows of sources.
+        sources: paths or URIs of log dirs, partition folders, or folders above log dirs.
+        storage: storage of the sources.
+        takes_topic: whether a topic is selected.
+        source_id: the cluster that the sources belong to, if meta.properties names none, or the
+            lake's name for it.
+        unnamed_id: id to use if neither meta.properties nor the user names the source; None if one
+            of them must.
+        known: sources that a lake knows.
 
     Raises:
         WrongSourceError: a source is missing, refused, no folder or log dir, or of unknown cluster.
-        StorageError, StoreSilentError: it cannot be listed now, or nothing in it can be read.
+        StorageError: a source cannot be listed now, or no log dir in it can be read.
+        StoreSilentError: a store does not answer.
     """
     notes: list[str] = []
     unreadable: dict[str, str] = {}
@@ -162,9 +169,13 @@ def _made_up_for(
 
 
 def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
-    """Reject a lake inside a source: sources are never written to.
+    """Refuse a lake inside a source: sources are never written to.
 
-    A folder whose partition folders were given alone may be anything, and the lake may lie in it.
+    If only partition folders were given, the folder above them may be anything, and the lake may be
+    in it.
+
+    Raises:
+        WrongSourceError: the lake is inside a source.
     """
     place = storage.without_links(lake_path)
     for log_dir in discovery.log_dirs:
@@ -181,6 +192,7 @@ def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
 
 
 def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
+    """Return the topics of all partition folders."""
     names = (name for each in found for name in (*each.partition_folders, *each.unreadable))
     return frozenset(folder.topic for folder in map(parse_folder_name, names) if folder is not None)
 
@@ -188,7 +200,7 @@ def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
 def _unreadable_folders(
     log_dirs: Iterable[FoundLogDir], takes_topic: TopicFilter
 ) -> dict[str, str]:
-    """Name the selected partition folders that cannot be listed, and why."""
+    """Return the reasons of selected partition folders that cannot be listed, by name."""
     return {
         name: reason
         for log_dir in log_dirs
@@ -200,7 +212,7 @@ def _unreadable_folders(
 def _selected_files(
     unread: Iterable[UnreadFiles], takes_topic: TopicFilter
 ) -> tuple[UnreadFiles, ...]:
-    """Return each once, for sources may overlap; those of partitions only if they are selected."""
+    """Return each entry once, for sources may overlap, without those of partitions not selected."""
     return tuple(
         files
         for files in dict.fromkeys(unread)
@@ -209,6 +221,7 @@ def _selected_files(
 
 
 def _is_selected(name: str, takes_topic: TopicFilter) -> bool:
+    """Return whether a name is a partition folder's with a selected topic."""
     folder = parse_folder_name(name)
     return folder is not None and takes_topic(folder.topic)
 
@@ -244,7 +257,7 @@ def _log_dir_files(
 
 
 def _unknown_entries(log_dir: FoundLogDir, named: Container[str]) -> list[str]:
-    """Return the names in a whole log dir that no broker gives and of which nothing is said."""
+    """Return the names in a whole log dir that no broker gives and that nothing else reports."""
     names = [
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in log_dir.entries
@@ -256,7 +269,7 @@ def _unknown_entries(log_dir: FoundLogDir, named: Container[str]) -> list[str]:
 
 
 def _named_folders(unread: Iterable[UnreadFiles], unreadable: Iterable[str]) -> frozenset[str]:
-    """Return the folders in or below which something is named as not read."""
+    """Return the folders that contain anything already reported as not read, at any depth."""
     named: set[str] = set()
     places = (
         f"{files.folder}/{files.example}" if files.kind is UnreadKind.LOG_DIR else files.folder
@@ -290,8 +303,9 @@ def _source_id(
     unnamed: str | None,
     known: KnownSources,
 ) -> SourceId:
-    # A file that cannot be read may name the cluster: an id made up instead would take all of it
-    # once more. Where nothing can be read now, another time may do better.
+    """Return the source of the log dirs; raise the error of an unreadable log dir if needed."""
+    # An unreadable file may name the cluster: with a made-up id, all would be ingested again. If
+    # nothing is readable now, a later run may succeed.
     is_known = named or given or (files and unnamed)
     passing = [error for error in failed.values() if not (files or is_refused(error))]
     for error in [*passing, *([] if is_known else failed.values())]:
@@ -309,6 +323,7 @@ def _replicas(
     unreadable: dict[str, str],
     named: Container[str],
 ) -> list[Replica]:
+    """Return the replicas in a log dir, and collect notes and unread files."""
     wanted: list[tuple[str, PartitionFolder]] = []
     given_up: dict[str, tuple[FileInfo, ...]] = {}
     for name in log_dir.partition_folders:

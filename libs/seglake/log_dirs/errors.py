@@ -1,11 +1,11 @@
-"""What can go wrong with a source."""
+"""Errors of sources."""
 
 from seglake.errors import SeglakeError, WrongCallError
 
 
 class WrongSourceError(WrongCallError):
-    """The sources cannot be taken as they were given; nothing was touched."""
+    """The given sources cannot be used; nothing was touched."""
 
 
 class SourceVanishedError(SeglakeError):
-    """A file could not be read as it was planned."""
+    """A file is no longer as it was when its reading was planned."""

@@ -12,7 +12,7 @@ _FOLDERS = "a broker's log dir, a partition folder, or a folder above log dirs"
 
 
 def why_no_source(source: str) -> str:
-    """Say what a file is by its name, and what to give or run instead."""
+    """Return why a file is not a source, by its name, and what to do instead."""
     name, quoted = source.rstrip("/").rpartition("/")[2], shlex.quote(source)
     file = parse_file_name(name)
     if file is not None and file.kind is FileKind.LOG:

@@ -1,8 +1,7 @@
-"""Walks over the headers of a segment, before anything is decoded. Runs in tasks. Effect.
+"""Surveys a segment by its headers, before anything is decoded. Runs in tasks. Effect.
 
-It reads the headers and the markers of transactions, not the bodies; where it meets anything odd it
-walks the segment again in full, checksums included. Only what a checksum proves is used to cut the
-work: a split point is a batch whose checksum holds.
+It reads headers and markers of transactions, not the bodies. If it finds anything odd, it walks the
+segment again in full, with all checksums. Work is split only at batches whose checksum is right.
 """
 
 from dataclasses import replace
@@ -16,17 +15,17 @@ from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError, is_broken
 from seglake.task_engine.task_progress import advance
 
-_HEADER_READ_BYTES = 4096  # one page: a header, and the next ones where batches are small
-# A disk reads on in less time than it takes to answer once more, and a run of headers costs less
-# than each of them. Producers' batches are 16 KiB unless they are told otherwise.
+_HEADER_READ_BYTES = 4096  # one page: a header, and the next ones if batches are small
+# One longer read beats a second request, and a run of headers costs less than single headers.
+# Producers' batches have 16 KiB by default.
 _MOST_READ_BYTES = 2 << 20
 _MOST_PASSED_BYTES = 32 << 10
 
 
 def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
-    """Survey several segments, one after the other; the task function of the survey stage."""
+    """Return the surveys of several segments, in order; the task function of the survey stage."""
     surveys = []
-    broken: dict[str, str] = {}  # why a folder cannot be read
+    broken: dict[str, str] = {}  # folders with an unreadable file, and the reason
     for request in requests:
         folder = request.file.path.rpartition("/")[0]
         try:
@@ -34,15 +33,15 @@ def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
             survey = _missing(request, reason) if reason else _surveyed(request)
         except (StorageError, SegmentCodecError) as error:
             survey = _missing(request, str(error))
-            if is_broken(error):  # a disk that dies may take minutes over each bad place
+            if is_broken(error):  # a dying disk may take minutes for each bad sector
                 broken[folder] = str(error)
         surveys.append(survey)
-        advance(request.file.size_bytes)  # at most: a walk may begin behind the start
+        advance(request.file.size_bytes)  # an upper limit: a walk may begin later in the file
     return surveys
 
 
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:
-    """Survey one segment. A file that is gone or cut is an answer, not an error."""
+    """Return the survey of one segment; a vanished or unreadable file is a result, not an error."""
     try:
         return _surveyed(request)
     except (StorageError, SegmentCodecError) as error:
@@ -50,6 +49,7 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
 
 
 def _surveyed(request: SurveyRequest) -> SegmentSurvey:
+    """Return the survey by headers, or of a full walk if anything is odd."""
     file = request.file
     with request.storage.open_reader(file.path) as reader:
         if reader.size_bytes != file.size_bytes and not request.is_last:
@@ -70,6 +70,7 @@ def _surveyed(request: SurveyRequest) -> SegmentSurvey:
 
 
 def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
+    """Return the survey of a segment that cannot be read."""
     base_offset = request.file.base_offset
     return SegmentSurvey(
         size_bytes=0,
@@ -82,6 +83,7 @@ def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
 
 
 def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> SegmentSurvey:
+    """Return the survey from the findings of a walk."""
     file, last, order = request.file, found.last, found.order
     is_cleaned = request.is_cleaned or found.has_compacted_batch
     files = read_transaction_files(

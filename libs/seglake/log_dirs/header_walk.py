@@ -1,4 +1,4 @@
-"""The walk of a survey: what is collected of a segment, batch by batch. Effect: reads."""
+"""Walks a segment for its survey, and collects facts batch by batch. Effect: reads."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ from seglake.segment_codec.walk.segment import Item, SegmentWalk
 from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
 from seglake.segment_codec.walk.window import Window
 
-_Edge = tuple[int, Unit]  # where a batch begins, and the batch
+_Edge = tuple[int, Unit]  # the first offset of a batch, and the batch
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class EpochRuns:
     epoch: int = -1
 
     def add(self, batch: RecordBatch, last: Unit | None) -> None:
-        """Add a batch; `last` is the one before it."""
+        """Add a batch; `last` is the batch before it."""
         epoch = batch.header.partition_leader_epoch
         if epoch != self.epoch:
             self.end(last)
@@ -45,13 +45,14 @@ class EpochRuns:
                 self.starts.append(EpochStart(epoch, batch.first_offset))
 
     def add_run(self, run: BatchRun, last: Unit | None) -> None:
+        """Add a run; `last` is the batch before it."""
         epochs = run.column("partition_leader_epoch")
         breaks = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
         for index in [0, *breaks.tolist()]:
             self.add(run.batch(index), run.batch(index - 1) if index else last)
 
     def end(self, last: Unit | None) -> None:
-        """Name the last batch of those in a row, unless it is the first."""
+        """End the current epoch: add its last batch, unless it is also its first."""
         if self.epoch < 0 or not isinstance(last, RecordBatch):
             return
         if last.first_offset != self.starts[-1].start_offset:
@@ -63,7 +64,7 @@ class Collected:
     """Findings of a walk so far."""
 
     base_offset: int
-    is_proved: bool  # every batch by its checksum
+    is_proved: bool  # all checksums were verified
     order: OffsetOrder
     transactions: TransactionEvents
     splits: SplitPoints
@@ -75,15 +76,15 @@ class Collected:
     hole_count: int = 0
     tail: Tail | None = None
     window: TimeWindow = NO_WINDOW
-    window_edges: list[Unit] = field(default_factory=list)  # the batches that open and close it
+    window_edges: list[Unit] = field(default_factory=list)  # batches at the window's ends
     newest_ms: int | None = None
-    newest: RecordBatch | None = None  # until it is proved
+    newest: RecordBatch | None = None  # its checksum is still to be verified
     epochs: EpochRuns = field(default_factory=EpochRuns)
-    unreadable: list[str] = field(default_factory=list)  # why the index was not read
+    unreadable: list[str] = field(default_factory=list)  # reasons why the index was not read
 
 
 def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) -> Collected:
-    """Walk the segment; by its headers only up to the first fault."""
+    """Return the findings of a walk; with headers only, it ends at the first fault."""
     file = request.file
     unreadable: list[str] = []
     bounds = SegmentBounds(
@@ -97,7 +98,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
         is_final=request.is_final,
     )
     position, base_offset = 0, file.base_offset
-    if headers_only and request.walk_offset > base_offset:  # a proved batch below what is wanted
+    if headers_only and request.walk_offset > base_offset:  # start at a proved batch below it
         offset = request.walk_offset - 1
         position, base_offset = walk_start(request.storage, file, offset, window, unreadable)
     order = OffsetOrder(base_offset)
@@ -121,11 +122,11 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
 
 
 def can_be_believed(found: Collected, window: Window) -> bool:
-    """Return whether headers were enough: nothing odd was met, and the checksums hold that matter.
+    """Return whether headers were enough: nothing is odd, and the decisive checksums are right.
 
-    They are those of the last batch, of those that open and close the window and, where there are
-    transactions, of the first batch of each open one and of the newest batch: false ones could hold
-    a log back, or let it pass one by.
+    Decisive are the last batch, the batches at the ends of the time window and, if there are
+    transactions, the first batch of each open one and the newest batch: false ones could hold a log
+    back, or end the wait for a transaction.
     """
     if found.is_faulty:
         return False
@@ -137,6 +138,7 @@ def can_be_believed(found: Collected, window: Window) -> bool:
 
 
 def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
+    """Add one item of the walk to the findings."""
     match item:
         case Tail():
             found.tail = item
@@ -148,7 +150,7 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
             found.splits.defect(item)
             return
     if found.last is not None and item.first_offset <= found.last.last_offset:
-        found.is_faulty = True  # in a hole of what came before: sound, but out of order
+        found.is_faulty = True  # it is sound, but fills an earlier hole: out of order
     found.end_damage = None
     found.splits.unit(item)
     if found.first_offset is None:
@@ -170,6 +172,7 @@ def _first_possible_offset(found: Collected, unit: Unit) -> int:
 
 
 def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
+    """Update the newest time and the time window by a batch."""
     newest_ms = max_timestamp_ms(unit)
     if newest_ms is None:
         return
@@ -197,6 +200,7 @@ def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> Non
 
 
 def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
+    """Update the newest time and the time window by a run."""
     newest_ms = run.column("max_timestamp_ms")
     index = int(newest_ms.argmax())
     newest = int(newest_ms[index])
@@ -209,15 +213,15 @@ def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None
 def _note_window(
     found: Collected, request: SurveyRequest, first_since: Callable[[int], _Edge | None]
 ) -> None:
-    """Look for the window's begin and end in what was met, unless they were met before.
+    """Find the ends of the time window in a batch or run, unless they were found before.
 
-    Args:
-        first_since: the first batch there at or after a time.
+    `first_since` returns the first batch there with a record at or after a time.
     """
     if request.from_ms is None and request.to_ms is None:
         return
 
     def met(known: int | None, since_ms: int | None) -> int | None:
+        """Return the offset of one end, known or found now."""
         edge = first_since(since_ms) if known is None and since_ms is not None else None
         if edge is None:
             return known
@@ -230,7 +234,7 @@ def _note_window(
 
 
 def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> _Edge | None:
-    """Return the first batch with a record at or after a time."""
+    """Return the first batch of a run with a record at or after a time."""
     since = np.flatnonzero(newest_ms >= since_ms)
     if not len(since):
         return None

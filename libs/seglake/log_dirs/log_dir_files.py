@@ -1,8 +1,8 @@
-"""Reads the small files beside the segments. Effect.
+"""Reads the small files of log dirs and partition folders. Effect.
 
-A file that is not what Kafka writes is ignored as implausible, and named; the partitions are
-ingested by what the segments themselves say. A file that exists and cannot be read is an error,
-since what would be ingested without it may be wrong.
+A file with content that Kafka never writes is ignored as implausible, and reported; the partitions
+are ingested by the segments themselves. An existing file that cannot be read is an error, since an
+ingest without it may be wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,15 +31,16 @@ from seglake.storage.storage import FileInfo, Storage
 
 T = TypeVar("T")
 
-_REMOTE_CACHE = "remote-log-index-cache"  # a folder that brokers with remote storage keep
+_REMOTE_CACHE = "remote-log-index-cache"  # folder of brokers with remote storage
 Offsets = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirFiles:
-    """What the files of a log dir say; None where one is missing or ignored.
+    """Content of a log dir's files; None for a missing or ignored file.
 
-    `has_remote_tier` says that the broker keeps older segments in remote storage as well.
+    Attributes:
+        has_remote_tier: the broker keeps older segments in remote storage as well.
     """
 
     cluster_id: str | None
@@ -54,7 +55,12 @@ class LogDirFiles:
     def checkpoints_of(
         self, partition: TopicPartition, committed_end: int | None = None
     ) -> Checkpoints:
-        """What the files say of one partition; `committed_end` stands in for a high watermark."""
+        """Return the checkpoints of one partition.
+
+        Args:
+            partition: the partition.
+            committed_end: replaces a missing high watermark.
+        """
         high_watermark = (self.high_watermarks or {}).get(partition, committed_end)
         return Checkpoints(
             has_high_watermarks=self.high_watermarks is not None or high_watermark is not None,
@@ -73,15 +79,17 @@ def read_log_dir_files(
     tolerated: type[StorageError] = NotFoundError,
     implausible: dict[str, str] | None = None,
 ) -> LogDirFiles:
-    """Read what a log dir says of itself; a file that is ignored is added to the notes.
+    """Return the content of a log dir's own files.
 
     Args:
-        tolerated: a file that cannot be read for this reason counts as missing.
-        implausible: gets files that are ignored as such, by path and with why, instead of the
-            notes.
+        storage: storage of the files.
+        entries: listing of the log dir.
+        notes: receives a sentence for each ignored file.
+        tolerated: errors of this class make a file count as missing.
+        implausible: receives implausible files with the reason, by path, instead of the notes.
 
     Raises:
-        StorageError: a file is there and cannot be read.
+        StorageError: a file exists and cannot be read.
     """
     listed = list(entries)
     by_name = files_by_name(Place.LOG_DIR, listed)
@@ -109,7 +117,7 @@ def read_log_dir_files(
 
 
 def read_cluster_id(storage: Storage, entries: Iterable[FileInfo]) -> str | None:
-    """Return what meta.properties names, None where it names nothing or cannot be read."""
+    """Return the cluster id in meta.properties, None without one or if it cannot be read."""
     entry = files_by_name(Place.LOG_DIR, entries).get(SideFile.META_PROPERTIES)
     broker = _read(storage, entry, parse_meta_properties, [], StorageError, None)
     return None if broker is None else broker.cluster_id
@@ -122,13 +130,17 @@ def read_topic_id(
     tolerated: type[StorageError] = NotFoundError,
     implausible: dict[str, str] | None = None,
 ) -> str | None:
-    """The topic id of a partition folder; brokers before 2.8 wrote none.
+    """Return the topic id of a partition folder; brokers before 2.8 wrote none.
 
     Args:
-        tolerated, implausible: as for `read_log_dir_files`.
+        storage: storage of the files.
+        by_name: files of the folder.
+        notes: receives a sentence for each ignored file.
+        tolerated: errors of this class make a file count as missing.
+        implausible: receives implausible files with the reason, by path, instead of the notes.
 
     Raises:
-        StorageError: the file is there and cannot be read.
+        StorageError: the file exists and cannot be read.
     """
     entry = by_name.get(SideFile.PARTITION_METADATA)
     metadata = _read(storage, entry, parse_partition_metadata, notes, tolerated, implausible)
@@ -141,13 +153,16 @@ def read_epochs(
     notes: list[str],
     implausible: dict[str, str] | None = None,
 ) -> tuple[EpochStart, ...]:
-    """The leader epochs that the folder's checkpoint knows of; none before Kafka 0.11.
+    """Return the leader epochs in the folder's checkpoint; none before Kafka 0.11.
 
     Args:
-        implausible: as for `read_log_dir_files`.
+        storage: storage of the files.
+        by_name: files of the folder.
+        notes: receives a sentence for each ignored file.
+        implausible: receives implausible files with the reason, by path, instead of the notes.
 
     Raises:
-        StorageError: the file is there and cannot be read.
+        StorageError: the file exists and cannot be read.
     """
     entry = by_name.get(SideFile.LEADER_EPOCHS)
     return _read(storage, entry, parse_leader_epochs, notes, NotFoundError, implausible) or ()
@@ -161,6 +176,7 @@ def _read(
     tolerated: type[StorageError],
     implausible: dict[str, str] | None,
 ) -> T | None:
+    """Return the parsed content of a file, None if it is missing or ignored."""
     if entry is None:
         return None
     try:
@@ -174,6 +190,6 @@ def _read(
             notes.append(said)
         else:
             implausible[entry.path] = said
-    except tolerated as error:  # at least a file that went since the folder was listed
+    except tolerated as error:  # such as a file that vanished since the listing
         notes.append(f"{error}; it counts as missing")
     return None

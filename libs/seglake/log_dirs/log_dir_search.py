@@ -1,7 +1,7 @@
-"""Finds the log dirs below sources by what they hold, each once. Effect: lists folders.
+"""Finds the log dirs below sources by their content, each once. Effect: lists folders.
 
-A log dir is a folder with broker files or with partition folders in it; a partition folder is one
-whose name says so and that holds segment files, since `broker-0` could be either by its name.
+A log dir is a folder with broker files or with partition folders in it. A partition folder is one
+with such a name and with segment files, since `broker-0` could be either by its name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,33 +40,35 @@ _LOG_DIR_FILES = frozenset(
         SideFile.CLEANER_OFFSETS,
     }
 )
-_NOT_SEARCHED = "lost+found"  # the file system's own: closed on most disks, without log dirs
-Listings = dict[str, tuple[FileInfo, ...]]  # by folder
-Closed = dict[str, StorageError]  # folders that cannot be listed, by their place without links
+_NOT_SEARCHED = "lost+found"  # the file system's own folder: unreadable, without log dirs
+Listings = dict[str, tuple[FileInfo, ...]]  # entries by folder
+Closed = dict[str, StorageError]  # errors by folder that cannot be listed, links resolved
 
 _FOLDER_FILES = frozenset({SideFile.PARTITION_METADATA, SideFile.LEADER_EPOCHS})
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLogDir:
-    """A log dir with the listing of each partition folder to take from it.
+    """A log dir with the listing of each of its partition folders that was asked for.
 
-    `is_whole` unless one partition folder was asked for.
+    Attributes:
+        unreadable: reasons by name of partition folders that cannot be listed.
+        is_whole: all partition folders were asked for, not a single one.
     """
 
     path: str
     entries: tuple[FileInfo, ...]
     partition_folders: Listings
-    unreadable: dict[str, str]  # partition folders that cannot be listed, and why
+    unreadable: dict[str, str]
     is_whole: bool = True
 
     @property
     def is_parent_only(self) -> bool:
-        """Return whether it has no broker files, and a partition folder of it was asked for."""
+        """Return whether it has no broker files, and only a partition folder was asked for."""
         return not (self.is_whole or has_log_dir_files(self.entries))
 
     def has(self, name: str) -> bool:
-        """Return whether a folder is one of its partitions, or may be."""
+        """Return whether a folder is, or may be, one of its partitions."""
         return name in self.partition_folders or name in self.unreadable
 
 
@@ -77,16 +79,20 @@ def find_sources(
     unreadable: dict[str, str],
     unread: list[UnreadFiles],
 ) -> list[FoundLogDir]:
-    """Find the log dirs at or below the sources, in their order; a link to one of them is noted.
+    """Return the log dirs at or below the sources, in their order.
 
     Args:
-        unreadable: sources, and folders below them, that cannot be searched, and why; added to.
-        unread: files below them that are recognised and not read; added to.
+        sources: paths or URIs.
+        storage: storage of the sources.
+        notes: receives a sentence for each folder reached twice, for example by a link.
+        unreadable: receives sources and folders that cannot be searched, with the reason.
+        unread: receives files that are recognised and not read.
 
     Raises:
-        WrongSourceError: a source is missing, no folder or no log dir, or the storage lets us into
-            none of them.
-        StorageError, StoreSilentError: they may be there another time.
+        WrongSourceError: a source is missing, no folder or no log dir, or the storage refuses all
+            of them.
+        StorageError: no source can be listed now.
+        StoreSilentError: a store does not answer.
     """
     found: dict[str, FoundLogDir] = {}
     parents: Listings = {}
@@ -116,7 +122,7 @@ def find_sources(
 
 
 def is_refused(error: StorageError) -> bool:
-    """Return whether it will be the same another time."""
+    """Return whether a later try will fail in the same way."""
     return isinstance(error, RefusedError | NotFoundError)
 
 
@@ -134,11 +140,11 @@ def _log_dirs_of(
     unreadable: dict[str, str],
     unread: list[UnreadFiles],
 ) -> list[FoundLogDir]:
-    """Find the log dirs at or below one source.
+    """Return the log dirs at or below one source.
 
     Raises:
-        WrongSourceError: there is none, whatever could be listed.
-        StorageError: it cannot be listed.
+        WrongSourceError: there is none in any folder that could be listed.
+        StorageError: the source, or all log dirs, cannot be listed.
     """
     closed: Closed = {}
     try:
@@ -166,7 +172,7 @@ def _log_dirs_of(
 
 
 def _instead(unread: Sequence[UnreadFiles]) -> str:
-    """Say what a source without a log dir has that could become one."""
+    """Return a sentence about content that could become a log dir; empty if there is none."""
     said = {
         UnreadKind.ARCHIVE: "archives ({}): unpack them",
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",
@@ -181,12 +187,14 @@ def _instead(unread: Sequence[UnreadFiles]) -> str:
 def find_log_dirs(
     storage: Storage, path: str, parents: Listings, closed: Closed, unread: list[UnreadFiles]
 ) -> list[FoundLogDir]:
-    """Find all log dirs at or below the path, in the order of their paths.
+    """Return all log dirs at or below the path, in the order of their paths.
 
     Args:
-        parents: folders above partition folders that were listed before; added to.
-        closed: folders above log dirs, or log dirs, that cannot be listed; added to.
-        unread: files outside of partition folders that are recognised and not read; added to.
+        storage: storage of the path.
+        path: a folder.
+        parents: cache of listings of folders above partition folders.
+        closed: receives folders that cannot be listed, with the error.
+        unread: receives files outside of partition folders that are recognised and not read.
     """
     entries = tuple(storage.list_folder(path))
     search = _Search(storage, closed, unread)
@@ -202,12 +210,20 @@ def find_log_dirs(
 
 
 class _Search:
-    """Walks down from a source; what it cannot list, or does not read, is added to two lists.
+    """Search downwards from a source; it collects folders that cannot be listed, and unread files.
 
-    `above` are the folders that led to one, without links: a link back to one of them ends there.
+    In its methods, `above` has the folders on the way, links resolved: a link back to one ends
+    there.
     """
 
     def __init__(self, storage: Storage, closed: Closed, unread: list[UnreadFiles]) -> None:
+        """Store the lists that receive the findings.
+
+        Args:
+            storage: storage of the source; borrowed.
+            closed: receives folders that cannot be listed, with the error.
+            unread: receives files that are recognised and not read.
+        """
         self._storage = storage
         self._closed = closed
         self._unread = unread
@@ -215,7 +231,7 @@ class _Search:
     def log_dirs(
         self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
     ) -> list[FoundLogDir]:
-        """Find the log dirs at or below a folder."""
+        """Return the log dirs at or below a folder."""
         self._unread += unread_files(path, entries)
         segments = files_with_records(Place.LOG_DIR, entries)
         folders, problems = list_folders(self._storage, entries)
@@ -232,7 +248,7 @@ class _Search:
         ]
 
     def below_partition(self, name: str, path: str, entries: tuple[FileInfo, ...]) -> None:
-        """Look for segments in the folders of a partition folder, where no broker has any."""
+        """Report segments in folders inside a partition folder, where no broker has any."""
         folder = parse_folder_name(name)
         is_read = folder is not None and folder.kind in (FolderKind.LIVE, FolderKind.FUTURE)
         if not is_read or not any(entry.is_folder for entry in entries):
@@ -250,6 +266,7 @@ class _Search:
         folders: Listings,
         problems: dict[str, StorageError],
     ) -> FoundLogDir:
+        """Return a log dir, and report segments in its other folders."""
         problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
         lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
         others = {name: why for name, why in problems.items() if name not in lost}
@@ -269,7 +286,7 @@ class _Search:
     def _stray_folder(
         self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
     ) -> None:
-        """Name the segments at and below a folder where no broker has any."""
+        """Report the segments in and below a folder where no broker has any."""
         parent, _, name = path.rpartition("/")
         self._unread += unread_files(path, entries)
         folders, problems = list_folders(self._storage, entries)
@@ -290,7 +307,7 @@ class _Search:
     def _below(
         self, path: str, folders: Listings, above: tuple[str, ...]
     ) -> Iterator[tuple[str, tuple[FileInfo, ...], tuple[str, ...]]]:
-        """Yield the folders to search next: name, listing and what led there."""
+        """Yield the folders to search next: name, listing, and the folders on the way."""
         for name, listing in folders.items():
             folder = self._storage.join(path, name)
             place = self._storage.without_links(folder)
@@ -303,27 +320,29 @@ class _Search:
             yield name, listing, (*above, place)
 
     def _close(self, path: str, problems: Mapping[str, StorageError]) -> None:
+        """Record folders that cannot be listed."""
         place = self._storage.without_links(path)
         for name, error in problems.items():
             self._closed.setdefault(self._storage.join(place, name), error)
 
 
 def _no_way(entry: FileInfo) -> StorageError:
-    """Return why an entry can be neither listed nor read, as an error."""
+    """Return the error of an entry that can be neither listed nor read."""
     return RefusedError(action="open", path=entry.path, reason=entry.problem)
 
 
 def _has_partitions(folders: Listings) -> bool:
+    """Return whether one of the folders is a partition folder."""
     return any(is_partition_folder(name, listing) for name, listing in folders.items())
 
 
 def _is_known(name: str) -> bool:
-    """Return whether a broker gives this name to something in a log dir."""
+    """Return whether a broker gives this name to an entry of a log dir."""
     return any(known_name(Place.LOG_DIR, name, is_folder=of) is not None for of in (False, True))
 
 
 def _is_unused(name: str) -> bool:
-    """Return whether a broker keeps a folder of this name that holds no segment."""
+    """Return whether a broker has a folder of this name without segments."""
     row = known_name(Place.LOG_DIR, name, is_folder=True)
     return row is not None and row.use is Use.UNUSED
 
@@ -331,7 +350,7 @@ def _is_unused(name: str) -> bool:
 def list_folders(
     storage: Storage, entries: tuple[FileInfo, ...]
 ) -> tuple[Listings, dict[str, StorageError]]:
-    """List the folders, and return the errors of those that cannot be listed, by name."""
+    """Return the listings of the folders, and the errors of unreadable ones, by name."""
     wanted = [entry for entry in entries if entry.is_folder and entry.name != _NOT_SEARCHED]
 
     def listed(folder: FileInfo) -> tuple[FileInfo, ...] | StorageError:
@@ -347,13 +366,13 @@ def list_folders(
     for entry, answer in zip(wanted, answers, strict=True):
         if not isinstance(answer, StorageError):
             folders[entry.name] = answer
-        elif not isinstance(answer, NotFoundError):  # which went while we looked
+        elif not isinstance(answer, NotFoundError):  # ignore a folder that vanished meanwhile
             unreadable[entry.name] = answer
     return folders, unreadable
 
 
 def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:
-    """Return whether the files that a broker keeps in a log dir are among these."""
+    """Return whether the entries include a file that a broker keeps in a log dir."""
     return any(entry.name in _LOG_DIR_FILES for entry in entries)
 
 

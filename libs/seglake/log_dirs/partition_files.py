@@ -1,7 +1,7 @@
-"""The files of a partition folder: which of them are the log, and where its segments begin. Effect.
+"""Sorts the files of a partition folder, and finds where its segments begin. Effect.
 
-Leftovers of cleaning, splitting and deletion are skipped as a starting broker would skip them.
-Segments are opened only for their headers.
+Leftovers of cleaning, splitting and deletion are skipped, as by a starting broker. Segments are
+opened only for their headers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,20 +28,21 @@ from seglake.segment_codec.formats.side_files.producer_snapshot import EMPTY_SNA
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
-_WINDOW_BYTES = 4 << 20  # where the headers of a segment do not suffice
+_WINDOW_BYTES = 4 << 20  # for a walk in full, if headers do not suffice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFiles:
-    """What lies in a partition folder.
+    """Files of a partition folder, sorted.
 
     Attributes:
+        by_name: all files of the folder.
         segments: the log, by base offset.
-        lost: segments of the log that lead to no file; they are in `segments`, too.
-        snapshots: the producer snapshots, by offset, without those that name no producer.
+        lost: segments of the log whose link is broken; they are in `segments`, too.
+        snapshots: producer snapshots by offset, without empty ones.
         side_files: names of the other files that are Kafka's.
         skipped: segment files that are not read.
-        unreadable: index and snapshot files that lead to no file; the log is read without them.
+        unreadable: index and snapshot files whose link is broken; the log is read without them.
         unknown: names that Kafka does not give.
     """
 
@@ -58,15 +59,19 @@ class PartitionFiles:
 def partition_files(
     storage: Storage, path: str, listing: Iterable[FileInfo], notes: list[str] | None = None
 ) -> PartitionFiles:
-    """Sort the files of a partition folder.
+    """Return the sorted files of a partition folder.
 
     Args:
-        notes: gets which finished cleaner output cannot be read; without it that is an error.
+        storage: storage of the folder.
+        path: path of the folder.
+        listing: its entries.
+        notes: receives a sentence for finished cleaner output that cannot be read; None makes that
+            an error.
 
     Raises:
-        SourceVanishedError, RefusedError: a finished cleaner output went meanwhile, or cannot be
-            read.
-        TwoSpellingsError: two files to read have one number.
+        SourceVanishedError: finished cleaner output vanished meanwhile, or cannot be read.
+        RefusedError: finished cleaner output is a broken link.
+        TwoSpellingsError: two files to read have the same number.
     """
     by_name = files_by_name(Place.PARTITION, listing)
     plan = plan_swaps(by_name, _swap_ends(storage, by_name, notes))
@@ -97,10 +102,10 @@ def partition_files(
 
 
 def first_offset_of(storage: Storage, file: SegmentFile) -> int:
-    """Where the offsets of a segment begin: its name is only a lower bound.
+    """Return the first offset of a segment; its name is only a lower bound.
 
-    The name counts where the headers are in doubt. Reads more than the first of them only where
-    that is above the name, as after compaction.
+    It falls back to the name if the headers are doubtful. It reads more than the first header only
+    if that is above the name, as after compaction.
     """
     plain = replace(file, index_path=None)  # the start is at position 0
     heads = LogHeads(storage, (plain,), 0).between((file.base_offset, OFFSET_MAX))
@@ -121,7 +126,7 @@ def first_offset_of(storage: Storage, file: SegmentFile) -> int:
 def _segments(
     folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SegmentFile, ...]:
-    """The log, in the order of the files that are read: by base offset."""
+    """Return the segments of the log, by base offset."""
     paths = {
         (file.base_offset, file.kind): by_name[file.name].path
         for file in read
@@ -145,7 +150,10 @@ def _segments(
 def _swap_ends(
     storage: Storage, by_name: dict[str, FileInfo], notes: list[str] | None
 ) -> dict[int, int]:
-    """Where each finished cleaner output ends: it stands for all segments up to there."""
+    """Return the end of each finished cleaner output, by base offset.
+
+    Such an output replaces all segments up to its end.
+    """
     ends: dict[int, int] = {}
     for name in usable_swap_logs(by_name):
         entry = by_name[name.name]
@@ -164,7 +172,7 @@ def _swap_ends(
 
 
 def _whole_survey(storage: Storage, file: SegmentFile) -> SegmentSurvey:
-    """Survey a segment for its offsets only; nothing is cut, and everything may be missing."""
+    """Return a survey of a segment for its offsets only, without splits."""
     request = SurveyRequest(
         storage=storage,
         file=replace(file, index_path=None, transaction_index_path=None),

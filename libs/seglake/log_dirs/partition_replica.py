@@ -1,4 +1,4 @@
-"""A partition folder to a replica: its segments, and what lies beside them. Effect: reads."""
+"""Makes a replica of a partition folder: its segments, and the files beside them. Effect: reads."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
@@ -46,9 +46,11 @@ _MOST_UNKNOWN = 20
 
 
 class ReadFolder(NamedTuple):
-    """A partition folder or the reason why it is unreadable, with notes and its unread files.
+    """A replica, or the error of an unreadable folder, with notes and unread files.
 
-    `removed` are segments that are no longer part of its log.
+    Attributes:
+        unreadable: reasons by path of unreadable or implausible files.
+        removed: segments that are no longer part of the log.
     """
 
     replica: Replica | Exception
@@ -66,10 +68,15 @@ def read_folder(
     files: LogDirFiles,
     named: Container[str],
 ) -> ReadFolder:
-    """Read the small files of a partition folder, and say what else lies in it.
+    """Return the replica in a partition folder, from its listing and its small files.
 
     Args:
-        named: folders of which something is said already.
+        storage: storage of the folder.
+        path: path of the folder.
+        folder: its parsed name.
+        listing: its entries.
+        files: the log dir's own files.
+        named: folders that are already reported.
     """
     notes: list[str] = []
     unreadable: dict[str, str] = {}
@@ -79,7 +86,7 @@ def read_folder(
         unnamed = (name for name in folders if storage.join(path, name) not in named)
         notes += not_kafkas(path, _unknown(content.unknown, unnamed))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
-        # Read after the folder was listed, to have a log start that retention moves meanwhile.
+        # Read it after the listing, to see a log start that retention moves meanwhile.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         believed = _believed(key, content, files, epochs)
@@ -111,6 +118,7 @@ def read_folder(
 
 
 def _unreadable_folder(path: str, error: Exception, notes: list[str]) -> ReadFolder:
+    """Return the result for a folder that cannot be read."""
     if isinstance(error, TwoSpellingsError):
         error = StorageError(action="read", path=path, reason=str(error))
     return ReadFolder(error, notes, [], {}, [])
@@ -119,10 +127,9 @@ def _unreadable_folder(path: str, error: Exception, notes: list[str]) -> ReadFol
 def _segments(
     content: PartitionFiles, ignored: Container[str]
 ) -> tuple[tuple[SegmentFile, ...], tuple[UnreadSegment, ...]]:
-    """Return the readable segments, and the compressed ones and dangling links.
+    """Return the readable segments; and the compressed ones with the dangling links.
 
-    Args:
-        ignored: paths of segments that do not belong to the log.
+    Segments whose path is in `ignored` do not belong to the log.
     """
     lost = {segment.base_offset: segment for segment in content.lost}
     packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
@@ -134,9 +141,9 @@ def _segments(
 def _unread_files(
     path: str, listing: Sequence[FileInfo], content: PartitionFiles
 ) -> list[UnreadFiles]:
-    """Return what is recognised in a folder and not read, segments under other names among it.
+    """Return the recognised files that are not read, with segments under other names.
 
-    Not for another than a live folder, in which they may be what its broker is about to drop.
+    Only for a live folder: in others, its broker may be about to delete them.
     """
     renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
     found = segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed)
@@ -153,7 +160,7 @@ def _deleting(content: PartitionFiles) -> tuple[int, ...]:
 
 
 def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
-    """Return the names of files that may have no records, and of folders."""
+    """Return the names of folders, and of files that cannot have records."""
     files = (name for name in names if not is_recognised(Place.PARTITION, name))
     return [*files, *(f"{name}/" for name in folders)]
 
@@ -164,7 +171,7 @@ def _believed(
     files: LogDirFiles,
     epochs: tuple[EpochStart, ...],
 ) -> PlausibleCheckpoints:
-    """Return what the checkpoints say of a partition, without what cannot be."""
+    """Return the plausible checkpoints of a partition."""
     partition = TopicPartition(key.topic, key.partition)
     said = files.checkpoints_of(partition, _committed_end(content.by_name))
     return plausible_checkpoints(said, epochs, _reached(content))
@@ -173,7 +180,7 @@ def _believed(
 def _implausible(
     storage: Storage, path: str, key: PartitionKey, believed: PlausibleCheckpoints
 ) -> dict[str, str]:
-    """Return the reasons against offsets that are not believed, by the paths of their files."""
+    """Return the reasons against implausible offsets, by the paths of their files."""
     return {
         storage.join(path, file): f"{key}: an offset in {file} is ignored as implausible: {why}"
         for file, why in believed.ignored.items()
@@ -186,7 +193,7 @@ def _last_side_file(
     checkpoints: Checkpoints,
     epochs: tuple[EpochStart, ...],
 ) -> SideFileEnds:
-    """Return the highest end that a side file proves, and reasons by file that is not believed."""
+    """Return the highest end that a side file proves, and the reasons against implausible files."""
     proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
     is_cleaned = checkpoints.cleaner_offset is not None
     return side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
@@ -205,10 +212,7 @@ def _with_mark(
     """Return the checkpoints, without a high watermark that the recovery point disproves.
 
     With a high watermark of 0, or below the log, nothing would be ingested. A broker that starts
-    without the file writes 0.
-
-    Args:
-        notes: receives a note for each disproved value.
+    without the file writes 0. `notes` receives a sentence for a disproved value.
     """
     mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point or 0
     first_offset = content.segments[0].base_offset if content.segments else 0
@@ -223,19 +227,21 @@ def _with_mark(
 
 
 def _committed_end(names: Iterable[str]) -> int | None:
-    """Return up to where the KRaft log is committed, which no checkpoint says: its snapshots hold
-    nothing else. None for any other log."""
+    """Return the committed end of the KRaft log by its snapshots; None for any other log.
+
+    No checkpoint has it, and snapshots have only committed records.
+    """
     snapshots = map(parse_metadata_snapshot_name, names)
     ends = [snapshot.end_offset for snapshot in snapshots if snapshot is not None]
     return max(ends, default=None)
 
 
 def not_kafkas(path: str, names: Sequence[str]) -> list[str]:
-    """Return the note of names that no broker gives; nothing where there is none."""
+    """Return one note on names that no broker gives; empty without any."""
     return [f"{path} holds what is not Kafka's: {examples(names, _MOST_UNKNOWN)}"] if names else []
 
 
 def examples(names: Iterable[str], most: int = _MOST_NAMED) -> str:
-    """List the first names, and say how many more there are."""
+    """Return the first names as text, with the number of the others."""
     first, rest = (listed := sorted(names))[:most], len(listed) - most
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

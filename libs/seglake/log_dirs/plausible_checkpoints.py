@@ -1,6 +1,6 @@
-"""Checkpoints of a log without offsets that lie far above all else on the disk. Pure.
+"""Removes offsets from checkpoints that are far above all else on the disk. Pure.
 
-A few bytes of garbage in a checkpoint would stand for billions of lost or compacted offsets.
+A few bytes of garbage in a checkpoint would mean billions of lost or compacted offsets.
 """
 
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from seglake.kafka_log.replica import Checkpoints
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.log_dir import SideFile
 
-MOST_STEP = 1 << 27  # offsets or bytes from one proof to the next that nothing else supports
+MOST_STEP = 1 << 27  # longest believed step, in offsets or bytes, above the next lower proof
 
 
 class PlausibleCheckpoints(NamedTuple):
     """Believed offsets of one log.
 
     Attributes:
-        ignored: reasons by the file that names an offset which is not believed.
+        ignored: reasons by the file with an offset that is not believed.
     """
 
     checkpoints: Checkpoints
@@ -29,11 +29,13 @@ class PlausibleCheckpoints(NamedTuple):
 def plausible_checkpoints(
     checkpoints: Checkpoints, epochs: tuple[EpochStart, ...], reached: Iterable[int]
 ) -> PlausibleCheckpoints:
-    """Drop each offset that lies more than MOST_STEP above all others, from the highest on.
+    """Return the checkpoints without offsets more than MOST_STEP above all others.
 
-    Nothing is dropped if only one offset is known.
+    A single known offset is always believed.
 
     Args:
+        checkpoints: the partition's checkpoints.
+        epochs: entries of its leader-epoch-checkpoint.
         reached: offsets that the names and sizes of the other files prove.
     """
     claims = {
@@ -67,9 +69,10 @@ def plausible_checkpoints(
 
 
 def is_far(offset: int, supported: int) -> bool:
-    """Return whether an offset lies too far above the highest one that something else proves."""
+    """Return whether an offset is too far above the highest one with another proof."""
     return bool(supported) and offset - supported > MOST_STEP
 
 
 def _why(offset: int, supported: int) -> str:
+    """Return the reason against an offset, as text."""
     return f"it says {offset}, and nothing else says more than {supported}"

@@ -1,6 +1,6 @@
 """Segments that a broker removed from a log and whose files still exist. Pure.
 
-They hold records that the log no longer has: from before a compaction, below the log start, or of a
+They have records that the log no longer has: from before a compaction, below the log start, or of a
 deleted topic. Like a starting broker, a run does not read them.
 """
 
@@ -27,9 +27,10 @@ def removed_segments(
 
 
 def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[str]:
-    """Return the note of a log dir's removed segments; nothing if there are none.
+    """Return one note on a log dir's removed segments; empty without any.
 
     Args:
+        path: path of the log dir.
         removed: the segments by partition.
     """
     found = {name: files for name, files in removed.items() if files}
@@ -44,9 +45,10 @@ def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[s
 
 
 def given_up_note(path: str, folders: Mapping[str, Iterable[FileInfo]]) -> list[str]:
-    """Return the note of a log dir's deleted or stray folders; nothing if there are none.
+    """Return one note on a log dir's deleted or stray folders; empty without any.
 
     Args:
+        path: path of the log dir.
         folders: files by the folder's name.
     """
     if not folders:
@@ -61,12 +63,13 @@ def given_up_note(path: str, folders: Mapping[str, Iterable[FileInfo]]) -> list[
 
 
 def _with_bytes(files: Iterable[FileInfo]) -> list[FileInfo]:
+    """Return the segments that are not empty."""
     named = ((entry, parse_file_name(entry.name)) for entry in files if entry.size_bytes)
     return [entry for entry, name in named if name is not None and name.kind is FileKind.LOG]
 
 
 def _sizes(found: Mapping[str, Sequence[FileInfo]]) -> str:
-    """List partitions or folders, each with its segments' number and bytes."""
+    """Return partitions or folders as text, each with its segments' number and bytes."""
     shown = [f"{name} ({_size(files)})" for name, files in sorted(found.items())]
     rest = len(shown) - _MOST_NAMED
     return ", ".join(shown[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")

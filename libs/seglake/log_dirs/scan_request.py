@@ -1,4 +1,4 @@
-"""What a scan of the headers of one segment is asked. Values."""
+"""Request for the survey of one segment; values."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,22 @@ from seglake.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class SurveyRequest:
-    """One segment to look at; everything here is known from listings and settings.
+    """One segment to survey, with facts from listings and settings.
 
     Attributes:
-        is_final: nobody will write on; see `SegmentBounds`.
-        is_cleaned: the cleaner's checkpoint lies above the segment's base.
-        start_offset: nothing below is wanted.
-        run_breaks: offsets at which runs of messages shall end.
-        from_ms, to_ms: where a time window begins and ends, None without one.
-        walk_offset: the walk may leave out what lies below.
-        proved_offset: as of `limit_after`.
+        is_last: no later segment exists.
+        is_cleaned: the cleaner's checkpoint is above the segment's base offset.
+        split_bytes: bytes after which a task should end.
+        window_bytes: bytes of one read in a full walk.
+        durable_offset: high watermark or recovery point, the higher.
+        start_offset: lowest offset to ingest.
+        run_breaks: offsets at which runs of messages must end.
+        from_ms: begin of a time window in ms since 1970, None without one.
+        to_ms: end of a time window in ms since 1970, None without one.
+        walk_offset: the walk may skip lower offsets.
+        proved_offset: see `limit_after`.
         snapshots: producer snapshots to read with this segment, the best first.
+        is_final: nobody will append any more, see `SegmentBounds`.
     """
 
     storage: Storage

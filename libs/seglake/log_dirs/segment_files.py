@@ -1,11 +1,11 @@
-"""Whether the files of a source are still what the plan saw. Effect."""
+"""Checks that the files of a source are still as the plan saw them. Effect."""
 
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.errors import SourceVanishedError
 
 
 def check_size(file: SegmentFile, size_bytes: int, *, is_last: bool) -> None:
-    """Only the last segment may have grown; one that is closed has the size that was listed.
+    """Require that a segment has its listed size; only the last one may have grown.
 
     Raises:
         SourceVanishedError: the file is shorter, or was replaced.

@@ -1,4 +1,4 @@
-"""The small files beside a segment. Effect: reads them."""
+"""Reads the small files beside a segment. Effect."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,9 +19,11 @@ from seglake.storage.storage import Storage
 
 
 def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = None) -> OffsetIndex:
-    """Read a segment's offset index; a missing or unreadable one is empty.
+    """Return a segment's offset index; a missing or unreadable one is empty.
 
     Args:
+        storage: storage of the files.
+        file: the segment.
         notes: receives the reason if an existing index cannot be read.
     """
     if file.index_path is not None:
@@ -38,10 +40,12 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
 def anchors(
     storage: Storage, file: SegmentFile, notes: list[str] | None = None
 ) -> Callable[[], tuple[int, ...]]:
-    """Return the `anchors` of `SegmentBounds`; the index is read only where there is damage.
+    """Return the `anchors` of `SegmentBounds`; the index is read only if there is damage.
 
     Args:
-        notes: see `read_index`.
+        storage: storage of the files.
+        file: the segment.
+        notes: receives the reason if an existing index cannot be read.
     """
     return lambda: tuple(entry.position for entry in read_index(storage, file, notes).entries)
 
@@ -49,9 +53,9 @@ def anchors(
 def read_transaction_files(
     storage: Storage, index_path: str | None, base_offset: int, snapshots: tuple[SnapshotFile, ...]
 ) -> TransactionFiles:
-    """Read what a segment's transaction index and the first usable of the snapshots say.
+    """Return the facts in a segment's transaction index and in the first usable snapshot.
 
-    Neither is needed to read a log: a file that cannot be used is a note, or is unreadable.
+    A log can be read without them: a file that cannot be used is a note, or is unreadable.
     """
     said = _Said(notes=[], unreadable=[])
     aborted = _read_aborted(storage, index_path, base_offset, said)
@@ -62,13 +66,14 @@ def read_transaction_files(
 
 
 class _Said(NamedTuple):
-    """Notes on files; grows."""
+    """Sentences about files, collected while reading."""
 
     notes: list[str]
     unreadable: list[str]
 
 
 def _content(storage: Storage, path: str, said: _Said) -> bytes | None:
+    """Return the content of a small file, None if it cannot be read."""
     try:
         return read_small(storage, path)
     except (NotFoundError, OversizedFileError) as error:
@@ -81,6 +86,7 @@ def _content(storage: Storage, path: str, said: _Said) -> bytes | None:
 def _read_aborted(
     storage: Storage, path: str | None, base_offset: int, said: _Said
 ) -> tuple[AbortedTransaction, ...] | None:
+    """Return the entries of a transaction index, None if it is not usable."""
     content = None if path is None else _content(storage, path, said)
     if content is None:
         return None
@@ -95,6 +101,7 @@ def _read_aborted(
 
 
 def _read_snapshot(storage: Storage, file: SnapshotFile, said: _Said) -> OpenTransactions | None:
+    """Return the open transactions in a producer snapshot, None if it is not usable."""
     content = _content(storage, file.path, said)
     if content is None:
         return None

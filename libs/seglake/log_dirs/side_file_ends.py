@@ -1,8 +1,8 @@
 """Finds the file beside a log's segments that proves the highest end. Effect: reads indexes.
 
 A broker names some files after the offset at which the log ends, and writes an index entry every
-few KiB. A name or an entry far above all else on the disk is no proof: a few bytes of garbage
-would stand for billions of lost offsets.
+few KiB. A name or an entry far above all else on the disk is no proof: a few bytes of garbage would
+mean billions of lost offsets.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
-_MOST_TRIMMED_BYTES = 2 << 20  # an index is made with 10 MiB, and trimmed when it is closed
+_MOST_TRIMMED_BYTES = 2 << 20  # a new index has 10 MiB, and is trimmed when it is closed
 
 
 class SideFileEnds(NamedTuple):
@@ -43,13 +43,15 @@ class SideFileEnds(NamedTuple):
 def side_file_ends(
     storage: Storage, content: PartitionFiles, proved: Iterable[int], *, is_cleaned: bool
 ) -> SideFileEnds:
-    """Find the file that proves the highest end: by its name, or an index without log or bytes.
+    """Return the file that proves the highest end: by its name, or as an index without its log.
 
-    Beside an empty log, an index of the size that a broker preallocates is not read.
+    If the log is empty, an index of the size that a broker preallocates is not read.
 
     Args:
-        proved: offset up to which the checkpoints prove the log.
-        is_cleaned: the cleaner was there; then a few KiB may span any number of offsets.
+        storage: storage of the files.
+        content: sorted files of the partition folder.
+        proved: offsets up to which the checkpoints prove the log.
+        is_cleaned: the cleaner has run here, so a few KiB may span any number of offsets.
     """
     ignored: dict[str, str] = {}
     sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
@@ -79,6 +81,7 @@ def side_file_ends(
 
 
 def _metadata_snapshots(names: Iterable[str]) -> Iterator[EndClaim]:
+    """Yield the ends that snapshots of the KRaft log prove by their names."""
     for name in names:
         if (snapshot := parse_metadata_snapshot_name(name)) is not None:
             yield EndClaim(snapshot.end_offset, name)
@@ -89,11 +92,9 @@ def _plausible(
 ) -> Iterator[SegmentFileName]:
     """Yield the files beside segments, and empty segments, that are not far above all else.
 
-    Several files of one offset support each other; an only file needs no support.
-
-    Args:
-        reached: offset up to which other files prove the log; 0 if none does.
-        ignored: receives the other files, each with a reason.
+    Several files of one offset support each other; a single file needs no support. `reached` is the
+    offset up to which other files prove the log, 0 if none does; `ignored` receives the other
+    files, each with a reason.
     """
     parsed = filter(None, map(parse_file_name, by_name))
     live = [
@@ -124,7 +125,7 @@ def _index_ends(
     *,
     is_cleaned: bool,
 ) -> list[EndClaim]:
-    """Return the log ends that an index's entries prove; nothing for other files."""
+    """Return the log ends that an index's entries prove; empty for other files."""
     if file.kind not in (FileKind.INDEX, FileKind.TIMEINDEX):
         return []
     try:
@@ -161,5 +162,5 @@ def _entries(
 
 
 def without(entry: FileInfo, reason: str) -> str:
-    """Say why a log is read without a file beside it."""
+    """Return a sentence that a log is read without a file beside it."""
     return f"{entry.path}: {reason}; the log is read without this file"

@@ -1,4 +1,4 @@
-"""Files that are small beside any segment, and are read whole. Effect."""
+"""Reads files that are small beside any segment, whole. Effect."""
 
 from collections.abc import Iterable
 
@@ -7,33 +7,34 @@ from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _A_FOLDER = "it is a folder"
-MOST_BYTES = 32 << 20  # a checkpoint of half a million partitions; three times the largest index
+MOST_BYTES = 32 << 20  # enough for half a million partitions, or three of the largest indexes
 
 
 class OversizedFileError(StorageError):
-    """A file is so large that nothing of Kafka wrote it: to read it could take all memory."""
+    """A file is too large to be Kafka's: reading it could fill the memory."""
 
     def __init__(self, *, path: str, size_bytes: int) -> None:
+        """Store the path and the size in bytes."""
         self.size_bytes = size_bytes
         reason = f"it has {size_bytes} bytes, and such a file at most {MOST_BYTES}"
         super().__init__(action="read", path=path, reason=reason)
 
 
 def check_small(path: str, size_bytes: int) -> None:
-    """Refuse a file that is not small.
+    """Refuse a file that is too large.
 
     Raises:
-        OversizedFileError: it is not.
+        OversizedFileError: it has more than MOST_BYTES.
     """
     if size_bytes > MOST_BYTES:
         raise OversizedFileError(path=path, size_bytes=size_bytes)
 
 
 def check_readable(entry: FileInfo) -> None:
-    """Refuse an entry that leads to no file, such as a link to nowhere.
+    """Refuse an entry with a problem, such as a broken link.
 
     Raises:
-        RefusedError: it does not.
+        RefusedError: it has a problem.
     """
     if entry.problem:
         raise RefusedError(action="open", path=entry.path, reason=entry.problem)
@@ -49,7 +50,7 @@ def files_by_name(place: Place, listing: Iterable[FileInfo]) -> dict[str, FileIn
 
 
 def read_small(storage: Storage, path: str) -> bytes:
-    """The content of a file whose size was not listed.
+    """Return the content of a file whose size was not listed.
 
     Raises:
         StorageError: it cannot be read, or is not small.

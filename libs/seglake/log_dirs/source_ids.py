@@ -1,7 +1,7 @@
-"""Decides under which source the rows of disks are. Pure.
+"""Decides which source the rows of disks belong to. Pure.
 
-The cluster id in meta.properties is the source. Brokers before 2.4 may write none: then a person
-names the source, and when the id comes, the lake joins the two.
+The cluster id in meta.properties is the source. Brokers before 2.4 may write none: then the user
+names the source, and once an id appears, the lake joins both.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -13,30 +13,30 @@ from seglake.log_dirs.partition_replica import examples
 
 
 class KnownSources(Protocol):
-    """What a lake knows of sources; asked only where it matters."""
+    """Sources that a lake knows; read only if needed."""
 
     @property
     def sources(self) -> Collection[str]:
-        """Those that it has rows of."""
+        """Return the sources with rows in the lake."""
 
     @property
     def joined(self) -> Mapping[str, str]:
-        """The source of a cluster id, where that is not the id itself."""
+        """Return the source by cluster id, for ids with another source than the id itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSources:
-    """A lake that knows nothing, or none at all."""
+    """Sources of a lake without rows, or of none."""
 
     sources: Collection[str] = ()
     joined: Mapping[str, str] = field(default_factory=dict)
 
 
 class SourceId(NamedTuple):
-    """The source of some disks.
+    """Source of some disks.
 
     Attributes:
-        cluster_id: what their meta.properties name, None where they name nothing.
+        cluster_id: cluster id in their meta.properties, None without one.
     """
 
     source_id: str
@@ -54,12 +54,14 @@ def source_id_of(
     """Return the source of log dirs.
 
     Args:
-        named: the cluster ids of those that name one, by path.
-        given: what a person calls the source.
-        unnamed: what stands for it where nothing names it.
+        named: cluster ids by path, for log dirs that name one.
+        log_dirs: paths of all log dirs, for messages.
+        given: the user's name for the source, None without one.
+        unnamed: id to use if nothing else names the source, None if something must.
+        known: sources that the lake knows.
 
     Raises:
-        WrongSourceError: there are several, or none, or the name is another one's.
+        WrongSourceError: there are several cluster ids, or none, or the name belongs to another.
     """
     cluster_ids = sorted(set(named.values()))
     if len(cluster_ids) > 1:
@@ -84,6 +86,7 @@ def source_id_of(
 
 
 def _of_cluster(cluster_id: str, given: str | None, known: KnownSources) -> str:
+    """Return the source of a cluster id; refuse a user's name that contradicts it."""
     own = known.joined.get(cluster_id, cluster_id)
     if given in (None, own, cluster_id):
         return own

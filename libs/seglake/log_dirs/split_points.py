@@ -1,4 +1,4 @@
-"""Where tasks may begin in a segment, found by a survey's walk. A value that grows."""
+"""Positions where tasks may begin in a segment, found by a survey's walk."""
 
 from typing import NamedTuple
 
@@ -21,30 +21,39 @@ _MISPLACED = (
     DefectCode.OFFSET_OUT_OF_SEGMENT,
 )
 _UNEXPLAINED = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
-_FEWEST_BEFORE = 3  # what judges a batch looks at two others behind it
+_FEWEST_BEFORE = 3  # judging a batch takes the two batches after it
 
 
 class _Point(NamedTuple):
+    """A split point.
+
+    Attributes:
+        has_learned: findings before it change how batches after it are judged.
+    """
+
     split: SplitPoint
-    has_learned: bool  # what was met before it changes how batches behind it are judged
+    has_learned: bool
 
 
 class SplitPoints:
-    """Told what a walk meets, in the order of the bytes.
+    """Collector of split points, which gets a walk's findings in the order of the bytes.
 
-    Where all is in order, any batch will do whose checksum holds. Elsewhere a walk that begins
-    there must judge as one that came from the start of the segment: several batches in order lie
-    before it, the last of them ends where it begins, and nothing lower comes behind it.
-
-    Args:
-        window: of the walk; borrowed.
-        base_offset: where the walk begins.
-        is_full: the walk verifies all checksums, since something is odd.
+    While all is in order, any batch with a right checksum will do. Elsewhere a walk that begins at
+    the point must judge like one from the start of the segment: several batches in order come
+    before the point, the last of them ends where it begins, and nothing lower comes after it.
     """
 
     def __init__(
         self, request: SurveyRequest, window: Window, base_offset: int, *, is_full: bool
     ) -> None:
+        """Start a walk.
+
+        Args:
+            request: the survey's request.
+            window: bytes of the segment; borrowed.
+            base_offset: offset at which the walk begins.
+            is_full: the walk verifies all checksums, because something is odd.
+        """
         self._request = request
         self._window = window
         self._is_full = is_full
@@ -52,12 +61,12 @@ class SplitPoints:
         self._points = [start] if is_full else []
         self._reached = base_offset
         self._in_order = 0  # sound batches since anything odd
-        self._is_explained = False  # damage is why the next offsets are missing
-        self._has_learned = False  # of holes
-        self._told_offset = base_offset  # records of the batches so far reach up to here
+        self._is_explained = False  # damage explains missing offsets before the next batch
+        self._has_learned = False  # holes were found
+        self._told_offset = base_offset  # end of the records of the batches so far
 
     def splits(self) -> tuple[SplitPoint, ...]:
-        """What was found; what must not be parted is one piece."""
+        """Return the split points; pieces that must not be separated are joined."""
         found: list[SplitPoint] = []
         is_plain = True
         for split, has_learned in reversed(self._points):
@@ -68,13 +77,15 @@ class SplitPoints:
         return tuple(reversed(found))
 
     def defect(self, defect: Defect) -> None:
+        """Add damaged or misplaced bytes."""
         if defect.code in _MISPLACED and defect.base_offset is not None:
             self._drop_above(defect.base_offset)
         self._is_explained |= defect.code not in _UNEXPLAINED
         self._odd()
 
     def unit(self, unit: Unit) -> None:
-        # Of an old wrapper only the last offset is known, so a hole may lie before it.
+        """Add a sound batch."""
+        # Only the last offset of an old wrapper is known, so there may be a hole before it.
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if unit.last_offset < self._reached and isinstance(unit, Wrapper):
             first = self._points[0].split.expected_offset if self._points else first
@@ -100,14 +111,14 @@ class SplitPoints:
         self._has_learned |= has_hole or not isinstance(unit, RecordBatch) or unit.is_sparse
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
-        if isinstance(unit, RecordBatch):  # more records than its header has offsets for
+        if isinstance(unit, RecordBatch):  # it may have more records than its header's offsets
             self._told_offset = max(self._told_offset, first + unit.header.record_count)
         self._reached = unit.last_offset + 1
         if isinstance(unit, Wrapper) and unit.is_resolved:
-            self._odd()  # only a walk that compares knows its offsets
+            self._odd()  # only a walk that compares neighbours finds its offsets
 
     def run(self, run: BatchRun) -> None:
-        """Sound batches were met that begin where all before them ended, or later."""
+        """Add a run of sound batches that begins at or after the end of all before."""
         first = run.column("base_offset")
         ends_before = np.concatenate(([self._reached], run.next_offsets[:-1]))
         has_hole = first > ends_before
@@ -143,16 +154,17 @@ class SplitPoints:
         self._reached = run.last_offset + 1
 
     def _add(self, split: SplitPoint, has_learned: bool) -> None:
-        # Of a segment below the cleaner's offset it is known anyway that it may have holes.
+        """Add a split point."""
+        # A segment below the cleaner's offset may have holes anyway: nothing is learned.
         self._points.append(_Point(split, has_learned and not self._request.is_cleaned))
 
     def _drop_above(self, offset: int) -> None:
-        """Offsets come that lie below where some points begin."""
+        """Remove points above late offsets."""
         while len(self._points) > 1 and self._points[-1].split.expected_offset > offset:
             self._points.pop()
 
     def _odd(self) -> None:
-        """What lies behind the last point is not in order."""
+        """Mark the part after the last point as not in order."""
         self._in_order = 0
         if self._points:
             split, has_learned = self._points[-1]

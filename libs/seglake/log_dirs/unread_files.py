@@ -1,4 +1,4 @@
-"""Files in a source that are recognised and not read: what they are, and how much. Pure."""
+"""Files in a source that are recognised and not read, with their kinds and sizes. Pure."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class UnreadKind(StrEnum):
     RENAMED_SEGMENT = "renamed_segment"
 
 
-# One, several, and what to do.
+# By kind: singular and plural, and advice.
 UNREAD_NAMES = {
     UnreadKind.ARCHIVE: (
         ("archive", "archives"),
@@ -75,11 +75,12 @@ UNREAD_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
-    """Some files of one kind in one folder.
+    """Unread files of one kind in one folder.
 
     Attributes:
-        place: the partition whose they are, or their folder where that cannot be told.
-        example: the first of them by name.
+        place: partition of the files; their folder if it is unknown.
+        files: number of files.
+        example: name of the first file.
     """
 
     place: str
@@ -91,30 +92,30 @@ class UnreadFiles:
 
     @property
     def reason(self) -> str:
-        """Say what they are, where, and what to do."""
+        """Return a sentence with kind, place and advice."""
         (one, several), advice = UNREAD_NAMES[self.kind]
         what = f"{self.files} {one if self.files == 1 else several} ({self.example})"
         where = "" if self.place == self.folder else f" in {self.folder}"
         return f"{self.place}: {what}{where}: {advice}"
 
     def is_accounted(self, partitions: Container[str]) -> bool:
-        """Say whether the log of their partition says by gaps what they hold.
+        """Return whether the log of their partition reports their offsets as gaps.
 
         Args:
-            partitions: names of those of which the sources have a log.
+            partitions: names of partitions with a log in the sources.
         """
         return self.kind is UnreadKind.TIER_OBJECT and self.place in partitions
 
 
 def is_recognised(place: Place, name: str) -> bool:
-    """Say whether a file that is not where Kafka has it, or not Kafka's, may have records."""
+    """Return whether a file in the wrong place, or not Kafka's, may have records."""
     return (
         holds_records(place, name) or parse_archive_name(name) is not None or is_tier_object(name)
     )
 
 
 def holds_records(place: Place, name: str) -> bool:
-    """Say whether a file is a segment by its name: as it is, compressed or renamed."""
+    """Return whether a file is a segment by its name: as it is, compressed or renamed."""
     file = parse_file_name(name)
     if file is not None:
         return file.kind is FileKind.LOG and file.state in (FileState.LIVE, FileState.SWAP)
@@ -144,12 +145,12 @@ def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
 
 
 def segments_of(folder: str, kind: UnreadKind, segments: Sequence[FileInfo]) -> list[UnreadFiles]:
-    """Return the segments of a folder as files of one kind; nothing where there is none."""
+    """Return the segments of a folder as one entry of a kind; empty without segments."""
     return [_files(_place(folder), folder, kind, segments)] if segments else []
 
 
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment, ...]:
-    """Return the segments of a partition folder that are there in a compressed form only."""
+    """Return the segments of a partition folder that exist only in a compressed form."""
     found: dict[int, UnreadSegment] = {}
     plain = {
         file.base_offset
@@ -165,7 +166,7 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment,
 
 
 def _place(folder: str) -> str:
-    """Return the partition that a folder is of by its name, or the folder."""
+    """Return the partition of a folder by its name, else the folder."""
     parent, _, name = folder.rstrip("/").rpartition("/")
     if parse_folder_name(name) is not None:
         return name
@@ -174,6 +175,7 @@ def _place(folder: str) -> str:
 
 
 def _files(place: str, folder: str, kind: UnreadKind, entries: Iterable[FileInfo]) -> UnreadFiles:
+    """Return the entry for some files of one kind."""
     listed = sorted(entries, key=lambda entry: entry.name)
     size_bytes = sum(entry.size_bytes for entry in listed)
     return UnreadFiles(place, folder, kind, len(listed), size_bytes, listed[0].name)
