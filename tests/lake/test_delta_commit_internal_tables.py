@@ -63,7 +63,19 @@ def test_an_internal_topic_is_committed_to_its_own_table_before_the_checkpoints(
     assert_each_row_once(lake, "orders", [0, 1, 2])
     assert_each_row_once(lake, OFFSETS, [0, 1, 2, 3])
     assert generations(lake, OFFSETS) == generations(lake, "orders") == AppVersions(1, 1, 1)
-    assert [lake.tables.open(table).version() for table in TABLES] == [1, 1, 1, 1, 1, 0, 0, 1, 0, 0]
+    assert [lake.tables.open(table).version() for table in TABLES] == [
+        1,
+        1,
+        1,
+        1,
+        1,
+        0,
+        0,
+        0,
+        1,
+        0,
+        0,
+    ]
     handle = lake.tables.open(CONSUMER_OFFSETS)
     assert handle.transaction_version(app_id(SOURCE, OFFSETS)) == 1
     assert handle.transaction_version(app_id(SOURCE, "orders")) is None

@@ -14,6 +14,7 @@ from seglake.lake.app_versions import app_id
 from seglake.lake.delta_commit import versions
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import NotALakeError, SchemaError, TableRefusedError, UnsafeStoreError
+from seglake.lake.lake_format import FORMAT
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.table_creation import create_missing
 from seglake.lake.table_log import TableLog
@@ -34,7 +35,7 @@ def test_tables_are_made_with_the_oldest_protocol_and_append_only(lake: Lake) ->
         assert handle.metadata().configuration == {
             "delta.appendOnly": "true",
             "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
-            "seglake.format": "2",
+            "seglake.format": f"{FORMAT}",
             "seglake.version": seglake.__version__,
         }
 

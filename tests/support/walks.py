@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from seglake.segment_codec.formats.defects import Defect, Tail
+from seglake.segment_codec.formats.record import Record
+from seglake.segment_codec.formats.record_batch import RecordBatch
+from seglake.segment_codec.formats.reference_decoder import decode
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.offset_order import OffsetOrder
 from seglake.segment_codec.walk.segment import Item, SegmentWalk
@@ -86,3 +89,15 @@ def sound_unit(batch: EncodedBatch | bytes, base_offset: int = 0) -> Unit:
     """The one unit that a batch is."""
     (unit,) = sound_units(laid_out(batch), base_offset)
     return unit
+
+
+def records_of(content: bytes) -> list[Record]:
+    """Records of a segment without control batches, by the reference decoder."""
+    units = units_of(walked(content, is_last=True))
+    batches = [unit for unit in units if isinstance(unit, RecordBatch)]
+    return [
+        record
+        for batch in batches
+        if not batch.header.is_control
+        for record in decode(batch, max_decompressed_bytes=1 << 20)
+    ]

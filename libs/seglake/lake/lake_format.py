@@ -9,7 +9,7 @@ from seglake.lake.errors import NewerLakeError, OlderLakeError
 from seglake.lake.tables import Table
 from seglake.version import __version__
 
-FORMAT = 2
+FORMAT = 3
 """Newest format; every new table and column raises it. Lakes of format 0 have no such property."""
 
 _FORMAT, _VERSION = "seglake.format", "seglake.version"

@@ -37,6 +37,8 @@ _DELTA_COLUMNS = {
     "transaction_state": "last_update_timestamp last_update_timestamp_ms "
     "record_offset record_timestamp record_timestamp_ms",
     "cluster_metadata": "record_offset",
+    "remote_log_metadata": "start_offset end_offset max_timestamp max_timestamp_ms "
+    "event_timestamp event_timestamp_ms record_offset record_timestamp record_timestamp_ms",
     "checkpoints": "start_offset next_offset",
     "salvaged_records": "offset timestamp timestamp_ms",
 }
@@ -45,6 +47,7 @@ _PLAIN_COLUMNS = {
     "quarantine": "raw raw_sha256",
     "consumer_offsets": "key value",
     "transaction_state": "key value",
+    "remote_log_metadata": "custom_metadata key value",
     "salvaged_records": "key value headers.list.element.value",
 }
 # Measured: zstd compresses pages of this size as well as 1 MiB pages, in up to a tenth less time.

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, Handle, LakeTables, state_of
 from seglake.lake.errors import NotALakeError
 from seglake.lake.foreign_changes import MAINTAINS
@@ -19,7 +20,7 @@ from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.lake_format import FORMAT, added_columns, format_of, marks, refuse_newer
 from seglake.lake.log_durability import sync_log
 from seglake.lake.table_log import TableState
-from seglake.lake.tables import GAPS, TABLES, Table
+from seglake.lake.tables import CHECKPOINTS, GAPS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, PlaceError
 
 
@@ -89,7 +90,8 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
     if not is_single_writer:
         tables.require_safe_commits()
     with ThreadPoolExecutor(len(TABLES)) as pool:  # on a remote store each takes a while
-        list(pool.map(lambda table: _create(tables, table), missing))
+        create = partial(_create, tables, present=present)
+        list(pool.map(create, missing))
     added = [f"table {table.name}" for table in missing if table.since > lake_format]
     for table in TABLES:
         state = present.get(table.name)
@@ -267,12 +269,30 @@ def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
             raise LakeFolderError(path=tables.lake_path, reason=reason)
 
 
-def _create(tables: LakeTables, table: Table) -> None:
+def _begun(tables: LakeTables, table: Table, present: Mapping[str, TableState]) -> dict[str, int]:
+    """Return the generations, by app, of a table's topics that a lake ingested before it had it.
+
+    The table begins with them, as if it had been in those commits and got no row: see
+    `app_versions`.
+    """
+    checkpoints = present.get(CHECKPOINTS.name)
+    if checkpoints is None or not table.topics:
+        return {}
+    handle = tables.unchecked(CHECKPOINTS)  # as an earlier version made it
+    paths = tables.file_paths(CHECKPOINTS, handle=handle)
+    rows = tables.read_files(CHECKPOINTS, paths, ["source_id"]).column(0).to_pylist()
+    sources = {source for source in rows if source is not None}
+    apps = [app_id(source, topic) for source in sources for topic in table.topics]
+    return {app: number for app in apps if (number := checkpoints.generation(app))}
+
+
+def _create(tables: LakeTables, table: Table, *, present: Mapping[str, TableState]) -> None:
     """Create a table, durable on return, unless another driver does so at the same time."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
-    from deltalake.transaction import CommitProperties
+    from deltalake.transaction import CommitProperties, Transaction
 
+    begun = _begun(tables, table, present)
     configuration: dict[str, str | None] = {
         "delta.appendOnly": "true",
         "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
@@ -287,7 +307,10 @@ def _create(tables: LakeTables, table: Table) -> None:
             configuration=configuration,
             raise_if_key_not_exists=False,  # the marks are not Delta's keys
             # A retry would add a second definition to a table that another driver just created.
-            commit_properties=CommitProperties(max_commit_retries=0),
+            commit_properties=CommitProperties(
+                max_commit_retries=0,
+                app_transactions=[Transaction(app, number) for app, number in begun.items()],
+            ),
             storage_options=tables.options,
         )
     except (DeltaError, OSError) as error:

@@ -75,6 +75,7 @@ PARTITIONS_TYPE = _list_of(pa.struct([*_string("topic"), *_int("partition")]))
 NOT_INGESTED_TYPE = _list_of(
     pa.struct([*_string("reason"), *_bigint("from_offset log_end_offset")])
 )
+LEADER_EPOCHS_TYPE = _list_of(pa.struct([*_int("leader_epoch"), *_bigint("start_offset")]))
 _INTS = _list_of(pa.int32())
 
 # Generation of the commit that added the row: with source and topic it identifies ledger rows.
@@ -249,6 +250,31 @@ CLUSTER_METADATA = _table(
     topics=frozenset({"__cluster_metadata"}),
 )
 
+REMOTE_LOG_METADATA = _table(
+    "remote_log_metadata",
+    *_string("source_id event topic topic_id"),
+    *_int("partition"),
+    *_string("segment_id state"),
+    *_bigint("start_offset end_offset"),
+    pa.field("leader_epochs", LEADER_EPOCHS_TYPE),
+    *_int("size_bytes broker_id"),
+    *_timestamp("max_timestamp"),
+    *_bigint("max_timestamp_ms"),
+    *_timestamp("event_timestamp"),
+    *_bigint("event_timestamp_ms"),
+    *_binary("custom_metadata"),
+    *_boolean("is_transaction_index_empty is_tombstone"),
+    *_int("type_id type_version"),
+    *_binary("key value"),
+    *_string("unread_reason"),
+    *_RECORD_PLACE,
+    *_string("run_id"),
+    *_GENERATION,
+    statistics="partition start_offset end_offset event_timestamp record_offset record_timestamp",
+    topics=frozenset({"__remote_log_metadata"}),
+    since=3,
+)
+
 CHECKPOINTS = _table(
     "checkpoints",
     *_string("source_id topic_id topic"),
@@ -309,6 +335,7 @@ TABLES = (
     CONSUMER_OFFSETS,
     TRANSACTION_STATE,
     CLUSTER_METADATA,
+    REMOTE_LOG_METADATA,
     CHECKPOINTS,
     OBSERVATIONS,
     SALVAGED_RECORDS,

@@ -3,11 +3,18 @@
 What the bytes mean is the codec's; here each table's columns are picked from what it read.
 """
 
+import base64
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from seglake.lake.tables import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE, Table
+from seglake.lake.tables import (
+    CLUSTER_METADATA,
+    CONSUMER_OFFSETS,
+    REMOTE_LOG_METADATA,
+    TRANSACTION_STATE,
+    Table,
+)
 from seglake.segment_codec.formats.internal_topics.coordinator_records import (
     OFFSET_COMMIT,
     STATUS_NAMES,
@@ -20,6 +27,12 @@ from seglake.segment_codec.formats.internal_topics.metadata_records import (
     RESOURCE_TYPES,
     MetadataRecord,
     metadata_record,
+)
+from seglake.segment_codec.formats.internal_topics.remote_log_records import (
+    PARTITION_DELETE,
+    PARTITION_STATES,
+    SEGMENT_STATES,
+    remote_log_record,
 )
 
 # A dict is what a struct in Arrow is made from.
@@ -75,7 +88,7 @@ def transaction_state(key: bytes | None, value: bytes | None) -> Interpreted:
         "producer_id": _known(fields.get("producerId")),
         "producer_epoch": _known(fields.get("producerEpoch")),
         "timeout_ms": fields.get("transactionTimeoutMs"),
-        "state": _state(fields.get("transactionStatus")),
+        "state": _name_of(fields.get("transactionStatus"), STATUS_NAMES),
         "partitions": _partitions(fields.get("transactionPartitions")),
         "last_update_timestamp_ms": _known(fields.get("transactionLastUpdateTimestampMs")),
         "start_timestamp_ms": _known(fields.get("transactionStartTimestampMs")),
@@ -112,12 +125,52 @@ def cluster_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
     return Interpreted(values, is_unread, record.is_redacted, record.may_hold_secret)
 
 
+def remote_log_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
+    """Return a row of `remote_log_metadata`; a tombstone has no event."""
+    message = remote_log_record(value)
+    is_tombstone = value is None
+    is_unread = message.unread_reason is not None and not is_tombstone
+    fields, segment = message.fields, _struct(message.fields, "remoteLogSegmentId")
+    partition = _struct(segment or fields, "topicIdPartition")
+    states = PARTITION_STATES if message.name == PARTITION_DELETE else SEGMENT_STATES
+    number = fields.get("remoteLogSegmentState", fields.get("remotePartitionDeleteState"))
+    custom, epochs = fields.get("customMetadata"), _epochs(fields.get("segmentLeaderEpochs"))
+    values: Values = {
+        "event": None if is_tombstone else message.name,
+        "topic": partition.get("name"),
+        "topic_id": partition.get("id"),
+        "partition": partition.get("partition"),
+        "segment_id": segment.get("id", fields.get("segmentId")),
+        "state": _name_of(number, states),
+        "start_offset": fields.get("startOffset"),
+        "end_offset": fields.get("endOffset"),
+        "leader_epochs": epochs,
+        "size_bytes": fields.get("segmentSizeInBytes"),
+        "broker_id": fields.get("brokerId"),
+        "max_timestamp_ms": _known(fields.get("maxTimestampMs")),
+        "event_timestamp_ms": fields.get("eventTimestampMs"),
+        "custom_metadata": base64.b64decode(custom) if isinstance(custom, str) else None,
+        # A tagged field with its default, false, is not among the bytes.
+        "is_transaction_index_empty": fields.get(
+            "txnIndexEmpty", None if epochs is None else False
+        ),
+        "is_tombstone": is_tombstone,
+        "type_id": message.type_id,
+        "type_version": message.version,
+        "key": key if is_unread else None,
+        "value": value if is_unread else None,
+        "unread_reason": message.unread_reason if is_unread else None,
+    }
+    return Interpreted(values, is_unread, False, False)
+
+
 INTERPRETERS: Mapping[str, tuple[Table, Interpreter]] = {
     topic: (table, interpreter)
     for table, interpreter in (
         (CONSUMER_OFFSETS, consumer_offset),
         (TRANSACTION_STATE, transaction_state),
         (CLUSTER_METADATA, cluster_metadata),
+        (REMOTE_LOG_METADATA, remote_log_metadata),
     )
     for topic in table.topics or ()
 }
@@ -176,10 +229,28 @@ def _known(value: Json) -> Json:
     return None if value == -1 else value
 
 
-def _state(number: Json) -> str | None:
+def _name_of(number: Json, names: Sequence[str]) -> str | None:
+    """Return the name of a number, the number itself as text if it has none."""
     if not isinstance(number, int):
         return None
-    return STATUS_NAMES[number] if 0 <= number < len(STATUS_NAMES) else str(number)
+    return names[number] if 0 <= number < len(names) else str(number)
+
+
+def _struct(fields: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+    """Return the fields of an inner struct; none if the message has no such struct."""
+    inner = fields.get(name)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _epochs(entries: Json) -> Json:
+    """Return leader epochs with the columns' names."""
+    if not isinstance(entries, list):
+        return None
+    return [
+        {"leader_epoch": entry["leaderEpoch"], "start_offset": entry["offset"]}
+        for entry in entries
+        if isinstance(entry, dict)
+    ]
 
 
 def _partitions(topics: Json) -> Json:

@@ -572,6 +572,48 @@ WHERE marker_offset IS NULL AND record_type IS NOT NULL
   AND (coalesce(marker_before, '') <> 'begin_transaction'
        OR coalesce(marker_behind, '') = 'end_transaction')
 
+-- view remote_segments
+-- Copies of segments in a remote tier. As brokers do, it drops events of a copy whose start the
+-- topic no longer has, and steps that the state does not allow: a copy only ends after its start,
+-- and only a deletion that began can end.
+WITH current_rows AS (
+{current_decoded(
+  remote_log_metadata, '__remote_log_metadata', remote_log_metadata.record_offset)}
+),
+begun AS (
+  SELECT *, min(CASE WHEN event = 'segment' THEN record_offset END) OVER (
+    PARTITION BY source_id, record_topic_id, record_partition, topic_id, partition, segment_id)
+    AS begun_at
+  FROM current_rows
+  WHERE event IN ('segment', 'segment_update')
+),
+events AS (
+  SELECT *, min(CASE WHEN state = 'delete_started' THEN record_offset END) OVER (
+    PARTITION BY source_id, record_topic_id, record_partition, topic_id, partition, segment_id)
+    AS deleted_at
+  FROM begun
+  WHERE record_offset >= begun_at
+)
+SELECT source_id, min(topic) AS topic, topic_id, partition, segment_id,
+       CASE WHEN max(CASE WHEN state = 'delete_finished' THEN record_offset END) > max(deleted_at)
+              THEN 'delete_finished'
+            WHEN max(deleted_at) IS NOT NULL THEN 'delete_started'
+            WHEN max(CASE WHEN state = 'copy_finished' THEN record_offset END) IS NOT NULL
+              THEN 'copy_finished'
+            ELSE 'copy_started' END AS state,
+       min_by(start_offset, record_offset) AS start_offset,
+       min_by(end_offset, record_offset) AS end_offset,
+       min_by(leader_epochs, record_offset) AS leader_epochs,
+       min_by(size_bytes, record_offset) AS size_bytes,
+       min_by(max_timestamp, record_offset) AS max_timestamp,
+       max_by(custom_metadata, CASE WHEN custom_metadata IS NOT NULL
+         AND (deleted_at IS NULL OR record_offset < deleted_at) THEN record_offset END)
+         AS custom_metadata,
+       max(event_timestamp) AS event_timestamp,
+       record_topic_id, record_partition, max(record_offset) AS record_offset
+FROM events
+GROUP BY source_id, topic_id, partition, segment_id, record_topic_id, record_partition
+
 -- view topic_configs
 -- Configs of KRaft's topics.
 {topics},

@@ -17,10 +17,8 @@ from seglake.segment_codec.formats.internal_topics.metadata_records import (
     metadata_record,
 )
 from seglake.segment_codec.formats.record import Record
-from seglake.segment_codec.formats.record_batch import RecordBatch
-from seglake.segment_codec.formats.reference_decoder import decode
 from support.internal_dumps import DumpedPartition, DumpedRecord, Fields, internal_partitions
-from support.walks import units_of, walked
+from support.walks import records_of
 
 OFFSETS, TRANSACTIONS, METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata"
 DUMPED = [
@@ -59,17 +57,6 @@ def pairs(partition: DumpedPartition) -> Iterator[Pair]:
         records = records_of((partition.folder / name).read_bytes())
         assert [record.offset for record in records] == [record.offset for record in dumped]
         yield from map(Pair, records, dumped)
-
-
-def records_of(content: bytes) -> list[Record]:
-    units = units_of(walked(content, is_last=True))
-    batches = [unit for unit in units if isinstance(unit, RecordBatch)]
-    return [
-        record
-        for batch in batches
-        if not batch.header.is_control
-        for record in decode(batch, max_decompressed_bytes=1 << 20)
-    ]
 
 
 def all_pairs(scenario: str, copy: str, topic: str) -> list[Pair]:

@@ -1,17 +1,12 @@
 """Records of `__cluster_metadata`, the log in which KRaft keeps topics, configs and brokers.
 
-Layout of a value; these records have no key::
-
-    frame    uvarint  1; the preview of Kafka 2.8 had 0 and other layouts
-    type     uvarint  type of the record, see cluster_metadata.toml
-    version  uvarint  version of the layout
-    fields
+Values have the frame of `framed_message`; these records have no key.
 
 The log holds secrets. Values that are or may be secret are left out: records of credentials and
 tokens are only named, and a config's value is left out unless its name proves that it is no secret.
 Kafka has the same rule: a config that it does not know is sensitive.
 
-Source: apache/kafka 1eb7644, AbstractApiMessageSerde.java; for sensitive configs
+Source of what is sensitive: apache/kafka 1eb7644,
 KafkaConfigSchema.java, DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
 """
 
@@ -19,11 +14,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seglake.segment_codec.formats.errors import MessageError
-from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json
-from seglake.segment_codec.formats.internal_topics.record_forms import forms_of
+from seglake.segment_codec.formats.internal_topics.framed_message import framed_message
+from seglake.segment_codec.formats.internal_topics.message_layout import Json
 
-UNKNOWN = "unknown"
 RESOURCE_TYPES: Mapping[int, str] = {
     2: "topic",
     4: "broker",
@@ -32,7 +25,6 @@ RESOURCE_TYPES: Mapping[int, str] = {
     32: "group",
 }
 
-_FRAME_VERSION = 1
 _CONFIG_TYPE = 4
 _NEVER_SECRET_RESOURCES = frozenset({"topic", "client_metrics", "group"})  # closed lists of names
 _SUSPICIOUS = re.compile(r"passw|secret|credential|token|passphrase|private|jaas|key|cert", re.I)
@@ -78,38 +70,18 @@ class MetadataRecord:
 
 def metadata_record(value: bytes | None) -> MetadataRecord:
     """Return one record. Never raises: see `unread_reason`."""
-    type_id = version = reason = None
-    name, is_redacted = UNKNOWN, False
-    fields: dict[str, Json] = {}
-    try:
-        if value is None:
-            raise MessageError("the value is null")
-        cursor = Cursor(value)
-        frame = cursor.uvarint()
-        if frame != _FRAME_VERSION:
-            raise MessageError(f"frame version {frame}, expected {_FRAME_VERSION}")
-        type_id, version = cursor.uvarint(), cursor.uvarint()
-        form = forms_of("cluster_metadata").get(type_id)
-        if form is None:
-            raise MessageError(f"type {type_id} is not known")
-        name = form.kind
-        is_redacted = form.value is None
-        if form.value is not None:
-            found = form.value.read(cursor, version)
-            cursor.end()
-            fields = found
-    except MessageError as error:
-        reason = str(error)
-    if fields and type_id == _CONFIG_TYPE and _may_be_secret(fields):
-        fields["value"] = None
+    message = framed_message("cluster_metadata", value)
+    fields, is_redacted = message.fields, message.is_secret
+    if fields and message.type_id == _CONFIG_TYPE and _may_be_secret(fields):
+        fields = {**fields, "value": None}
         is_redacted = True
     return MetadataRecord(
-        record_type=name,
-        type_id=type_id,
-        type_version=version,
+        record_type=message.name,
+        type_id=message.type_id,
+        type_version=message.version,
         fields=fields,
         is_redacted=is_redacted,
-        unread_reason=reason,
+        unread_reason=message.unread_reason,
     )
 
 
