@@ -1,1 +1,1 @@
-"""Between log values and rows of the tables, and what the ledger covers."""
+"""Converts log values to rows of the tables and back, and tells what the ledger covers."""

@@ -1,4 +1,4 @@
-"""Batches that the lake has, looked up where the ledger does not tell. Effect: reads tables."""
+"""Looks up ingested batches, for facts that the ledger lacks. Effect: reads tables."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,25 +24,32 @@ _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 
 
 class IngestedBatches:
-    """The rows of `batches` of one source that count, as they are when the first is asked for."""
+    """Current rows of `batches` of one source, in the version of the first lookup."""
 
     def __init__(self, tables: LakeTables, source_id: str, ledger: SourceLedger) -> None:
+        """Store the arguments; tables are read on the first lookup.
+
+        Args:
+            tables: the lake.
+            source_id: the source.
+            ledger: its ledger, which tells which rows are current.
+        """
         self._tables = tables
         self._source_id = source_id
         self._ledger = ledger
 
     def holding(self, key: PartitionKey, offset: int) -> LogBatch | None:
-        """The batch that an offset lies in, None where the lake has none."""
+        """Return the batch that contains an offset, None if the lake has none."""
         row = self._row(key, offset)
         return None if row is None else _taken(row)
 
     def broker_at(self, key: PartitionKey, offset: int) -> int | None:
-        """The broker from whose disk the batch at an offset came, None if that is not known."""
+        """Return the broker whose disk had the batch at an offset, None if unknown."""
         row = self._row(key, offset)
         return None if row is None else row["broker_id"]
 
     def message(self, key: PartitionKey, offset: int) -> tuple[bytes | None, bytes | None] | None:
-        """Key and value of the record at an offset, None where the lake has none."""
+        """Return key and value of the record at an offset, None if the lake has none."""
         only = (
             Within("partition", key.partition, key.partition),
             Within("offset", offset, offset),
@@ -51,6 +58,7 @@ class IngestedBatches:
         return None if row is None else (row["key"], row["value"])
 
     def _row(self, key: PartitionKey, offset: int) -> dict[str, Any] | None:
+        """Return the row of the batch that contains an offset."""
         if not self._ledger.of(key).covered:  # there may be no tables yet
             return None
         only = (
@@ -63,7 +71,7 @@ class IngestedBatches:
     def _first(
         self, table: Snapshot, columns: Sequence[str], only: Sequence[Within], key: PartitionKey
     ) -> dict[str, Any] | None:
-        """The first row of a partition in these bounds that no election went against."""
+        """Return the first current row of a partition that meets the conditions."""
         for path in [f.path for f in table.files if f.topic == key.topic and f.may_hold(only)]:
             for rows in read_rows(self._tables.storage, path, columns, only):
                 for row in rows.to_pylist():
@@ -72,13 +80,13 @@ class IngestedBatches:
         return None
 
     def has_compacted_gaps(self, key: PartitionKey) -> bool:
-        """Whether the cleaner had been at what was ingested of a partition."""
+        """Return whether the ingested log of a partition has gaps that the cleaner made."""
         return key in self._compacted
 
     @cached_property
     def _compacted(self) -> frozenset[PartitionKey]:
         rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS)
-        different: set[tuple[Any, ...]] = set()  # rows may be as many as the cleaner's batches
+        different: set[tuple[Any, ...]] = set()  # there may be a row per batch of a cleaned log
         for some in rows.to_batches():
             different.update(zip(*(column.to_pylist() for column in some.columns), strict=True))
         found = (dict(zip(_GAP_COLUMNS, values, strict=True)) for values in different)
@@ -95,14 +103,15 @@ class IngestedBatches:
         return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
-        """Return whether a row is of a partition, and no election went against it."""
+        """Return whether a row belongs to a partition and has lost no election."""
         offset = row["base_offset"] if "base_offset" in row else row["offset"]
         log = self._ledger.of(key)
         return log.owns(row) and log.is_current(offset, row["generation"])
 
 
 def _taken(row: dict[str, Any]) -> LogBatch:
-    # The ledger and a walk know an old wrapper by its last offset, the only one in its header.
+    """Return the batch of a row."""
+    # In the ledger and in a walk, an old wrapper has the last offset, the only one in its header.
     is_wrapper = row["magic"] < 2 and row["codec"] != "none"
     offset = row["last_offset"] if is_wrapper else row["base_offset"]
     span = row["last_offset"] - row["base_offset"] + 1

@@ -29,8 +29,14 @@ BATCH_STATES = tuple(BatchState)
 class BatchOutcome(NamedTuple):
     """Facts about a batch that its header lacks, from the decoder.
 
-    `first_offset` and `last_offset` bound the ingested records: narrower than the batch if the log
-    start or the end of a range lies inside it. An old wrapper's header has no record count.
+    Attributes:
+        first_offset: first offset of the ingested records; above the batch's first one if the log
+            start or a range begins inside the batch.
+        last_offset: last offset of the ingested records; below the batch's last one if a range ends
+            inside the batch.
+        record_count: number of records, which an old wrapper's header lacks.
+        row_count: number of rows in `records`.
+        uncompressed_bytes: plain bytes of the records, None if they were not decoded.
     """
 
     unit: Unit
@@ -45,12 +51,17 @@ class BatchOutcome(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Origin and segment of a batch or of damage, and the start of the run."""
+    """Origin and segment of a batch or of damage, and the start of the run.
+
+    Attributes:
+        origin_position: position of the read file's first byte in its segment.
+        started_at_us: start of the run, in microseconds since 1970.
+    """
 
     origin: Origin
     broker_id: int | None
     segment: str
-    origin_position: int  # of the file that was read, in its segment
+    origin_position: int
     started_at_us: int
 
 

@@ -1,4 +1,4 @@
-"""Unresolved gaps of the lake, and those that another copy could fill. Pure."""
+"""Unresolved gaps of the lake, and which of them another copy could fill. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -34,13 +34,13 @@ class CurrentGap(NamedTuple):
 
     @property
     def lacks_evidence(self) -> bool:
-        """Return whether a copy with these offsets may have more evidence of them than the lake."""
+        """Return whether a copy with these offsets may have more evidence than the lake."""
         return self.cause not in (*BEHIND_DAMAGE, GapCause.UNDECIDED)
 
 
 _EDGES = ("start_offset", "next_offset")
 _NUMBERS = (*_EDGES, "partition")
-_MOST_ROWS = 1 << 16  # in Python at a time
+_MOST_ROWS = 1 << 16  # most rows as Python objects at a time
 
 
 def not_compacted(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
@@ -57,15 +57,16 @@ def not_compacted(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
 def fillable_gaps(
     rows: Iterable[Mapping[str, Any]], ledger: SourceLedger
 ) -> dict[PartitionKey, list[CurrentGap]]:
-    """Return the gaps that no later repair re-stated, by partition, in the order of their offsets.
+    """Return the unresolved gaps that another copy could fill, by partition, ordered by offset.
 
     Args:
-        rows: of `gaps`, with GAP_COLUMNS.
+        rows: rows of `gaps`, with GAP_COLUMNS.
+        ledger: ledger of their source.
     """
     found: dict[PartitionKey, list[CurrentGap]] = {}
     for row in rows:
         cause = GapCause(row["cause"])
-        # What the cleaner took is gone for good reason; the rest may be found on another disk.
+        # Compacted offsets are meant to be gone; others may be on another disk.
         if cause is GapCause.COMPACTED:
             continue
         log = ledger.of_row(row)
@@ -78,7 +79,7 @@ def fillable_gaps(
 
 
 class GapPiece(NamedTuple):
-    """Unresolved gaps of one partition, cause and detail, unordered."""
+    """Unresolved gaps with the same partition, cause and detail, unordered."""
 
     cause: GapCause
     starts: NDArray[np.int64]
@@ -87,10 +88,11 @@ class GapPiece(NamedTuple):
 
 
 def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[GapPiece]]:
-    """Return the unresolved gaps as arrays, also the cleaner's.
+    """Return the unresolved gaps as arrays, by partition; the cleaner's, too.
 
     Args:
         rows: rows of `gaps`, with GAP_COLUMNS.
+        ledger: ledger of their source.
     """
     names = [name for name in GAP_COLUMNS if name not in _EDGES]
     texts = rows.cast(
@@ -112,7 +114,11 @@ def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[
 def standing_gaps(
     pieces: Mapping[PartitionKey, Iterable[GapPiece]],
 ) -> dict[PartitionKey, list[CurrentGap]]:
-    """Return all unresolved gaps, also the cleaner's, ordered by offset."""
+    """Return all unresolved gaps by partition, ordered by offset; the cleaner's, too.
+
+    Args:
+        pieces: unresolved gaps as arrays, by partition, in any order.
+    """
     found: dict[PartitionKey, list[CurrentGap]] = {}
     for key, of_key in pieces.items():
         gaps = [

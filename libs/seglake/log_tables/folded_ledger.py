@@ -1,8 +1,8 @@
-"""The rows of a ledger that a run asks for, without those that tell it nothing. Pure.
+"""Folds a ledger to the rows that a run needs, without redundant rows. Pure.
 
-Runs that ingest a growing log leave a row each, and the ranges of these rows touch. Between the
-first of them and the last few, nothing of such a chain is asked for but that its offsets are
-covered: so the rows there are left out, and the next one begins where the first ends.
+Each run that ingests a growing log adds a row, and the ranges of these rows touch. In such a chain,
+the rows between the first and the last few only tell that their offsets are covered. So they are
+left out, and the row after them begins where the first one ends.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,20 +14,20 @@ from seglake.log_tables.ledger_layers import RangeKind
 
 Row = dict[str, Any]  # Any: the ledger's columns have many types
 
-# An election goes against the end of a log: what it cut is asked for the batches before it.
+# A lost election cuts the end of a log; then the last batches before the cut are needed.
 _KEPT_AT_END = 3
 _LOG = ("source_id", "topic", "partition")
 _ALIKE = ("topic_id", "isolation", "leader_epoch")
 
 
 def folded(rows: Iterable[Row]) -> list[Row]:
-    """The rows that answer every question to a `SourceLedger` as all of them do.
+    """Return rows that answer every question to a `SourceLedger` like all rows do.
 
-    One answer is more careful: how a run saw a log that took a range up to an offset inside of a
-    chain. Nobody ingests from there on, unless an election cut the chain there.
+    One answer is more cautious: the last stable offset at an offset inside a chain. No run ingests
+    from such an offset, unless an election cut the chain there.
 
     Args:
-        rows: of any sources, in any order; what was folded may be among them.
+        rows: rows of any sources, in any order; folded ones may be among them.
     """
     found: list[Row] = []
     ordered = sorted(rows, key=lambda row: (*_values(row, _LOG), *_range(row)))
@@ -37,7 +37,7 @@ def folded(rows: Iterable[Row]) -> list[Row]:
 
 
 def _folded_log(rows: Sequence[Row]) -> Iterator[Row]:
-    """The same of one partition's, in the order of their offsets."""
+    """Yield the folded rows of one partition, given by offset."""
     others = [_range(row) for row in rows if row["kind"] != RangeKind.INGEST]
     chain: list[Row] = []
     for row in rows:
@@ -52,7 +52,7 @@ def _folded_log(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _is_plain(row: Row, others: Iterable[OffsetRange]) -> bool:
-    """Whether it was ingested with a batch, and nothing else happened to its offsets."""
+    """Return whether a range was ingested with a batch, and no other row touches its offsets."""
     return (
         row["kind"] == RangeKind.INGEST
         and row["last_batch_base_offset"] is not None
@@ -61,7 +61,7 @@ def _is_plain(row: Row, others: Iterable[OffsetRange]) -> bool:
 
 
 def _continues(row: Row, following: Row) -> bool:
-    """The order of generations is kept too: the first id of a topic is that of the least."""
+    """Return whether a row continues a chain; rising generations keep a topic's first id first."""
     return (
         row["next_offset"] == following["start_offset"]
         and row["generation"] <= following["generation"]
@@ -70,6 +70,7 @@ def _continues(row: Row, following: Row) -> bool:
 
 
 def _ends(chain: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows of a chain that are kept."""
     if len(chain) <= _KEPT_AT_END + 1:
         yield from chain
         return
@@ -80,9 +81,11 @@ def _ends(chain: Sequence[Row]) -> Iterator[Row]:
 
 
 def _range(row: Row) -> OffsetRange:
+    """Return the offset range of a row."""
     return cast("OffsetRange", (row["start_offset"], row["next_offset"]))
 
 
-# Any: as above.
+# Any: the ledger's columns have many types.
 def _values(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
+    """Return some values of a row."""
     return tuple(row[name] for name in names)

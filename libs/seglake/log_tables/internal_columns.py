@@ -1,6 +1,6 @@
-"""Records of Kafka's internal topics to values of the decoded tables. Pure.
+"""Converts records of Kafka's internal topics to values of the decoded tables. Pure.
 
-What the bytes mean is the codec's; here each table's columns are picked from what it read.
+The codec interprets the bytes; this module chooses the columns.
 """
 
 import base64
@@ -35,13 +35,19 @@ from seglake.segment_codec.formats.internal_topics.remote_log_records import (
     remote_log_record,
 )
 
-# A dict is what a struct in Arrow is made from.
+# Arrow makes a struct from a dict.
 Value: TypeAlias = "Json | bytes"
 Values: TypeAlias = "dict[str, Value]"
 
 
 class Interpreted(NamedTuple):
-    """What one record gives: columns by name, those left out are null."""
+    """Values of one record by column; missing columns are null.
+
+    Attributes:
+        is_unread: the record could not be read to its end.
+        is_redacted: a value was left out because it is or may be a secret.
+        may_hold_secret: the record's bytes must not go into a table.
+    """
 
     values: Values
     is_unread: bool
@@ -53,7 +59,7 @@ Interpreter: TypeAlias = "Callable[[bytes | None, bytes | None], Interpreted]"
 
 
 def consumer_offset(key: bytes | None, value: bytes | None) -> Interpreted:
-    """A row of `consumer_offsets`."""
+    """Return the values of a row of `consumer_offsets`."""
     record = group_record(key, value)
     named, fields = record.key_fields, record.value_fields
     values = _envelope(record, key, value)
@@ -79,7 +85,7 @@ def consumer_offset(key: bytes | None, value: bytes | None) -> Interpreted:
 
 
 def transaction_state(key: bytes | None, value: bytes | None) -> Interpreted:
-    """A row of `transaction_state`."""
+    """Return the values of a row of `transaction_state`."""
     record = transaction_record(key, value)
     fields = record.value_fields
     values = _envelope(record, key, value)
@@ -101,7 +107,7 @@ def transaction_state(key: bytes | None, value: bytes | None) -> Interpreted:
 
 
 def cluster_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
-    """A row of `cluster_metadata`; never with bytes as they are, which may be a secret."""
+    """Return the values of a row of `cluster_metadata`, without raw bytes: they may be secret."""
     record = metadata_record(value)
     fields = record.fields
     values: Values = {
@@ -126,7 +132,7 @@ def cluster_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
 
 
 def remote_log_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
-    """Return a row of `remote_log_metadata`; a tombstone has no event."""
+    """Return the values of a row of `remote_log_metadata`; a tombstone has no event."""
     message = remote_log_record(value)
     is_tombstone = value is None
     is_unread = message.unread_reason is not None and not is_tombstone
@@ -150,7 +156,7 @@ def remote_log_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
         "max_timestamp_ms": _known(fields.get("maxTimestampMs")),
         "event_timestamp_ms": fields.get("eventTimestampMs"),
         "custom_metadata": base64.b64decode(custom) if isinstance(custom, str) else None,
-        # A tagged field with its default, false, is not among the bytes.
+        # A tagged field with its default, False, is left out of the bytes.
         "is_transaction_index_empty": fields.get(
             "txnIndexEmpty", None if epochs is None else False
         ),
@@ -174,11 +180,11 @@ INTERPRETERS: Mapping[str, tuple[Table, Interpreter]] = {
     )
     for topic in table.topics or ()
 }
-"""The table and the columns' maker of each topic that has them."""
+"""Table and interpreter by topic, for topics with a decoded table."""
 
 
 def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None) -> Values:
-    """The columns that both coordinators' tables have; the bytes only where they cannot be read."""
+    """Return the columns of both coordinators' tables; raw bytes only of an unreadable record."""
     is_unread = record.unread_reason is not None
     return {
         "is_tombstone": record.is_tombstone,
@@ -191,7 +197,7 @@ def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None)
 
 
 def _named(record: MetadataRecord) -> Values:
-    """What has the same name in several types and is not the same, or another name and is."""
+    """Return columns for fields whose names, or their meanings, differ between record types."""
     fields = record.fields
     match record.record_type:
         case "topic":
@@ -213,6 +219,7 @@ def _named(record: MetadataRecord) -> Values:
 
 
 def _config(fields: Mapping[str, Json]) -> Values:
+    """Return the columns of a config record."""
     number, resource_name = fields.get("resourceType"), fields.get("resourceName")
     resource = RESOURCE_TYPES.get(number, str(number)) if isinstance(number, int) else None
     return {
@@ -225,7 +232,7 @@ def _config(fields: Mapping[str, Json]) -> Values:
 
 
 def _known(value: Json) -> Json:
-    """Kafka writes -1 for what there is not."""
+    """Return a value, None for -1, Kafka's value for none."""
     return None if value == -1 else value
 
 
@@ -254,7 +261,7 @@ def _epochs(entries: Json) -> Json:
 
 
 def _partitions(topics: Json) -> Json:
-    """One element a partition; Kafka has them by topic."""
+    """Return one element per partition; Kafka groups them by topic."""
     if not isinstance(topics, list):
         return None
     found: list[Json] = []
@@ -265,5 +272,5 @@ def _partitions(topics: Json) -> Json:
 
 
 def _json(fields: Mapping[str, Json]) -> str | None:
-    """All that was read, as text that SQL can take apart."""
+    """Return all fields as JSON text, None without any."""
     return json.dumps(fields, separators=(",", ":")) if fields else None

@@ -1,4 +1,4 @@
-"""Sources that a lake has rows of, and the cluster ids that it has joined with them. Effect."""
+"""Sources with rows in a lake, and the cluster ids that are joined with them. Effect."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
@@ -7,23 +7,24 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_creation import set_property
 from seglake.lake.tables import CHECKPOINTS
 
-_JOINED = "seglake.source."  # and the cluster id: a property of the table of checkpoints
+_JOINED = "seglake.source."  # prefix of properties of `checkpoints`, before the cluster id
 
 
 class LakeSources:
     """Sources of a lake, read on demand; none without a lake."""
 
     def __init__(self, tables: LakeTables) -> None:
+        """Store the tables; they are read on demand."""
         self._tables = tables
 
     @cached_property
     def sources(self) -> Collection[str]:
-        """Return the sources that it has rows of."""
+        """Return the sources with rows in the lake."""
         return self._tables.source_ids() if self._tables.exists() else []
 
     @cached_property
     def joined(self) -> Mapping[str, str]:
-        """Return the source of a cluster id, where that is not the id itself."""
+        """Return the source by cluster id, for ids with another source than the id itself."""
         if not self._tables.exists():
             return {}
         return _joined_in(self._tables.unchecked_state(CHECKPOINTS).settings)
@@ -44,6 +45,9 @@ def join_source(
     """Record in the lake that a cluster id and a source are one, from now on.
 
     Args:
+        tables: the lake.
+        cluster_id: cluster id in meta.properties.
+        source_id: source whose rows are the cluster's.
         check: raises if the lake's other joined ids contradict this one.
     """
     set_property(
@@ -57,7 +61,7 @@ def join_source(
 
 
 def _joined_in(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the source of each cluster id that the table's properties join with one."""
+    """Return the source of each joined cluster id, from the table's properties."""
     return {
         name.removeprefix(_JOINED): source
         for name, source in settings.items()

@@ -1,6 +1,6 @@
 """Finds offsets without a row inside the lake's batches, as the cleaner leaves. Effect: reads.
 
-Memory: 16 bytes a hole of one partition; while it works also about 40 bytes a record and a hole.
+Memory: 16 bytes per hole of one partition; during the search about 40 bytes per record and hole.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,14 @@ _READ = (BatchState.DECODED, BatchState.EMPTY)
 
 
 def lacking_rows(ledger: PartitionLedger, tables: LakeTables, source_id: str) -> RangeArray:
-    """Return the offsets without a row in batches with rows and in batches the cleaner emptied.
+    """Return the offsets without a row in batches with rows and in batches that were emptied.
 
-    Batches of markers and of aborted transactions lack nothing. The ranges rise and are apart.
+    Batches of markers and of aborted transactions lack nothing. The ranges rise and are disjoint.
+
+    Args:
+        ledger: ledger of the partition.
+        tables: the lake.
+        source_id: source of the partition.
     """
     rows = _Rows(ledger, tables, source_id)
     spans, row_count = rows.batch_spans()
@@ -36,9 +41,10 @@ def lacking_rows(ledger: PartitionLedger, tables: LakeTables, source_id: str) ->
 
 
 class _Rows:
-    """The rows of one partition that its ledger covers."""
+    """Current rows of one partition."""
 
     def __init__(self, ledger: PartitionLedger, tables: LakeTables, source_id: str) -> None:
+        """Store the arguments; nothing is read yet."""
         self._key = key = ledger.key
         self._tables = tables
         self._sources = pa.array([source_id])
@@ -47,7 +53,7 @@ class _Rows:
 
     def batch_spans(self) -> tuple[RangeArray, int]:
         """Return the merged ranges of batches with rows, and their number of rows."""
-        import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+        import pyarrow.compute as pc  # takes 0.05 s, which a run without new rows saves
 
         spans = [range_array([])]
         row_count = 0
@@ -66,7 +72,8 @@ class _Rows:
         return np.sort(np.concatenate([*parts, np.zeros(0, np.int64)]))
 
     def _read(self, table: Table, place: str, columns: Sequence[str]) -> Iterator[pa.Table]:
-        import pyarrow.compute as pc  # as above
+        """Yield the partition's current rows of a table, with some columns."""
+        import pyarrow.compute as pc  # late for the same reason
 
         only = [Within("partition", self._key.partition, self._key.partition)]
         names = tuple(dict.fromkeys((*_KEY_COLUMNS, place, *columns)))
@@ -81,4 +88,5 @@ class _Rows:
 
 # Any: the stubs know no type of a column.
 def _texts(rows: pa.Table, name: str) -> Any:
+    """Return a column of texts, plain."""
     return rows.column(name).cast(pa.string())

@@ -1,8 +1,8 @@
-"""What runs need of the ledger, kept in a file so that they need not read all of it. Effect.
+"""Keeps the needed part of the ledger in a file, so that runs need not read all of it. Effect.
 
-The table grows by a file for each topic of each run. The digest has its rows folded, and names the
-entry of the table's log up to which it has them. It is believed only where the log has that entry
-and has lost no file behind it, and can be deleted at any time.
+The table grows by a file per topic and run. The digest has its folded rows, and names the entry of
+the table's log up to which it is complete. It is trusted only if the log has that entry and has
+removed no file since, and can be deleted at any time.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _COLUMNS = (
 
 
 class _Digest(NamedTuple):
-    """Folded rows of all sources, and the place of the log up to which they are there."""
+    """Folded rows of all sources, and the place in the log up to which they are complete."""
 
     rows: Sequence[Row]
     place: LogPlace | None
@@ -45,15 +45,16 @@ class LedgerDigest:
     """The ledger as runs see it; reads only files that it has not read before."""
 
     def __init__(self, tables: LakeTables) -> None:
+        """Store the tables; nothing is read yet."""
         self._tables = tables
         self.path = tables.storage.join(tables.work_folder, _FILE_NAME)
         self._known = _NOTHING
         self._stored_place: LogPlace | None = None
-        self._new_files = 0  # read since
-        self._as_of: TableState | None = None  # of the table, when it was read last
+        self._new_files = 0  # files read since it was stored
+        self._as_of: TableState | None = None  # state of the table at the last reading
 
     def rows(self, source_id: str) -> list[Row]:
-        """Of the newest version, folded: what a `SourceLedger` asks for. In no order.
+        """Return one source's folded rows of the newest version for a `SourceLedger`.
 
         Raises:
             StorageError: a data file of the ledger cannot be read.
@@ -62,17 +63,17 @@ class LedgerDigest:
         return [row for row in self._known.rows if row["source_id"] == source_id]
 
     def sources(self) -> set[str]:
-        """Return the sources of which the newest version has rows."""
+        """Return the sources with rows in the newest version."""
         self.read()
         return {row["source_id"] for row in self._known.rows}
 
     def store(self, *, if_due: bool) -> None:
-        """Put what was read into the lake, for the runs to come.
+        """Write the digest to the lake, for later runs.
 
-        That it cannot be written is no failure: they read the ledger itself.
+        A failed write is no failure: later runs read the ledger itself.
 
         Args:
-            if_due: only where enough files or commits came since it was stored last.
+            if_due: write only if enough files or commits were added since the last time.
         """
         place, stored = self._known.place, self._stored_place
         if place is None or place == stored:
@@ -85,7 +86,7 @@ class LedgerDigest:
                 self._stored_place, self._new_files = place, 0
 
     def read(self) -> None:
-        """Bring it up to the newest version of the ledger.
+        """Read the ledger up to its newest version.
 
         Raises:
             StorageError: a data file of the ledger cannot be read.
@@ -103,7 +104,7 @@ class LedgerDigest:
             handle = self._tables.newest(CHECKPOINTS)
             version = handle.version()
             rows, new = (), self._tables.file_paths(CHECKPOINTS, handle=handle)
-            self._stored_place = None  # not believed
+            self._stored_place = None  # the stored digest is not trusted
         if new:
             found = self._tables.read_files(CHECKPOINTS, new, _COLUMNS)
             rows = folded([*rows, *found.to_pylist()])
@@ -112,7 +113,7 @@ class LedgerDigest:
         self._as_of = state
 
     def _loaded(self) -> _Digest:
-        """What is stored; nothing where that is another version's, or is damaged."""
+        """Return the stored digest; an empty one if it is of another version or damaged."""
         try:
             stored = _from_bytes(self._tables.storage.read_bytes(self.path))
         except (PlaceError, *_DAMAGED):
@@ -122,7 +123,7 @@ class LedgerDigest:
 
 
 def _to_bytes(rows: Sequence[Row], place: LogPlace) -> bytes:
-    """As JSON within gzip, whose checksum sees to it that no damaged one is believed."""
+    """Return the digest as JSON in gzip, whose checksum reveals damage."""
     content = {
         "format": _FORMAT,
         "place": place,
@@ -133,7 +134,7 @@ def _to_bytes(rows: Sequence[Row], place: LogPlace) -> bytes:
 
 
 def _from_bytes(data: bytes) -> _Digest:
-    """Nothing where it is of another version; raises one of `_DAMAGED` where it is no digest."""
+    """Return a stored digest, empty if of another version; raise one of `_DAMAGED` if invalid."""
     content = json.loads(gzip.decompress(data))
     if (content["format"], content["columns"]) != (_FORMAT, [*_COLUMNS]):
         return _NOTHING

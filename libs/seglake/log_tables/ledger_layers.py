@@ -1,8 +1,8 @@
 """Valid ranges of a partition's ledger after lost elections. Pure.
 
-Kafka cuts a log that lost an election where it parts from the one that won. The ledger does the
-same, and keeps the old rows: a row of kind `superseded` takes the offsets of its range away from
-all rows of smaller generations.
+Kafka truncates a log that lost an election where it diverges from the winner. The ledger does the
+same, and keeps the old rows: a row of kind `superseded` invalidates the offsets of its range in all
+rows of lower generations.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ class RangeKind(StrEnum):
 
     INGEST = "ingest"  # offsets ingested for the first time
     REPAIR = "repair"  # a gap, filled as far as another copy could
-    REFILL = "refill"  # what the cleaner removed elsewhere, as far as another copy still had it
-    SUPERSEDED = "superseded"  # what earlier generations have here lost an election
+    REFILL = "refill"  # compacted offsets, filled as far as another copy still had them
+    SUPERSEDED = "superseded"  # rows of earlier generations here lost an election
     RETAKE = "retake"  # superseded offsets, ingested again
-    RELEASED = "released"  # superseded offsets that the log which won does not reach
+    RELEASED = "released"  # superseded offsets above the end of the winning log
 
 
 INGESTED = (RangeKind.INGEST, RangeKind.RETAKE)
@@ -34,19 +34,19 @@ FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
 ENDS_GAPS = (RangeKind.REPAIR, RangeKind.REFILL, RangeKind.SUPERSEDED)
 """Kinds of ranges that resolve the earlier gaps starting in them."""
 
-# Of one commit: what it supersedes it may retake, and release the rest of.
+# Order within one commit: it may retake offsets that it supersedes, and release the others.
 _ORDER = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
 
 
 class Layers(NamedTuple):
-    """Ranges of offsets, merged: what rows stand for, and what is superseded and not retaken."""
+    """Merged ranges with current rows, and merged ranges that are superseded and not retaken."""
 
     current: list[OffsetRange]
     superseded: list[OffsetRange]
 
 
 def layers_of(rows: Iterable[Row]) -> Layers:
-    """Return the layers of one partition, of which `rows` are the ledger's, in any order."""
+    """Return the layers of one partition from its rows of the ledger, in any order."""
     current: list[OffsetRange] = []
     superseded: list[OffsetRange] = []
     for row in sorted(rows, key=_order):
@@ -66,4 +66,5 @@ def layers_of(rows: Iterable[Row]) -> Layers:
 
 
 def _order(row: Row) -> tuple[int, int]:
+    """Return the sort key of rows: generation, then the order within a commit."""
     return row["generation"], _ORDER.get(row["kind"], 0)

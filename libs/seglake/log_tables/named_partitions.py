@@ -1,4 +1,4 @@
-"""Reads which partitions exist at the end of the metadata log. Effect."""
+"""Reads the partitions that exist at the end of the metadata log. Effect."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ _POSITION_DIGITS = 20  # the name of a snapshot begins with its end offset
 
 
 class _Record(NamedTuple):
-    """A record of the log, or of a snapshot, which is the whole state below its position."""
+    """A record of the log or of a snapshot; a snapshot is the whole state below its position."""
 
     position: int
     snapshot: str
@@ -45,7 +45,8 @@ def named_partitions(tables: LakeTables, source_id: str) -> list[PartitionKey]:
 
 
 def _rows(tables: LakeTables, source_id: str) -> Iterator[pa.Table]:
-    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+    """Yield the relevant rows of `cluster_metadata`, of one source."""
+    import pyarrow.compute as pc  # takes 0.05 s, which a run without new rows saves
 
     columns = ("source_id", "record_type", *_Record._fields[4:], "snapshot", "record_offset")
     for path in tables.file_paths(CLUSTER_METADATA) if tables.has(CLUSTER_METADATA) else ():
@@ -60,6 +61,7 @@ def _rows(tables: LakeTables, source_id: str) -> Iterator[pa.Table]:
 
 # Any: the columns have many types.
 def _record(row: dict[str, Any]) -> _Record:
+    """Return the record of a row."""
     snapshot, offset = row["snapshot"] or "", row["record_offset"]
     position = int(snapshot[:_POSITION_DIGITS]) if snapshot else offset + 1
     named = (row[name] for name in _Record._fields[4:])
@@ -67,7 +69,7 @@ def _record(row: dict[str, Any]) -> _Record:
 
 
 def _since_newest_snapshot(records: Iterable[_Record], torn: set[str]) -> list[_Record]:
-    """Return the newest whole snapshot and what comes after it, in order."""
+    """Return the newest complete snapshot and the records after it, in order."""
     ordered = sorted(records, key=lambda record: record[:3])
     whole = (record.position for record in ordered if record.snapshot not in {"", *torn})
     start = max(whole, default=0)
@@ -79,7 +81,7 @@ def _since_newest_snapshot(records: Iterable[_Record], torn: set[str]) -> list[_
 
 
 def _settled(records: Sequence[_Record]) -> Iterator[_Record]:
-    """Yield the records that count: of a transaction only if it ended."""
+    """Yield the records outside of transactions, and those of transactions that ended."""
     waiting: list[_Record] = []
     is_open = False
     for record in records:

@@ -16,11 +16,11 @@ from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from seglake.log_tables.source_ledger import SourceLedger
 
-# Runs record everything anew long before so many files are read, see `report/observed.py`.
+# Runs record all observations again long before there are so many files (`report/observed.py`).
 _FAR_BACK_FILES, _FAR_BACK_ROWS = 64, 50_000
 
 _NAMES = tuple(OBSERVATIONS.schema.names)
-# Columns that are an attribute of the same name.
+# Columns with an attribute of the same name.
 _PLAIN = tuple(
     name
     for name in _NAMES
@@ -37,9 +37,10 @@ class NewestPlaces(NamedTuple):
 
 @dataclass(slots=True)
 class NewestObservations:
-    """The newest observation of each requested partition, and the rows and files read for them.
+    """Newest observations of requested partitions, and the number of files and rows read for them.
 
     Attributes:
+        by_key: the newest observation of each partition that has one.
         places: places outside the partitions' logs that the newest run left unread.
     """
 
@@ -52,12 +53,15 @@ class NewestObservations:
 def newest_observations(
     tables: LakeTables, source_id: str, keys: Collection[PartitionKey], ledger: SourceLedger
 ) -> NewestObservations:
-    """Read the newest observations of partitions, and no more files than they take.
+    """Return the newest observations of partitions, reading as few files as possible.
 
-    A partition that is new is in no file: what was never ingested is not looked for far back.
+    A new partition is in no file: for partitions without ingested ranges the search ends early.
 
     Args:
-        ledger: tells which topic id rows belong to that have none.
+        tables: the lake.
+        source_id: source of the partitions.
+        keys: the partitions.
+        ledger: ledger of the source; it also finds the topic id of rows without one.
     """
     newest = NewestObservations()
     missing = set(keys)
@@ -90,6 +94,7 @@ def every_observation(
     """Yield all observations of all partitions, each with its source, unordered.
 
     Args:
+        tables: the lake.
         coverage_of: returns a source's ledger, which finds the topic id of rows without one.
         places: receives the places that the newest run of each source left unread.
     """
@@ -124,10 +129,14 @@ def append_observations(
     source_id: str,
     run_id: str,
 ) -> None:
-    """Write observations and places, at least one, as one file.
+    """Write observations and places, at least one in all, as one file.
 
     Args:
+        tables: the lake.
+        observations: new or changed observations.
         places: all unread places each time: only the newest run's count.
+        source_id: source of the partitions.
+        run_id: id of the run.
 
     Raises:
         SeglakeError: recording failed or its outcome is unknown; a later run records them again.
@@ -161,6 +170,7 @@ def places_of(rows: pa.Table) -> dict[str, NewestPlaces]:
 
 
 def _place(row: Mapping[str, Any]) -> UnreadPlace:
+    """Return the place of a row."""
     left = row["not_ingested"] or ()
     ranges = tuple((each["from_offset"], each["log_end_offset"]) for each in left)
     return UnreadPlace(row["listing"], row["detail"], ranges)
@@ -184,6 +194,7 @@ def _place_rows(places: NewestPlaces, source_id: str, run_id: str) -> Iterator[t
 
 
 def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
+    """Return the row of an observation."""
     key = observation.key
     values = {name: getattr(observation, name) for name in _PLAIN} | {
         "source_id": source_id,
@@ -198,10 +209,11 @@ def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
 
 
 def _observations(rows: pa.Table, source_id: str, ledger: SourceLedger) -> Iterable[Observation]:
+    """Yield the observations in rows of one source, the newest last."""
     # Any: the columns have many types.
     columns: dict[str, list[Any]] = {name: rows.column(name).to_pylist() for name in _NAMES}
     times = columns["observed_at"]
-    # In the order of their times, so that the newest comes last, whoever wrote the file.
+    # Sorted by time, so that the newest comes last, whoever wrote the file.
     for index in sorted(range(len(times)), key=times.__getitem__):
         source = columns["source_id"][index]
         if source != source_id or columns["partition"][index] is None:

@@ -1,4 +1,4 @@
-"""The ledger of one partition: the offsets that earlier runs ingested, and their fate. Pure."""
+"""The ledger of one partition: ingested offsets, and their fate in elections. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,20 +25,25 @@ Row = Mapping[str, Any]  # Any: the ledger's columns have many types
 
 
 class Frontier(NamedTuple):
-    """End of a partition's ingested ranges."""
+    """End of a partition's ingested ranges.
+
+    Attributes:
+        last_batch: the current batch with the highest offset; None if only gaps were ingested.
+        has_topic_id: the ledger has the topic id there; else it was unknown.
+    """
 
     next_offset: int
-    last_batch: LastBatch | None  # with the highest offset; None when the ledger has only gaps
-    has_topic_id: bool  # the ledger names the topic's id there; else it was not known then
+    last_batch: LastBatch | None
+    has_topic_id: bool
 
 
 @dataclass(frozen=True)
 class PartitionLedger:
-    """The ledger's rows of one partition, sliced once and carried with it.
+    """The ledger's rows of one partition.
 
     Attributes:
-        rows: by generation.
-        owns_unnamed: rows of the tables that name no topic id belong to this partition.
+        rows: rows by generation.
+        owns_unnamed: table rows without a topic id belong to this partition.
     """
 
     key: PartitionKey
@@ -66,7 +71,7 @@ class PartitionLedger:
 
     @cached_property
     def covered(self) -> Sequence[OffsetRange]:
-        """Return the covered ranges, also superseded ones, merged and in order."""
+        """Return the covered ranges, with superseded ones, merged and in order."""
         return merged([*self._layers.current, *self._layers.superseded])
 
     @property
@@ -102,13 +107,13 @@ class PartitionLedger:
         return Frontier(next_offset, batch, last["topic_id"] is not None)
 
     def owns(self, row: Row) -> bool:
-        """Return whether a row of a table is of this partition; without a topic, of its topic."""
+        """Return whether a row of a table belongs to this partition; its topic may be left out."""
         topic, partition, topic_id = self.key
         is_named = row["topic_id"] == topic_id or (row["topic_id"] is None and self.owns_unnamed)
         return is_named and row["partition"] == partition and row.get("topic", topic) == topic
 
     def is_current(self, offset: int, generation: int) -> bool:
-        """Return whether no election went against what a generation brought at an offset."""
+        """Return whether a generation's row at an offset has lost no election."""
         return not any(
             row["start_offset"] <= offset < row["next_offset"] and generation < row["generation"]
             for row in self._elections
@@ -125,7 +130,7 @@ class PartitionLedger:
         return result
 
     def counts_until(self, offset: int, generation: int) -> int:
-        """Return the end of the offsets for which a generation's bytes at an offset count."""
+        """Return the end of the offsets for which a generation's bytes at an offset are current."""
         starts = (
             row["start_offset"]
             for row in self._elections
@@ -134,7 +139,7 @@ class PartitionLedger:
         return min(starts, default=OPEN_END)
 
     def won_from(self, epoch: int) -> int:
-        """Return the offset from which leaders newer than an epoch won against ingested rows."""
+        """Return the first offset where leaders newer than an epoch replaced ingested rows."""
         starts = (
             row["start_offset"]
             for row in self._elections
@@ -161,8 +166,9 @@ class PartitionLedger:
         """Return the exclusive offset up to which a copy with these epochs has the ingested log.
 
         Args:
-            log_end_offset: the copy's log reaches at least so far; an older one may just not know
-                of later epochs.
+            leader_epochs: the copy's epochs.
+            log_end_offset: proved end of the copy's log; an older copy may just not know later
+                epochs.
         """
         limit = OPEN_END
         for row in self._current_batches:
@@ -170,7 +176,7 @@ class PartitionLedger:
             known = None if epoch is None else leader_epochs.epoch_at(offset)
             if known is None or known == epoch:
                 continue
-            if known > epoch:  # what was ingested lost an election, where the newer epoch began
+            if known > epoch:  # the ingested rows lost an election where the newer epoch began
                 limit = min(limit, leader_epochs.end_of(epoch))
             elif offset < log_end_offset:
                 limit = 0
@@ -179,7 +185,7 @@ class PartitionLedger:
     def lost_from(self, leader_epochs: LeaderEpochs) -> int:
         """Return the first ingested offset that a copy's newer leader replaced, else OPEN_END.
 
-        Unlike `same_log_until` it needs no batch of that leader.
+        Unlike `same_log_until`, it needs no batch of that leader.
         """
         rows = (*self._elections, *self._current_batches)
         epochs = [row["leader_epoch"] for row in rows if row["leader_epoch"] is not None]
@@ -192,6 +198,7 @@ class PartitionLedger:
 
         Args:
             start_offset: start of the gap.
+            attempt_id: the attempt that wrote it.
         """
         written, repaired = 0, 0
         for row in self.rows:
@@ -219,19 +226,19 @@ class PartitionLedger:
 
     @cached_property
     def _ingested(self) -> list[Row]:
-        """Return the rows of what was ingested, for the first time or again."""
+        """Return the rows of first ingests and retakes."""
         return [row for row in self.rows if row["kind"] in INGESTED]
 
     @cached_property
     def _elections(self) -> list[Row]:
-        """Return the rows that say which offsets lost an election."""
+        """Return the rows that mark offsets as lost in an election."""
         return [row for row in self.rows if row["kind"] == RangeKind.SUPERSEDED]
 
     @cached_property
     def _current_batches(self) -> list[Row]:
-        """Return the rows whose last batch is in the current log; superseding rows', the winner's.
+        """Return the rows whose last batch is current; in `superseded` rows, the winner's.
 
-        A row without a batch is not among them.
+        Rows without a batch are left out.
         """
         return [
             row

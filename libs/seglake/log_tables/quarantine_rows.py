@@ -1,4 +1,4 @@
-"""Rows of `quarantine` and `gaps`: what is damaged, and which offsets are not there."""
+"""Rows of `quarantine` for damage, and of `gaps` for missing offsets."""
 
 import hashlib
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
-# A starting broker looks at frames, not into them: at these it would cut the log.
+# A starting broker checks batches, not records: these defects make it truncate the log.
 _STOPS_RECOVERY = frozenset(
     {
         DefectCode.BAD_LENGTH,
@@ -24,11 +24,11 @@ _STOPS_RECOVERY = frozenset(
 
 
 IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
-"""Columns that identify bytes at a place."""
+"""Columns that identify damaged bytes."""
 
 
 class RawBytes(NamedTuple):
-    """The damaged bytes as far as they are kept; the hash is of what is kept."""
+    """The kept part of damaged bytes; their hash covers this part."""
 
     content: bytes
     is_complete: bool
@@ -49,8 +49,11 @@ def quarantine_row(
     """Return the row's values in the order of the table's columns.
 
     Args:
-        previous_offset: last sound offset before the damage, None when there is none.
-        next_offset: first sound offset behind it, None when there is none.
+        defect: the damage.
+        raw: the kept bytes.
+        place: origin and segment.
+        previous_offset: last sound offset before the damage, None without one.
+        next_offset: first sound offset after it, None without one.
     """
     source_id, key, run_id, generation = place.origin
     columns = {
@@ -73,7 +76,7 @@ def quarantine_row(
 
 
 def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
-    """Return the columns from the damaged bytes alone; `position` is their place in the file."""
+    """Return the columns from the damaged bytes alone; `position` is that in the file."""
     return {
         "position": defect.position,
         "length_bytes": defect.size_bytes,
@@ -94,7 +97,7 @@ def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
 
 
 def _as_offset(claimed: int | None) -> int | None:
-    """Return a claimed offset; None if it exceeds the range of offsets."""
+    """Return a claimed offset; None if it is too high for an offset."""
     return claimed if claimed is None or claimed <= OFFSET_MAX else None
 
 

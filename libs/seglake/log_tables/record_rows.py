@@ -1,7 +1,8 @@
-"""Decoded columns to rows of `records`, as Arrow, without a Python object per record.
+"""Converts decoded columns to rows of `records`, as Arrow, without a Python object per record.
 
 Texts that are the same in every row of a batch or of a file are dictionary columns: repeated plain
-values would cost twice the time in the Parquet writer. Numbers it unpacks first, so they are plain.
+values would cost twice the time in the Parquet writer. Numbers are plain, because the writer
+unpacks their dictionaries first.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ _TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
 class Origin(NamedTuple):
-    """What all rows of one partition share."""
+    """Values that all rows of one partition share."""
 
     source_id: str
     key: PartitionKey
@@ -35,7 +36,11 @@ class Origin(NamedTuple):
 
 
 class UnitRows(NamedTuple):
-    """What the rows of one batch share; `timestamp_type` is Kafka's number, -1 for magic 0."""
+    """Values that the rows of one batch share.
+
+    Attributes:
+        timestamp_type: Kafka's number, -1 for magic 0.
+    """
 
     row_count: int
     timestamp_type: int
@@ -44,16 +49,16 @@ class UnitRows(NamedTuple):
 
 
 class SharedColumns(NamedTuple):
-    """As `UnitRows`, of n batches; types and states by their index."""
+    """Arrays with the values of n `UnitRows`; types and states by their index."""
 
-    row_counts: NDArray[np.int64]  # (n,), as the others
+    row_counts: NDArray[np.int64]  # all arrays are (n,)
     timestamp_types: NDArray[np.int8]
     states: NDArray[np.int8]
     batch_base_offsets: NDArray[np.int64]
 
 
 def shared_of(units: Sequence[UnitRows]) -> SharedColumns:
-    """The same as arrays."""
+    """Return the values of batches as arrays."""
     return SharedColumns(
         np.array([unit.row_count for unit in units], np.int64),
         np.array([TIMESTAMP_TYPES.index(unit.timestamp_type) for unit in units], np.int8),
@@ -63,20 +68,26 @@ def shared_of(units: Sequence[UnitRows]) -> SharedColumns:
 
 
 def joined(parts: Sequence[SharedColumns]) -> SharedColumns:
-    """Several, one after the other; at least one."""
+    """Return several arrays of batches, at least one, one after the other."""
     return SharedColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def record_rows(
     columns: Columns, units: SharedColumns, origin: Origin
 ) -> tuple[pa.RecordBatch, int]:
-    """The rows of one flush, and how many header names were not UTF-8 and got U+FFFD."""
+    """Return the rows of one flush, and how many header names were not UTF-8 and got U+FFFD.
+
+    Args:
+        columns: decoded arrays; the rows borrow their memory.
+        units: values that the rows of each batch share, in the same order.
+        origin: values that all rows share.
+    """
     count = len(columns.offsets)
     counts = units.row_counts
-    zeros = np.zeros(count, np.int32)  # the indices of all columns with one text
+    zeros = np.zeros(count, np.int32)  # dictionary indices of columns with a single text
     times_ms = columns.timestamps_ms
     has_no_type = np.repeat(units.timestamp_types == TIMESTAMP_TYPES.index(-1), counts)
-    has_no_time = has_no_type & (times_ms == -1)  # in a set of v0 a message of v1 has one
+    has_no_time = has_no_type & (times_ms == -1)  # a message of v1 in a set of v0 has a time
     base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
@@ -101,40 +112,43 @@ def record_rows(
 
 
 def _buffer(array: NDArray[Any]) -> pa.Buffer:
-    """Arrow's view of an array, which stays alive with it."""
+    """Return Arrow's view of an array, which keeps the array alive."""
     return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
 
 
 def _mask(is_null: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Return a mask, None without nulls."""
     return is_null if is_null.any() else None
 
 
 def _validity(is_valid: NDArray[np.bool_]) -> Any:
-    """Arrow's bitmap, None where all are valid."""
+    """Return Arrow's validity bitmap, None if all values are valid."""
     return None if is_valid.all() else _buffer(np.packbits(is_valid, bitorder="little"))
 
 
 def _views(is_valid: NDArray[np.bool_], views: NDArray[np.int32], payload: pa.Buffer) -> Any:
+    """Return a column of binary views into the payload."""
     buffers = [_validity(is_valid), _buffer(views), payload]
     return pa.Array.from_buffers(pa.binary_view(), len(is_valid), buffers)
 
 
 def _dictionary(indices: Any, values: Any) -> Any:
-    # Not asked for each row whether its index is right: it is made here.
+    """Return a dictionary column."""
+    # Skip the check of each index: they are made here.
     return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
 def _transaction_states(
     states: NDArray[np.int8], counts: NDArray[np.int64], zeros: NDArray[np.int32]
 ) -> Any:
-    """The state of its batch in each row; `zeros` as for `_constant`."""
+    """Return the column of transaction states, one per row; `zeros` as in `_constant`."""
     if len(states) and (states == states[0]).all():  # nearly always
         return _constant(STATES[int(states[0])], zeros)
     return _dictionary(np.repeat(states.astype(np.int32), counts), pa.array([*map(str, STATES)]))
 
 
 def _constant(text: str | None, zeros: NDArray[np.int32]) -> Any:
-    """A text in all rows, of which there are as many as `zeros`."""
+    """Return a column with one text in all rows, as many as `zeros` has."""
     if text is not None:
         return _dictionary(zeros, pa.array([text]))
     nulls: Any = pa.array(zeros, mask=np.ones(len(zeros), np.bool_))
@@ -142,7 +156,10 @@ def _constant(text: str | None, zeros: NDArray[np.int32]) -> Any:
 
 
 def timestamps(times_ms: NDArray[np.int64]) -> Any:
-    """UTC with microseconds; null where Kafka has no time (-1) or the year has not four digits."""
+    """Return times as UTC with microseconds.
+
+    Null if Kafka has no time (-1), or if the year is outside 1 to 9999.
+    """
     is_null = (times_ms == -1) | (times_ms < _EARLIEST_MS) | (times_ms > _LATEST_MS)
     mask = _mask(is_null)
     times_us = (times_ms if mask is None else np.where(is_null, 0, times_ms)) * 1000
@@ -150,6 +167,7 @@ def timestamps(times_ms: NDArray[np.int64]) -> Any:
 
 
 def _headers(columns: Columns) -> tuple[Any, int]:
+    """Return the column of headers, and how many names were not UTF-8."""
     count = len(columns.offsets)
     total = len(columns.has_header_value)
     if total == 0:
@@ -166,7 +184,7 @@ def _headers(columns: Columns) -> tuple[Any, int]:
 
 
 def _names(columns: Columns) -> tuple[Any, int]:
-    """Header names as strings; Kafka's client replaces what is not UTF-8, and so do we."""
+    """Return header names as strings; as in Kafka's client, U+FFFD replaces invalid bytes."""
     total = len(columns.has_header_value)
     if not (columns.names > 127).any():
         buffers = [None, _buffer(columns.name_stops), _buffer(columns.names)]
@@ -181,6 +199,6 @@ def _names(columns: Columns) -> tuple[Any, int]:
 
 
 def payload_bytes(is_valid: NDArray[np.bool_], views: NDArray[np.int32]) -> int:
-    """How long all keys, or all values, are together."""
+    """Return the total length of all keys, or of all values."""
     lengths = views[:, 0] if is_valid.all() else views[is_valid, 0]
     return int(lengths.sum(dtype=np.int64))

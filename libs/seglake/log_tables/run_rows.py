@@ -1,4 +1,4 @@
-"""Rows of `batches` for runs of batches, from arrays; `batch_rows` has the same for one batch."""
+"""Rows of `batches` for runs of batches, from arrays; `batch_rows` makes them for one batch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -24,9 +24,9 @@ _DECODED = BATCH_STATES.index(BatchState.DECODED)
 
 
 class RunColumns(NamedTuple):
-    """What decoding adds to the headers of a run; (n,) each, states by their index.
+    """Columns that decoding adds to the headers of a run; (n,) each, states by their index.
 
-    A batch that is not decoded has no rows, and its plain bytes are not known.
+    A batch that is not decoded has no rows, and its plain bytes are unknown.
     """
 
     states: NDArray[np.int8]
@@ -36,7 +36,13 @@ class RunColumns(NamedTuple):
 
 
 def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place) -> pa.RecordBatch:
-    """A row for each batch of runs that were met, whole, in the types of the table."""
+    """Return a row per batch of whole runs, with the types of the table.
+
+    Args:
+        runs: the runs, at least one.
+        added: the decoder's columns of each run.
+        place: origin and segment of all runs.
+    """
     column = _columns_of(runs)
     more = RunColumns(*map(np.concatenate, zip(*added, strict=True)))
     count = len(more.states)
@@ -86,7 +92,12 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
 
 
 def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> SharedColumns:
-    """What the records of each batch of some runs share."""
+    """Return the values that the records of each batch share.
+
+    Args:
+        runs: the runs, at least one.
+        added: the decoder's columns of each run.
+    """
     column = _columns_of(runs)
     is_append_time = column("attributes") & LOG_APPEND_TIME != 0
     return SharedColumns(
@@ -98,16 +109,17 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
 
 
 def _columns_of(runs: Sequence[BatchRun]) -> Callable[[str], NDArray[np.int64]]:
-    """The fields of the headers of several runs, as of one."""
+    """Return a function that returns a header field of all batches of several runs."""
     headers = np.concatenate([run.headers for run in runs])
     return lambda name: headers[:, FIELD_PLACES[name]]
 
 
 def _known(values: NDArray[np.int64]) -> Any:
-    """Kafka writes -1 for what a batch does not have."""
+    """Return values, null for -1, Kafka's value for none."""
     return pa.array(values, mask=values == -1)
 
 
 def _column(values: Any, kind: pa.DataType) -> Any:
+    """Return values as a column of a type."""
     array = values if isinstance(values, pa.Array) else pa.array(values)
     return array if array.type == kind else array.cast(kind)

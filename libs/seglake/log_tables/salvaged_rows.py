@@ -1,4 +1,4 @@
-"""Rows of `salvaged_records`: records of a damaged batch, and facts about the damage."""
+"""Rows of `salvaged_records`: records of a damaged batch, with facts about the damage."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -31,10 +31,10 @@ _COMPARED = (
 class DamageKind(StrEnum):
     """Kind of damage of a salvaged batch."""
 
-    CRC_FIELD = "crc_field"  # one bit of the checksum itself: the records are as they were
+    CRC_FIELD = "crc_field"  # one bit of the checksum itself: the records are undamaged
     SINGLE_BIT = "single_bit"  # one bit elsewhere
     UNKNOWN = "unknown"
-    NONE = "none"  # of a batch of a replica that lost an election
+    NONE = "none"  # the batch is sound, and its replica lost an election
 
 
 class DamagedBatch(NamedTuple):
@@ -42,7 +42,8 @@ class DamagedBatch(NamedTuple):
 
     Attributes:
         generation: generation of the row; with place and hash its key.
-        low_offset, high_offset: the sound offsets around the batch, None if there are none.
+        low_offset: last sound offset before the batch, None without one.
+        high_offset: first sound offset after the batch, None without one.
         inner_offset: offset of a message inside a compressed set; None for a whole batch.
     """
 
@@ -80,8 +81,12 @@ def salvaged_rows(
     """Return the rows of a damaged batch.
 
     Args:
+        batch: its row of `quarantine`.
         raw: all bytes of the batch.
-        max_bytes: limit of its decompressed length.
+        source_id: source of the rows.
+        run_id: id of the run.
+        salvaged_at_us: time of the salvage, in microseconds since 1970.
+        max_bytes: most bytes that its plain records may have.
 
     Raises:
         DefectError: the batch does not decode whole, or shares offsets with sound neighbours.
@@ -129,7 +134,7 @@ def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.R
         len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
     )
     rows = record_rows(whole.columns, shared_of([unit]), origin)[0]
-    unknown = ["transaction_state"] if whole.is_transactional else []  # how it ended
+    unknown = ["transaction_state"] if whole.is_transactional else []  # its end is elsewhere
     if batch.is_inside_set and whole.timestamp_type >= 0:  # the header of the set has it
         unknown.append("timestampType")
     for name in unknown:
@@ -151,8 +156,7 @@ def _damage(
 ) -> dict[str, Any]:
     """Return the columns that describe the damage.
 
-    Args:
-        changed: for each column, the rows that the damage changed.
+    `changed` has the names of the columns that the damage changed.
     """
     flipped, kind = whole.flipped, DamageKind.UNKNOWN
     field: str | None = None
@@ -172,7 +176,8 @@ def _damage(
 def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -> WholeBatch | None:
     """Return the batch with its flipped bit restored; None if no bit is known.
 
-    None also if the batch then does not decode: the checksum holds by chance, more is damaged.
+    None also if the restored batch does not decode: then its checksum is right by chance, and more
+    is damaged.
     """
     if whole.flipped is None:
         return None
@@ -183,7 +188,7 @@ def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -
 
 
 def _changed(rows: pa.RecordBatch, sound: pa.RecordBatch) -> dict[str, NDArray[np.bool_]]:
-    """Return for each column which rows the damage changed; nothing if unknown."""
+    """Return for each column which rows the damage changed; empty if unknown."""
     if rows.num_rows != sound.num_rows:
         return {}
     pairs = {name: (_values(rows, name), _values(sound, name)) for name in _COMPARED}
@@ -194,12 +199,13 @@ def _changed(rows: pa.RecordBatch, sound: pa.RecordBatch) -> dict[str, NDArray[n
 
 
 def _values(rows: pa.RecordBatch, name: str) -> list[Any]:
+    """Return the values of a column."""
     values: list[Any] = rows.column(name).to_pylist()
     return values
 
 
 def _plain(values: Any, kind: pa.DataType) -> Any:
-    """Convert values of any form to a column of the table's type."""
+    """Return values of any form as a column of the table's type."""
     if isinstance(values, pa.Array):
         return values.cast(kind)
     return pa.array(values, kind)

@@ -1,4 +1,4 @@
-"""The ledger of one source, sliced by partition. Pure."""
+"""The ledger of one source, by partition. Pure."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -14,10 +14,15 @@ class SourceLedger:
     Rows without a topic id belong to the first id that is known for their topic.
 
     Attributes:
-        isolations: by topic, the isolation with which it was first ingested.
+        isolations: isolation of the first ingest, by topic.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
+        """Sort the rows by partition.
+
+        Args:
+            rows: rows of one source, in any order.
+        """
         self.isolations: dict[str, str] = {}
         self._rows: dict[tuple[str, int], list[Row]] = {}
         self._topic_ids: dict[str, list[str]] = {}
@@ -38,7 +43,7 @@ class SourceLedger:
         return {self.key_of(row) for rows in self._rows.values() for row in rows}
 
     def of(self, key: PartitionKey) -> PartitionLedger:
-        """Return the ledger of one partition; without rows if nothing of it was ingested."""
+        """Return the ledger of one partition; it has no rows if nothing of it was ingested."""
         if key not in self._slices:
             ids = self._topic_ids.get(key.topic)
             first_id = ids[0] if ids else key.topic_id
@@ -62,9 +67,9 @@ class SourceLedger:
         return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
 
     def latest_key(self, topic: str, partition: int) -> PartitionKey:
-        """Return the partition with the topic id of its newest row that has one, else of its topic.
+        """Return the partition with its newest row's topic id, else the topic's newest.
 
-        That is the log of a folder that names no topic id.
+        A folder without a topic id has that log.
         """
         rows = self._rows.get((topic, partition), ())
         named = [row["topic_id"] for row in rows if row["topic_id"] is not None]
@@ -79,11 +84,11 @@ class SourceLedger:
         return replace(replica, key=self.latest_key(*key[:2]), takes_id_of_lake=True)
 
     def of_copy(self, replica: Replica) -> PartitionLedger:
-        """Return the ledger of the partition that a copy on a disk is of."""
+        """Return the ledger of a copy's partition."""
         return self.of(self.joined_key(self.named(replica).key))
 
     def uncovered(self, places: Iterable[UnreadPlace]) -> Iterator[UnreadPlace]:
-        """Yield unread places without the offsets that the lake has; none that it has whole."""
+        """Yield unread places without covered offsets; skip places that are covered whole."""
         for place in places:
             key = place.key
             covered = () if key is None else self.of(self.latest_key(*key[:2])).covered
@@ -92,6 +97,6 @@ class SourceLedger:
                 yield rest
 
     def adopt(self, topic: str, topic_id: str) -> None:
-        """Give rows that name no id the first one that is known for their topic."""
+        """Assign rows without a topic id to a topic's first known id."""
         self._topic_ids.setdefault(topic, [topic_id])
         self._slices.clear()
