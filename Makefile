@@ -215,7 +215,7 @@ screenshots: setup setup-browser ## make the pictures of the docs anew
 	@PYTHONPATH=tests $(BIN)/python -m support.screenshots
 
 .PHONY: docs
-docs: setup ## build the pages of docs/, with README, as a site (build/docs)
+docs: setup ## build the pages of docs/, with README and a Python reference, as a site (build/docs)
 	@rm -rf $(SITE_SOURCE) build/docs && mkdir -p $(SITE_SOURCE)
 	@tar cf - $(PAGES) | tar xf - -C $(SITE_SOURCE)
 	@$(BIN)/mkdocs build --quiet

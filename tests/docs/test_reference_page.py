@@ -1,7 +1,8 @@
-"""The docstrings of the public functions explain every argument and every option."""
+"""The reference has every public name, and their docstrings explain every argument and option."""
 
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,9 @@ import seglake
 from seglake.commands import EngineOptions, MaintainOptions, RetakeOptions, RunOptions
 from seglake.environment.run_settings import SettingOptions
 
+_PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
 _FUNCTIONS = [name for name in seglake.__all__ if inspect.isfunction(getattr(seglake, name))]
+_OF_OTHERS = ("Any", "DeltaTable", "Iterator")
 _OPTIONS = (SettingOptions, EngineOptions, RunOptions, RetakeOptions, MaintainOptions)
 
 
@@ -17,6 +20,32 @@ def _explained(documented: object, section: str) -> set[str]:
     """The names that a section of a docstring explains."""
     _, _, rest = f"{inspect.getdoc(documented)}\n\n".partition(f"\n{section}:\n")
     return set(re.findall(r"^    (\w+): ", rest.partition("\n\n")[0], re.MULTILINE))
+
+
+def _shown() -> list[str]:
+    return re.findall(r"^::: ([\w.]+)$", _PAGE.read_text("utf-8"), re.MULTILINE)
+
+
+def test_reference_has_every_public_name_once() -> None:
+    public = [name for name in _shown() if name.count(".") == 1]
+    assert sorted(public) == sorted(f"seglake.{name}" for name in seglake.__all__)
+
+
+def test_reference_has_the_options_of_every_function() -> None:
+    taken = {
+        str(inspect.signature(getattr(seglake, name)).parameters["options"].annotation)
+        for name in _FUNCTIONS
+    }
+    named = {re.sub(r"\W", " ", text).split()[-1] for text in taken}
+    assert named - {name.rpartition(".")[2] for name in _shown()} == set()
+
+
+def test_reference_has_what_each_function_returns() -> None:
+    returned = [
+        str(inspect.signature(getattr(seglake, name)).return_annotation) for name in _FUNCTIONS
+    ]
+    named = {word for text in returned for word in re.findall(r"\b[A-Z]\w+", text)}
+    assert named - {*_OF_OTHERS, *(name.rpartition(".")[2] for name in _shown())} == set()
 
 
 @pytest.mark.parametrize("name", _FUNCTIONS)
