@@ -49,7 +49,7 @@ def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "Inges
     Args:
         source: log dirs, partition folders, or folders above log dirs: local paths or URIs.
         lake: the folder of the tables; made if it is missing.
-        options: those of `seglake ingest`.
+        options: options of `seglake ingest`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
@@ -65,7 +65,7 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
     Args:
         lake: the folder of the tables.
         source: log dirs with other replicas; none: only the bytes that the lake keeps.
-        options: those of `seglake replay`.
+        options: options of `seglake replay`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
@@ -81,7 +81,7 @@ def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "Re
     Args:
         source: log dirs with that log.
         lake: the folder of the tables.
-        options: those of `seglake retake`.
+        options: options of `seglake retake`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
@@ -97,7 +97,7 @@ def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) ->
     Args:
         lake: the folder of the tables.
         source: log dirs to compare the records with, payload by payload.
-        options: those of `seglake audit`.
+        options: options of `seglake audit`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong.
@@ -112,7 +112,7 @@ def maintain(lake: Place, **options: Unpack[MaintainOptions]) -> "MaintainSummar
 
     Args:
         lake: the folder of the tables.
-        options: those of `seglake maintain`.
+        options: options of `seglake maintain`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong; nothing was touched.
@@ -139,7 +139,7 @@ def inspect(
         offset: only what is at this offset: a batch, its record, damage or a hole.
         from_offset: the first offset that is yielded (`--from`).
         only_defects: only damage.
-        options: those that make up the settings.
+        options: options that make up the settings.
 
     Yields:
         The objects that `seglake inspect --json` prints, one a line.
@@ -164,7 +164,7 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
     Args:
         lake: the folder of the tables.
         output: the file, a local path or a URI; an older one is replaced.
-        options: those of `seglake report`.
+        options: options of `seglake report`.
 
     Raises:
         WrongCallError: there is no lake, its storage refuses access, or the output
@@ -193,7 +193,7 @@ def register(
         metastore: a Hive metastore, as "thrift://host:9083". Without it the catalog is the one that
             Spark's own properties name.
         iceberg: instead of a catalog, a folder for Iceberg's metadata. Needs the extra "iceberg".
-        options: those of `seglake register`.
+        options: options of `seglake register`.
 
     Raises:
         WrongCallError: there is no lake, or no lasting catalog, or a name is taken.
@@ -212,7 +212,7 @@ def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTa
 
     Args:
         lake: the folder of the tables.
-        options: those that make up the settings.
+        options: options that make up the settings.
 
     Raises:
         WrongCallError: there is no lake, or its storage refuses access.

@@ -85,7 +85,12 @@ class MaintainOptions(RunOptions, total=False):
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """Result of an audit; `disks` is None without a source, or if the lake is empty."""
+    """Result of an audit.
+
+    Attributes:
+        lake: result for the tables.
+        disks: result for each copy on disk; None without a source, or if the lake is empty.
+    """
 
     lake: "LakeAudit"
     disks: "tuple[CopyCheck, ...] | None"

@@ -2,7 +2,10 @@
 
 import inspect
 import re
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +27,12 @@ def _explained(documented: object, section: str) -> set[str]:
 
 def _shown() -> list[str]:
     return re.findall(r"^::: ([\w.]+)$", _PAGE.read_text("utf-8"), re.MULTILINE)
+
+
+# Any: a class, a function or a text.
+def _named(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute)
 
 
 def test_reference_has_every_public_name_once() -> None:
@@ -52,6 +61,12 @@ def test_reference_has_what_each_function_returns() -> None:
 def test_function_explains_each_of_its_arguments(name: str) -> None:
     function = getattr(seglake, name)
     assert _explained(function, "Args") == set(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize("name", [name for name in _shown() if is_dataclass(_named(name))])
+def test_result_explains_each_of_its_fields(name: str) -> None:
+    known = {field.name for field in fields(_named(name)) if not field.name.startswith("_")}
+    assert _explained(_named(name), "Attributes") == known
 
 
 @pytest.mark.parametrize("options", _OPTIONS, ids=lambda options: options.__name__)

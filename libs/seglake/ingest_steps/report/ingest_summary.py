@@ -35,10 +35,15 @@ class PlannedWork:
     """Planned reading of a run, also of a dry run.
 
     Attributes:
-        planned_repairs, planned_repair_offsets: gaps that a dry run finds filled in these replicas,
-            and the offsets of that; only of gaps that stand before the run.
-        planned_ranges, planned_fills: of a dry run only, by partition: what it would ingest, and
-            the gaps that it would fill.
+        partitions: number of partitions in the sources, also unreadable ones.
+        partitions_with_news: number of partitions with something to ingest.
+        tasks: number of tasks.
+        planned_bytes: bytes of segments to read.
+        planned_offsets: offsets to ingest.
+        planned_repairs: number of gaps that a dry run would fill from these replicas.
+        planned_repair_offsets: number of offsets that it would fill there.
+        planned_ranges: ranges that a dry run would ingest, by partition.
+        planned_fills: gaps that a dry run would fill, by partition.
     """
 
     partitions: int = 0
@@ -54,7 +59,25 @@ class PlannedWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCounts:
-    """Numbers of rows that a run added to the tables."""
+    """Numbers of rows that a run added to the tables, and of bytes.
+
+    Attributes:
+        read_bytes: bytes of segments that were read.
+        written_bytes: bytes of data files that were committed.
+        records: rows of `records`.
+        batches: rows of `batches`.
+        quarantined: damaged spans, rows of `quarantine`.
+        quarantined_bytes: bytes of these spans.
+        repaired_gaps: number of gaps that were filled, wholly or in part.
+        repaired_records: records that filled them.
+        refilled_records: records from older copies that the cleaner had removed.
+        missing_offsets: offsets that are missing without a cause.
+        open_rows: rows of transactions that have not ended.
+        replaced_header_names: header names that are not UTF-8.
+        unread_internal: records of internal topics that could not be read.
+        unsettled_internal: records of internal topics in transactions that did not commit.
+        redacted: records of the metadata log whose value is a secret, or may be one.
+    """
 
     read_bytes: int = 0
     written_bytes: int = 0
@@ -78,19 +101,29 @@ class IngestSummary(WithFindings):
     """Summary of one run; for a machine, a flat JSON object.
 
     Attributes:
+        run_id: label of the run, in every row that it wrote.
+        source_id: cluster whose logs were read.
+        lake: path of the lake.
+        is_dry_run: nothing was written.
+        seconds: duration of the run.
+        planned: work that was planned.
+        counts: rows and bytes of the run.
+        findings: findings for a person, the most urgent first.
         defects: quarantined byte spans by defect code.
         damaged: quarantined byte spans by partition.
-        mended: those of them whose offsets this run filled.
-        gaps: those that this run recorded and did not fill, by cause and partition.
+        mended: quarantined byte spans whose offsets this run filled, by partition.
+        gaps: gaps that this run recorded and did not fill, by cause and partition.
         repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
-            those that came, or would.
-        refilled: records that older copies brought, or of a dry run would bring, by partition.
-        left_in_copies: records that older copies still have and nobody asked for, by partition.
-        odd_rows: the counts of `RunCounts` that say something of rows, by partition.
-        internal_topics_left_out: those of the sources that nobody asked for.
-        taken: partitions of which something was committed; `topics` theirs.
-        recovery: records of this run, and what the lake lacks after it; a dry run
-            does not say it.
+            the filled ones.
+        refilled: records that older copies brought, or in a dry run would bring, by partition.
+        left_in_copies: records that older copies still have, unrequested, by partition.
+        salvaged: records of damaged batches that were salvaged.
+        odd_rows: counts of odd rows, as `counts` names them, by partition.
+        internal_topics_left_out: internal topics of the sources that were not selected.
+        recovered_topics: topics whose commit an earlier run had begun, now complete.
+        topics: topics of which something was committed.
+        taken: partitions of which something was committed.
+        recovery: records of this run, and what the lake lacks after it; not for a dry run.
     """
 
     run_id: str

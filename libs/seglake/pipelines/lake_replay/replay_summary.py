@@ -39,17 +39,25 @@ class ReplaySummary(WithFindings):
     """Rows that a replay added, and damage and gaps that are left.
 
     Attributes:
+        run_id: label of the run, in every row that it wrote.
+        lake: path of the lake.
+        is_dry_run: nothing was written.
         planned_fills: gaps that a dry run would fill.
+        repaired_gaps: number of gaps that were filled, wholly or in part.
+        repaired_records: records that filled them.
         repaired: filled gaps, or in a dry run those that would be, by partition; their offsets are
             the filled ones.
         refilled: records that older copies brought, or would bring in a dry run, by partition.
         left_in_copies: records that older copies still have, unrequested, by partition.
+        salvaged: records of damaged batches that were salvaged.
         nothing_salvaged: lines for a replay that was to salvage and found nothing.
         left_spans: unresolved quarantined spans, by defect code.
         left_damaged: unresolved quarantined spans, by partition.
         cut_spans: unresolved spans that the lake holds only in part.
         left_gaps: gaps left, also after a dry run's plan, by cause and partition; without the
             cleaner's.
+        findings: findings for a person, the most urgent first.
+        seconds: duration of the run.
     """
 
     run_id: str

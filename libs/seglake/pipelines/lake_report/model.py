@@ -150,8 +150,14 @@ class LakeReport:
     """Everything that the page shows; partitions with the most urgent needs come first.
 
     Attributes:
+        lake: path of the lake.
+        made_at: time at which the tables were read.
+        partitions: partitions of the lake and of what its runs saw.
+        runs: runs that the tables have rows of, the newest first.
+        this_run: run that asked for the report, None without one.
         upper_bound: bound of the newest run that committed, None if unknown.
-        recovery: includes partitions that are known by an unread folder alone.
+        recovery: records of the lake and what it lacks; includes partitions that are known by an
+            unread folder alone.
     """
 
     lake: str

@@ -39,16 +39,24 @@ class RetakeSummary(WithFindings):
     """Ranges that were ingested again, and those that were not.
 
     Attributes:
+        run_id: label of the run, in every row that it wrote.
+        lake: path of the lake.
+        is_dry_run: nothing was written.
         partitions: number of requested partitions.
         planned: ranges that a dry run would ingest again.
-        retaken: ranges that were ingested again, with the counts `records` and `batches`.
+        retaken: ranges that were ingested again.
         released: superseded offsets above the end of the winning logs; in a dry run those that
             would be released.
+        records: records that were ingested again.
+        batches: batches that were ingested again.
         refilled: records that older copies brought, by partition.
         gaps: gaps in the ranges ingested again, by cause and partition.
         defects: damaged spans in these ranges, by defect code.
         damaged: damaged spans in these ranges, by partition.
         mended: damaged spans of these ranges that a repair has resolved, by partition.
+        quarantined_bytes: bytes of the damaged spans.
+        findings: findings for a person, the most urgent first.
+        seconds: duration of the run.
     """
 
     run_id: str
