@@ -1,4 +1,4 @@
-"""What Spark's releases have and older ones lack: no other module asks which release runs.
+"""Differences between Spark's releases; no other module asks which release runs.
 
 PySpark is imported only when a function needs it.
 """
@@ -19,7 +19,7 @@ _SPARK_4 = (4, 0)
 
 @dataclass(frozen=True)
 class SparkFeatures:
-    """What a Spark release has of what seglake uses and an older release lacks.
+    """Features of a Spark release that seglake uses and older releases lack.
 
     Attributes:
         has_python_data_sources: DataFrames can be read from sources in Python (`kafka_segments`).
@@ -35,13 +35,13 @@ class SparkFeatures:
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """Return major and minor number of a version, also of a vendor's (`3.5.1-amzn-0`)."""
+    """Return the major and minor version of a version text, even a vendor's (`3.5.1-amzn-0`)."""
     major, minor = version.split(".")[:2]
     return int(major), int(minor)
 
 
 def features_of(version: str) -> SparkFeatures:
-    """Return what a version of Spark has."""
+    """Return the features of a version of Spark."""
     is_4 = release_of(version) >= _SPARK_4
     return SparkFeatures(
         has_python_data_sources=is_4,
@@ -52,7 +52,7 @@ def features_of(version: str) -> SparkFeatures:
 
 
 def running_features() -> SparkFeatures:
-    """Return what the PySpark of this process has."""
+    """Return the features of this process's PySpark."""
     import pyspark
 
     return features_of(pyspark.__version__)
@@ -70,6 +70,6 @@ def arrow_table(frame: "DataFrame") -> "pa.Table":
 
 
 def condition_of(error: "PySparkException") -> str | None:
-    """Return the name that Spark has for an error, as `TABLE_OR_VIEW_NOT_FOUND`."""
+    """Return Spark's name for an error, such as `TABLE_OR_VIEW_NOT_FOUND`."""
     has_conditions = running_features().has_error_conditions
     return error.getCondition() if has_conditions else error.getErrorClass()

@@ -1,4 +1,4 @@
-"""Effect: finds the Spark that runs here, of pip or of a distribution, without loading PySpark."""
+"""Finds the Spark that runs here, of pip or of a distribution, without loading PySpark. Effect."""
 
 import os
 import re
@@ -15,11 +15,11 @@ _HADOOP_NAME = re.compile(r"hadoop-client-api-(?P<version>\d.*)\.jar")
 
 @dataclass(frozen=True)
 class SparkBuild:
-    """What the JARs of a Spark say of it.
+    """Versions of a Spark, by the names of its JARs.
 
     Attributes:
-        version: Spark's version, as `3.5.9`; a vendor's may go on, as `3.5.1-amzn-0`.
-        scala: the version of Scala that it is built with, as `2.12`.
+        version: Spark's version, such as `3.5.9`; a vendor's may be longer, such as `3.5.1-amzn-0`.
+        scala: version of Scala that Spark is built with, such as `2.12`.
     """
 
     version: str
@@ -27,7 +27,7 @@ class SparkBuild:
 
     @property
     def release(self) -> str:
-        """Major and minor number, as `3.5`."""
+        """Return major and minor version, such as `3.5`."""
         return ".".join(self.version.split(".")[:2])
 
 
@@ -56,13 +56,13 @@ def add_pyspark(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def spark_build(home: Path) -> SparkBuild | None:
-    """Return what the JARs in `home` are; None if they have other names, as some vendors' have."""
+    """Return the versions of a Spark; None if its JARs have other names, like some vendors'."""
     names = (_CORE_NAME.fullmatch(jar.name) for jar in (home / "jars").glob(_CORE))
     return next((SparkBuild(name["version"], name["scala"]) for name in names if name), None)
 
 
 def hadoop_version(home: Path) -> str | None:
-    """Return the version of the Hadoop that a Spark has; None if its JARs do not say."""
+    """Return the version of Hadoop in a Spark; None if its JARs have other names."""
     names = (_HADOOP_NAME.fullmatch(jar.name) for jar in (home / "jars").glob("hadoop-client-*"))
     return next((name["version"] for name in names if name), None)
 
