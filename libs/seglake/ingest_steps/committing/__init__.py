@@ -1,1 +1,1 @@
-"""From what tasks report to the commit of a wave."""
+"""Turns reports of tasks into the commit of a wave."""

@@ -14,7 +14,7 @@ from seglake.progress.run_reporter import show_count
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentRange:
-    """Offsets of a partition, and the run that has ingested them, or filled a gap there."""
+    """Offsets of a partition that another run has ingested, or whose gap it has filled."""
 
     partition: str
     start_offset: int
@@ -27,7 +27,8 @@ def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[Con
     """Return the ledger's ranges of later generations than this run knew, in order.
 
     Args:
-        known: the generation of each lost topic behind this run's own last commit.
+        known: generation of each lost topic after this run's own last commit.
+        context: the run.
     """
     if not known:
         return []
@@ -49,7 +50,7 @@ def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[Con
 
 
 def concurrent_findings(ranges: Sequence[ConcurrentRange]) -> Iterator[Finding]:
-    """Yield a finding on the ranges that other runs ingested first, and one on those filled."""
+    """Yield a finding on ranges that other runs ingested first, and one on gaps they filled."""
     for kind, layers in (
         (FindingKind.CONCURRENT_INGEST, INGESTED),
         (FindingKind.CONCURRENT_FILL, FILLS),

@@ -1,4 +1,4 @@
-"""Rows of the ledger by which an election's outcome is committed. Effect: writes files."""
+"""Rows of the ledger that commit the outcome of an election. Effect: writes files."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,15 @@ from seglake.log_tables.ledger_layers import RangeKind
 
 @dataclass(frozen=True, slots=True)
 class SupersededRange:
-    """Offsets of which the lake has rows that lost an election.
+    """Offsets whose rows in the lake lost an election.
 
     Attributes:
-        leader_epoch: the newest of the log that won; None where it is the same log, taken anew.
-        last_batch: the last one known of that log.
-        records, batches: how many rows of these tables lost it.
+        key: the partition.
+        offsets: the range.
+        leader_epoch: newest epoch of the winning log; None if a retake re-ingests the same log.
+        last_batch: last known batch of the winning log.
+        records: number of rows of `records` that lost.
+        batches: number of rows of `batches` that lost.
     """
 
     key: PartitionKey
@@ -33,13 +36,14 @@ class SupersededRange:
     batches: int
 
     def __str__(self) -> str:
+        """Return the partition and the range."""
         start, stop = self.offsets
         return f"{self.key} [{start}, {stop})"
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRange:
-    """Superseded offsets that the log which won does not reach."""
+    """Superseded offsets that the winning log does not reach."""
 
     key: PartitionKey
     offsets: OffsetRange
@@ -51,10 +55,13 @@ def ledger_files(
     attempt_id: str,
     context: RunContext,
 ) -> dict[str, list[DataFile]]:
-    """Write such ranges as rows of the ledger; return the files by topic.
+    """Write ranges as rows of the ledger, and return the files by topic.
 
     Args:
-        generations: of each topic, before the commit.
+        ranges: superseded and released ranges.
+        generations: generation of each topic before the commit.
+        attempt_id: id of the commit.
+        context: the run.
     """
     now = datetime.now(UTC)
     by_topic: dict[str, list[dict[str, Any]]] = {}
@@ -65,7 +72,7 @@ def ledger_files(
     return {topic: write_ledger(context, topic, rows) for topic, rows in by_topic.items()}
 
 
-# Any: the columns of a row have many types.
+# Any: a row's columns have many types.
 def _row(of: SupersededRange | ReleasedRange) -> dict[str, Any]:
     start, stop = of.offsets
     counts = ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes")

@@ -1,1 +1,1 @@
-"""What a run is to read."""
+"""Plans the reading of a run."""

@@ -1,6 +1,7 @@
 """Finds damage above a log's upper bound: reported now, quarantined by a later run. Effect.
 
-A log that is listed as an earlier run saw it is not read again; that run's result still holds.
+A log whose listing is unchanged since an earlier run is not read again; that run's result still
+holds.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +17,7 @@ from seglake.storage.storage import Storage
 
 DamageAbove = Mapping[PartitionKey, tuple[LeftRange, ...]]
 
-_MOST_SEARCHED_BYTES = 64 << 20  # of all logs; more would keep a run waiting
+_MOST_SEARCHED_BYTES = 64 << 20  # limit of all logs together; more would delay a run
 _UNSEARCHED = f"{UNSEARCHED}it waits, and of what waits a run reads 64 MiB"
 
 
@@ -35,7 +36,7 @@ def damage_above_bounds(partitions: Iterable[SurveyedPartition], storage: Storag
     for partition in partitions:
         bounds, listed = partition.bounds, partition.listed
         seen = None if listed.has_moved else listed.earlier
-        # The offset up to which this run, or one with a higher bound, ingested the log.
+        # Offset up to which this run, or an earlier one with a higher bound, has ingested the log.
         reached = max([bounds.next_offset, *(stop for _, stop in partition.covered)])
         if partition.unread_reason is not None or reached >= bounds.log_end_offset:
             continue

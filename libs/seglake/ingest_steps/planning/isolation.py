@@ -1,4 +1,4 @@
-"""A topic keeps the isolation of its first run. Pure."""
+"""Checks that a topic keeps the isolation of its first run. Pure."""
 
 from collections.abc import Iterable
 
@@ -8,9 +8,16 @@ from seglake.settings.settings import Settings
 
 
 class IsolationConflictError(WrongCallError):
-    """A topic of the lake was taken with another isolation; nothing was touched."""
+    """A topic of the lake was ingested with another isolation; nothing was touched."""
 
     def __init__(self, *, topic: str, known: str, asked: str) -> None:
+        """Make the message.
+
+        Args:
+            topic: the topic.
+            known: the isolation of its first run.
+            asked: the isolation of this run.
+        """
         self.topic = topic
         self.known = known
         self.asked = asked
@@ -22,7 +29,7 @@ class IsolationConflictError(WrongCallError):
 
 
 def check_isolation(topics: Iterable[str], ledger: SourceLedger, settings: Settings) -> None:
-    """Require the isolation of a topic's first run: rows of both kinds cannot share a table."""
+    """Raise IsolationConflictError unless each topic has the isolation of its first run."""
     asked = str(settings.read.isolation)
     for topic in topics:
         known = ledger.isolations.get(topic)

@@ -1,7 +1,7 @@
-"""Damage at the ends of logs that no range of offsets holds: what is to be recorded. Effect: reads.
+"""Plans damage at the ends of logs, outside of all ranges of offsets. Effect: reads.
 
-No offset tells that it was ingested before. So the rows of `quarantine` tell: a row that lies there
-and holds the last damaged byte is of the same damage.
+No offset shows whether the damage was recorded before, so the rows of `quarantine` decide: a row
+that begins in it and ends with its last byte is of the same damage.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ class _Place(NamedTuple):
 
 
 def plan_ends(partitions: Iterable[SurveyedPartition], context: RunContext) -> list[RangePlan]:
-    """Plan the damage at the end of each log that no earlier run has recorded."""
+    """Return plans for damage at the ends of logs that no earlier run has recorded."""
     planned: list[tuple[_Place, EndDamage, RangePlan]] = []
     for partition in partitions:
         plan, damage = plan_end(partition, context.settings), partition.end_damage
@@ -48,7 +48,7 @@ def plan_ends(partitions: Iterable[SurveyedPartition], context: RunContext) -> l
 
 
 def _recorded(places: set[_Place], context: RunContext) -> dict[_Place, list[tuple[int, int]]]:
-    """Return the damaged bytes that the lake has of some segments."""
+    """Return the damaged bytes of segments that the lake has, as half-open ranges of positions."""
     found: dict[_Place, list[tuple[int, int]]] = {}
     if not context.tables.exists():
         return found

@@ -1,7 +1,6 @@
-"""The pieces of segments that are read, and which of them lie in one task. Pure.
+"""Cuts segments into pieces to read, and groups pieces into tasks. Pure.
 
-A piece is plain where the survey met nothing odd in it. Damage costs its own piece the speed of a
-plain one, and no other.
+A piece is plain if its survey found nothing odd. So damage slows down only its own piece.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,30 +15,36 @@ from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import spread
 
 T = TypeVar("T")
-_MOST_SEGMENTS = 512  # in a task, however small they are
+_MOST_SEGMENTS = 512  # of one task, however small they are
 
 
 def piece_bytes(task_bytes: int) -> int:
-    """Return the least distance, in bytes, between places in a log where a task may begin.
+    """Return the least distance, in bytes, between positions in a log where a task may begin.
 
-    The next batch is taken, so pieces are a little larger: two halves would not fit into a task.
+    It is a quarter of a task, not a half: pieces end at the next batch, so two halves would not
+    fit.
     """
     return max(task_bytes // 4, 1)
 
 
 def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
-    """Return the least number of tasks that share so many bytes."""
+    """Return the least number of tasks for some bytes.
+
+    Args:
+        size_bytes: number of bytes to read.
+        task_bytes: largest size of a task.
+    """
     return 2 if size_bytes > task_bytes // 2 else 1
 
 
 def shared(items: Sequence[T], size_of: Callable[[T], int], task_bytes: int) -> list[list[T]]:
-    """Return items in order, in tasks of about the same size."""
+    """Return items in order, as tasks of about the same size."""
     total = sum(map(size_of, items))
     return spread(items, size_of, task_bytes, fewest=fewest_tasks(total, task_bytes))
 
 
 def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[SegmentSplit]:
-    """Return the pieces that hold some of the offsets [start, stop), in order."""
+    """Return the pieces that have some of the offsets [start, stop), in order."""
     segments = partition.surveyed_segments
     pieces: list[SegmentSplit] = []
     reached = 0
@@ -57,7 +62,7 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
 
 
 def end_piece(partition: SurveyedPartition) -> SegmentSplit:
-    """Return the last segment, from the last proved batch start on if there is one."""
+    """Return the last segment from its last proved batch start on, or whole without one."""
     index, survey = len(partition.surveys) - 1, partition.surveys[-1]
     limit = _limit(partition, index)
     whole = _whole(partition, index, limit)
@@ -68,14 +73,13 @@ def end_piece(partition: SurveyedPartition) -> SegmentSplit:
 
 
 def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
-    """Return whether a task finds what the survey did: it judges batches beyond the limit
-    otherwise."""
+    """Return whether a task judges a segment like its survey: if no batch exceeds the limit."""
     highest = max(survey.highest_offset, survey.next_offset)
     return highest <= limit
 
 
 def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit:
-    """Return one segment as one piece that is not known to be in order."""
+    """Return a whole segment as one piece that is not plain."""
     file, survey = partition.surveyed_segments[index], partition.surveys[index]
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     return SegmentSplit(
@@ -93,12 +97,10 @@ def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit
 
 
 def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
-    """Return the pieces of each task, in tasks of about the same size; plain ones are apart.
+    """Return pieces as tasks of about the same size; plain pieces and others are in separate tasks.
 
-    What is read of a segment without a break is one piece in the end.
-
-    A task can begin inside of a segment. It begins with one only where both sides are plain: else
-    damage, and offsets that are missing, are told by what lies around them.
+    Consecutive pieces of a segment are joined. A task begins with a new segment only if both sides
+    are plain: otherwise damage and missing offsets are explained by the batches around them.
     """
     joined: list[list[SegmentSplit]] = []
     for piece in pieces:
@@ -129,23 +131,23 @@ def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
 def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
     """Return the cost of decoding, in bytes of large segments.
 
-    To open a segment takes some milliseconds, however small it is: many of them are not one task.
+    Opening a segment takes some milliseconds, so many small segments need several tasks.
     """
     least = task_bytes // _MOST_SEGMENTS
     return sum(max(piece.size_bytes, least) for piece in pieces)
 
 
 def _limit(partition: SurveyedPartition, index: int) -> int:
-    """Return the offset from which on none can be in the segment: where the next one really begins.
+    """Return the limit of a segment's offsets: the first offset of the next segment.
 
-    In the last one they are above the end of the log: a batch there has lower ones behind it, and
-    nothing proves its own.
+    For the last segment it is the end of the log: batches with higher offsets precede lower ones,
+    and nothing proves their offsets.
     """
     segments = partition.surveyed_segments
     if index + 1 == len(segments):
         return partition.bounds.log_end_offset
     following = partition.surveys[index + 1]
-    # Where offsets are missing, what lies above the next name may as well have a false offset.
+    # If offsets are missing, those above the next segment's name may be false.
     is_proved = following.is_plain and not partition.surveys[index].hole_count
     first = following.first_offset if is_proved else None
     return max(segments[index + 1].base_offset, first or 0)

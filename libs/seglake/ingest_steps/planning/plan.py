@@ -1,7 +1,7 @@
-"""Wanted minus covered, cut into balanced tasks and waves. Pure.
+"""Subtracts covered ranges from wanted ones, and cuts the rest into tasks and waves. Pure.
 
-The plan depends on listings, headers and settings, never on the engine or the number of cores: the
-same call gives the same files everywhere.
+The plan depends on listings, headers and settings, but not on the engine or the number of cores:
+the same call makes the same files everywhere.
 """
 
 from bisect import bisect_left
@@ -37,8 +37,8 @@ class RemainingGap(NamedTuple):
     """Cause of offsets that a repair's replica lacks as well.
 
     Attributes:
-        cause: the gap's, as it was before.
-        explained_range: offsets in the replica's log: there the replica tells the cause.
+        cause: the gap's cause before the repair.
+        explained_range: offsets in the replica's log, whose cause the replica determines.
     """
 
     cause: GapCause
@@ -47,16 +47,23 @@ class RemainingGap(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangePlan:
-    """A contiguous range of offsets of one partition: one row of the ledger when it is done.
+    """A contiguous range of offsets of one partition to ingest; it becomes one row of the ledger.
 
     Attributes:
-        log_start_offset, remote_offset, cleaner_offset: bounds of the log that is read.
+        key: the partition.
+        start_offset: first offset.
+        next_offset: offset after the last one.
+        splits: parts to decode, in order.
+        log_start_offset: log start of the log that is read.
+        remote_offset: start of its remote tier.
+        cleaner_offset: offset up to which its log cleaner has cleaned.
         undeleted: offsets below the first segment of that log that nothing proves to be deleted.
         first_log_start_offset: start of that log when this run first listed it.
         bounds: the log's bounds as this run saw them; None for a repair, which has no new ones.
         leader_epochs: the log's epochs; those of single batches may be false. None for a repair.
         remaining_gap: cause of the holes that a repair leaves.
-        standing_gaps: the lake's gaps in the offsets of a refill, which states their rest again.
+        standing_gaps: the lake's gaps in a refill's offsets; the refill records their rest again.
+        kind: kind of the ledger's row.
     """
 
     key: PartitionKey
@@ -76,23 +83,25 @@ class RangePlan:
 
     @property
     def size_bytes(self) -> int:
+        """Return the number of bytes to read."""
         return sum(split.size_bytes for split in self.splits)
 
     @property
     def is_end(self) -> bool:
-        """Return whether it holds no offset, but stands for damage at the end of the log."""
+        """Return whether the range has no offset, but stands for damage at the end of the log."""
         return self.start_offset == self.next_offset
 
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """Ranges that are committed together, and the tasks that decode them, the largest first."""
+    """Ranges that one commit ingests, and the tasks that decode them, the largest first."""
 
     ranges: tuple[RangePlan, ...]
     tasks: tuple[DecodeTask, ...]
 
     @property
     def size_bytes(self) -> int:
+        """Return the number of bytes to read."""
         return sum(task.size_bytes for task in self.tasks)
 
 
@@ -110,7 +119,7 @@ def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[Offs
 
 
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
-    """Return the partition's ranges with their splits; a long one is cut so that a wave can end."""
+    """Return a partition's ranges with their splits; a long range is cut at the size of a wave."""
     plans: list[RangePlan] = []
     starts_of_covered = {covered for covered, _ in partition.covered}
     taken = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
@@ -134,16 +143,16 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
                 )
                 for group, limit, group_markers in zip(groups, limits, markers, strict=False)
             )
-            if following in starts_of_covered:  # a batch may reach across it
+            if following in starts_of_covered:  # a batch may reach across this edge
                 splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
             plans.append(_range_plan(partition, first, following, splits))
     return plans
 
 
 def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | None:
-    """Plan the damage at the end of a log, unless a range of offsets holds it.
+    """Return a plan for damage at the end of a log; None if a range of offsets contains it.
 
-    Nothing shows which offsets it had, so its range is empty.
+    The range is empty, since nothing shows which offsets the damaged bytes had.
     """
     if not _has_end(partition, settings):
         return None
@@ -154,7 +163,7 @@ def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | No
 
 
 def _has_end(partition: SurveyedPartition, settings: Settings) -> bool:
-    """Return whether a log ends in damage that no range of offsets holds."""
+    """Return whether a log ends with damage that no range of offsets contains."""
     if partition.end_damage is None:
         return False
     ranges = [*partition.covered, *wanted_ranges(partition, settings)]
@@ -184,7 +193,14 @@ def _range_plan(
 def plan_waves(
     ranges: Sequence[RangePlan], wave_bytes: int, task_bytes: int, settings: DecodeSettings
 ) -> list[Wave]:
-    """Return ranges in order, as many a wave as its bytes allow, packed into tasks."""
+    """Return ranges in order as waves of limited size, each with its tasks.
+
+    Args:
+        ranges: the ranges.
+        wave_bytes: largest size of a wave.
+        task_bytes: largest size of a task.
+        settings: settings of the tasks.
+    """
     waves = packed(ranges, lambda plan: plan.size_bytes, wave_bytes)
     return [Wave(tuple(wave), _tasks(wave, task_bytes, settings)) for wave in waves]
 
@@ -205,10 +221,11 @@ def _first_known(offsets: Iterable[int | None], otherwise: int) -> int:
 def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[tuple[Marker, ...]]:
     """Return the markers that decide the transactions in each piece of a log.
 
-    That is the markers inside it, and behind it the next one of each producer.
+    These are the markers inside of a piece, and the next one of each producer after it.
 
     Args:
-        starts: rising offsets at which the pieces begin; each ends where the next begins.
+        markers: markers of the log.
+        starts: rising first offsets of the pieces; each ends where the next begins.
     """
     rest = sorted(markers)
     behind: dict[int, Marker] = {}

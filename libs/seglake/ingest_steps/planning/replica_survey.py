@@ -1,4 +1,4 @@
-"""Surveys the copies of partitions, and chooses between them. Effect: reads headers."""
+"""Surveys the replicas of partitions, and chooses between them. Effect: reads headers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ _MOST_INLINE_SEGMENTS = 1024
 def survey_partitions(
     partitions: Iterable[ListedPartition], scan: ScanContext
 ) -> list[SurveyedPartition]:
-    """Survey the partitions that may have news or whose listing has changed."""
+    """Survey partitions that may have news or whose listing has changed."""
     due = [(listed, is_due(listed, scan.settings)) for listed in partitions]
     asked = [(listed, has_news) for listed, has_news in due if has_news or listed.has_moved]
     surveyed = survey_logs([listed for listed, _ in asked], scan)
@@ -87,5 +87,5 @@ def _surveyed(partitions: Sequence[ListedPartition], scan: ScanContext) -> list[
 
 
 def _cost_bytes(request: SurveyRequest) -> int:
-    """Return the cost of a survey in bytes, so that many small segments make several tasks."""
+    """Return a survey's cost in bytes; a minimum spreads many small segments over tasks."""
     return max(walked_bytes(request), _TASK_BYTES // _TASK_SEGMENTS)

@@ -14,13 +14,14 @@ from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 
-_MOST_SNAPSHOTS = 3  # to try: the newest may be damaged
+_MOST_SNAPSHOTS = 3  # to try, since the newest may be damaged
 
 
 def is_due(listed: ListedPartition, settings: Settings) -> bool:
-    """Return whether the copies of a partition must be surveyed.
+    """Return whether the replicas of a partition must be surveyed.
 
-    One that may be chosen may have news, or by leader epochs one differs from the ingested log.
+    They must if one that may be chosen may have news, or if leader epochs show that one differs
+    from the ingested log.
     """
     leaders = leading(listed.replicas)
     if any(_may_have_news(copy, listed.ledger, settings) for copy in leaders):
@@ -45,7 +46,7 @@ def _part_below(listed: ListedPartition, leader: Replica, covered_offset: int) -
 
 
 def _reaches_beyond(copy: Replica, offset: int) -> bool:
-    """Return whether a copy's log surely exceeds an offset, or its newest epoch begins there."""
+    """Return whether a replica's log surely exceeds an offset, or its newest epoch begins there."""
     if copy.is_future or not copy.segments:
         return False
     has_newer_epoch = bool(copy.epochs) and copy.epochs[-1].start_offset >= offset
@@ -65,7 +66,7 @@ def _may_have_news(replica: Replica, ledger: PartitionLedger, settings: Settings
 def survey_requests(
     replica: Replica, ledger: PartitionLedger, settings: Settings, storage: Storage
 ) -> list[SurveyRequest]:
-    """Return the requests for a copy's segments from the first that may have wanted offsets."""
+    """Return requests for a replica's segments from the first that may have wanted offsets on."""
     start = start_offset(replica, ledger, settings)
     stable = ledger.stable_up_to(start) if start > 0 else None
     walk_offset = _walk_offset(replica, start, stable)
@@ -88,7 +89,7 @@ def survey_requests(
             to_ms=settings.select.to_timestamp_ms,
             walk_offset=walk_offset,
             proved_offset=replica.durable_offset if following is None else following.base_offset,
-            snapshots=() if index else snapshots,  # with the first segment
+            snapshots=() if index else snapshots,  # with the first segment's request
             is_final=settings.read.upper_bound is UpperBound.LOG_END,
         )
         for index, (file, following) in enumerate(zip_longest(segments, segments[1:]))
@@ -96,7 +97,7 @@ def survey_requests(
 
 
 def walked_bytes(request: SurveyRequest) -> int:
-    """Return the bytes that a survey walks; few if an index leads to the wanted ones."""
+    """Return the number of bytes that a survey walks; 0 if an index leads to the wanted offsets."""
     file = request.file
     is_begun = request.walk_offset > file.base_offset and file.index_path is not None
     return 0 if is_begun else file.size_bytes
@@ -122,11 +123,13 @@ def start_offset(replica: Replica, ledger: PartitionLedger, settings: Settings) 
 def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int:
     """Return the offset from which to read headers so that each open transaction is known.
 
-    It is the start of the range; or lower, if an earlier run left a transaction open below: its
-    first offset, or that of a snapshot between, which has the transaction.
+    It is the start of the range; or, if an earlier run left a transaction open below it, that
+    transaction's first offset, or the offset of a snapshot between them.
 
     Args:
-        stable_offset: the last stable offset that the earlier run saw; None for a first one.
+        replica: the log to read.
+        start: first offset that may be ingested.
+        stable_offset: last stable offset of the earlier run; None without one.
     """
     if stable_offset is None or stable_offset >= start:
         return start
@@ -135,7 +138,7 @@ def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int
 
 
 def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[SnapshotFile, ...]:
-    """Return the newest snapshot whose offset lies among the headers to read and is replicated."""
+    """Return the newest snapshots at replicated offsets among the headers to read."""
     high_watermark = replica.checkpoints.high_watermark
     is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
     limit = OFFSET_MAX if high_watermark is None or not is_bounded else high_watermark

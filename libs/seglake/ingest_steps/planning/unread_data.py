@@ -1,4 +1,4 @@
-"""What of the logs a round cannot read although it is, or should be, on the disks. Pure."""
+"""Data that a round cannot read although it is, or should be, on the disks. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,10 @@ class UnreadLog:
     """Segments of a log that cannot be read as they are.
 
     Attributes:
-        ranges: their offsets, as far as the lake does not have them; the last may have no end.
+        key: the partition.
+        folder: the replica's folder.
+        ranges: offsets that the lake lacks; the last range may have no end.
+        segments: the segments.
     """
 
     key: PartitionKey
@@ -35,7 +38,8 @@ class UnreadData:
     """Data of a partition that a round cannot read.
 
     Attributes:
-        short: the log, if more of it is proved than the disk has.
+        short: the log, if files prove more offsets than the disk has.
+        unread: unreadable segments.
     """
 
     short: ShortLog | None = None
@@ -54,7 +58,7 @@ class _Look(NamedTuple):
 
 
 def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> UnreadData:
-    """Look at a log as it was surveyed, or else as an earlier run saw it."""
+    """Return the unread data of a log, by its survey, or without one by an earlier observation."""
     look, covered = _look_at(log, surveyed), log.ledger.covered
     others = [copy for copy in log.replicas if not look or copy.folder != look.replica.folder]
     unread, short = [unread_log(copy, (), ()) for copy in others], None
@@ -66,7 +70,7 @@ def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> Unr
 
 
 def _look_at(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Look | None:
-    """Return the copy to look at; without news, only one whose files say more than was seen."""
+    """Return the replica to check; without news, only if its files prove more than was observed."""
     blank, seen = _without_segments(log.replicas), log.earlier
     if blank is not None:
         return _Look(blank, 0, unread_offsets(blank))
@@ -80,7 +84,7 @@ def _look_at(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Look 
 
 
 def _without_segments(log: Sequence[Replica]) -> Replica | None:
-    """Return the copy without a segment whose files prove most; None if one has a segment."""
+    """Return, if no replica has a segment, the one whose files prove most; else None."""
     copies = [copy for copy in leading(log) if not copy.is_future]
     if not copies or any(copy.segments for copy in copies):
         return None
@@ -90,8 +94,13 @@ def _without_segments(log: Sequence[Replica]) -> Replica | None:
 def unread_log(
     replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
 ) -> UnreadLog | None:
-    """Return the segments with ranges that the lake lacks, or that lead to no file;
-    None for none."""
+    """Return the segments with missing ranges or without a file; None if there are none.
+
+    Args:
+        replica: the log.
+        ranges: its unread offsets.
+        covered: merged ranges that the lake has.
+    """
     left = tuple(without(ranges, *covered))
     segments = tuple(
         segment

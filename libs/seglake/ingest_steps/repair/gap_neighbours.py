@@ -1,6 +1,6 @@
-"""Is a copy of the log that the lake has? The batches beside a gap tell. Effect: reads.
+"""Compares the batches beside a gap, to see whether a copy is of the lake's log. Effect: reads.
 
-A copy that has other batches there is of another log, or lost to what was taken: it fills nothing.
+A copy with other batches there is of another log, or lost to the ingested one: it fills nothing.
 """
 
 from seglake.ingest_steps.repair.repair_sources import RepairSource
@@ -14,7 +14,7 @@ from seglake.segment_decoding.gap_search_values import Crossing, record_hash
 
 
 def is_contradicted(copy: RepairSource, gap: CurrentGap, state: RepairState) -> bool:
-    """Return whether the copy has another batch than the lake right before or after a gap."""
+    """Return whether a copy has another batch than the lake directly before or after a gap."""
     storage, window_bytes = state.context.storage, state.context.settings.read.window_bytes
     for offset in (gap.start_offset - 1, gap.next_offset):
         known = state.lake.holding(gap.key, offset) if offset >= 0 else None
@@ -28,11 +28,16 @@ def is_contradicted(copy: RepairSource, gap: CurrentGap, state: RepairState) -> 
 
 
 def goes_on(crossing: Crossing, key: PartitionKey, state: RepairState, *, is_inside: bool) -> bool:
-    """Return whether the rest of a batch that reaches out of a gap is in the lake, or not yet.
+    """Return whether a batch that reaches out of a gap may fill it.
+
+    It may if the lake has the same batch there, or has no batch there yet.
 
     Args:
-        is_inside: the gap is of damage inside of a wrapper, so that a sound one has another
-            checksum; its record beside the gap tells.
+        crossing: the batch, and its first offset outside of the gap.
+        key: the partition.
+        state: the lake before the repair.
+        is_inside: the gap is damage inside of a wrapper. A sound wrapper has another checksum then,
+            so its record beside the gap is compared.
     """
     offset, ledger = crossing.offset, state.ledger.of(key)
     known = state.lake.holding(key, offset)
@@ -57,7 +62,7 @@ def _is_other(
 ) -> bool:
     is_same_place = found.header.base_offset == known.header.base_offset
     if known.magic < 2 and not known.is_wrapper and not is_same_place:
-        return False  # how old messages are put together into runs depends on where a walk begins
+        return False  # runs of old messages depend on where a walk begins
     return likeness(known.header, found) is Likeness.OTHER and not may_be_cleaned(
         known,
         found,

@@ -1,8 +1,8 @@
-"""Finds copies that hold records at the lake's compacted offsets, unasked. Effect: reads.
+"""Finds copies with records at offsets that the lake calls compacted. Effect: reads.
 
-Over live replicas a run reads nothing more: the lake's gaps and the sources' listing show where a
-cleaner lags. Copies that end below the lake, or are alone, are older ones that a person gave: their
-records are counted if that is quick.
+Live replicas are not read for it: the lake's gaps and the listing show where a cleaner lags. Copies
+that end below the lake, or are the only one, are older copies that a person gave: their records are
+counted if that is quick.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,8 +21,8 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import GapPiece
 from seglake.log_tables.partition_ledger import PartitionLedger
 
-_MOST_COUNTED_BYTES = 64 << 20  # of all copies; more would keep a run waiting
-_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # which are read of the lake for it
+_MOST_COUNTED_BYTES = 64 << 20  # limit of all copies together; more would delay a run
+_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # the lake's offsets that are read for it
 
 
 def with_left_in_copies(
@@ -31,9 +31,11 @@ def with_left_in_copies(
     own: Container[str],
     unmoved: Iterable[PartitionKey] = (),
 ) -> RepairResult:
-    """Return the result with the records that copies have at compacted offsets of the lake.
+    """Return the result with the number of records that copies have at compacted offsets.
 
     Args:
+        repaired: result of the repairs before.
+        state: the lake and its copies after them.
         own: folders of copies that this run ingested from.
         unmoved: partitions whose copies are listed as an earlier run saw them.
     """
@@ -62,7 +64,7 @@ def with_left_in_copies(
     )
 
 
-# Any: the stubs know no type of a column.
+# Any: the stubs do not know the type of a column.
 def _causes(state: RepairState) -> Iterator[Any]:
     for some in state.gap_rows.to_batches():
         yield from some.column(some.schema.get_field_index("cause")).to_pylist()
@@ -71,23 +73,23 @@ def _causes(state: RepairState) -> Iterator[Any]:
 def _are_older(copies: Sequence[Replica], ledger: PartitionLedger, context: RunContext) -> bool:
     """Return whether all copies end below the lake, so that none is a live replica."""
     if context.settings.read.upper_bound is UpperBound.LOG_END:
-        return False  # the end of a log is not known from its listing
+        return False  # the listing does not show the end of a log
     marks = [copy.checkpoints.high_watermark for copy in copies]
     known = [mark for mark in marks if mark is not None]
     return len(known) == len(marks) and max(known) < ledger.current[-1][1]
 
 
 def _are_few(copies: Iterable[Replica], ledgers: Iterable[PartitionLedger]) -> bool:
-    """Return whether the copies, and the lake's rows of their partitions, are quickly read."""
+    """Return whether the copies, and the lake's rows of their partitions, are quick to read."""
     size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
     lake_offsets = sum(stop - start for ledger in ledgers for start, stop in ledger.current)
     return size_bytes <= _MOST_COUNTED_BYTES and lake_offsets <= _MOST_LAKE_OFFSETS
 
 
 def _dirty_offsets(copies: Sequence[Replica], pieces: Sequence[GapPiece]) -> int:
-    """Count the offsets of the lake's compacted gaps that a copy's cleaner has not reached.
+    """Return the number of compacted offsets of the lake that a copy's cleaner has not reached.
 
-    If none of several copies has a checkpoint of its cleaner, none is known to lag.
+    If none of several copies has a cleaner checkpoint, no cleaner is known to lag.
     """
     cleaned = [copy.checkpoints.cleaner_offset for copy in copies]
     if len(copies) > 1 and not any(cleaned):

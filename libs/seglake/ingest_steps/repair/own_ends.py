@@ -1,8 +1,8 @@
-"""Reads how transactions ended from the copies that have their data. Effect: reads headers.
+"""Finds the ends of transactions in the copies that have their data. Effect: reads headers.
 
-Where the cleaner removed offsets behind data, it may have removed the marker: a later marker of the
-same producer then seems to end the data. But the cleaner keeps a marker as long as it keeps data of
-its transaction. So a copy that has the data has its marker, if the copy's log reaches that far.
+If the log cleaner removed offsets after data, it may have removed the marker: then a later marker
+of the same producer seems to end the data. But the cleaner keeps a marker as long as data of its
+transaction. So a copy with the data has its marker, if its log reaches that far.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,14 @@ def with_own_ends(
     candidates: Iterable[CandidateReplica],
     scan: ScanContext,
 ) -> MissingMarkers:
-    """Add the ends of data in front of cleaned offsets, as the copies that have it prove them."""
+    """Add the ends of data before cleaned offsets, if copies with the data prove them.
+
+    Args:
+        proved: markers that small files prove.
+        log: the markers and holes of the partition.
+        candidates: copies with the data.
+        scan: reads the headers.
+    """
     waiting = {
         data
         for data in log.waiting
@@ -61,18 +68,18 @@ def _data_of(candidate: CandidateReplica) -> set[DataSpan]:
 
 
 def _hides_nothing_else(data: DataSpan, log: KnownLog) -> bool:
-    """Return whether all offsets that are missing up to the marker were removed by the cleaner."""
+    """Return whether the log cleaner removed all offsets that are missing up to the marker."""
     return not any(subtracted(hole, log.cleaned) for hole in log.holes_behind(data))
 
 
 def _surveyed(
     candidates: Sequence[CandidateReplica], log: KnownLog, scan: ScanContext
 ) -> list[Transactions | None]:
-    """Survey the copies, each alone; None for one that cannot be read."""
+    """Survey each copy by itself; None for an unreadable copy."""
     if not candidates:
         return []
     copies = [replace(candidate.copy.replica, key=log.key) for candidate in candidates]
-    # As if nothing of a copy was ingested.
+    # With an empty ledger, as if nothing was ingested.
     logs = [ListedPartition((copy,), PartitionLedger(log.key)) for copy in copies]
     return [
         None
@@ -87,7 +94,7 @@ def _surveyed(
 
 
 def _end(data: DataSpan, log: KnownLog, transactions: Transactions | None) -> Marker | None:
-    """Return the marker that ends data by its own copy; None if the copy does not prove one."""
+    """Return the marker that ends data in its own copy; None if the copy does not prove one."""
     if transactions is None or any(
         doubt.start_offset <= data.offset < doubt.next_offset
         for doubt in transactions.unknown_outcomes

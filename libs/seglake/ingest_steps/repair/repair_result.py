@@ -1,4 +1,4 @@
-"""Result of repairs, of gaps and from older copies. A value."""
+"""Result of repairs and refills. A value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from seglake.progress.run_reporter import show_count
 
 @dataclass(frozen=True, slots=True)
 class PlannedFill:
-    """A gap that would be filled, and how many of its offsets other replicas' batches span."""
+    """A gap that would be filled; `filled_offsets` of it are in other replicas' batches."""
 
     partition: str
     start_offset: int
@@ -21,6 +21,7 @@ class PlannedFill:
     filled_offsets: int
 
     def __str__(self) -> str:
+        """Return the gap and the number of filled offsets as text."""
         filled = show_count(self.filled_offsets, "offset")
         return f"{self.partition} [{self.start_offset}, {self.next_offset}): {filled}"
 
@@ -37,6 +38,7 @@ class RepairResult:
             lake, and by topic that another run ingested.
         contradicted: transactions that earlier runs ingested with another outcome.
         concurrent: ranges of the topics to repair that another run committed first.
+        written_bytes: size of the committed files.
         planned_fills: gaps that a dry run would fill.
         expected: records that a dry run would ingest from older copies, by partition.
         left_records: unrequested records that older copies still have, by partition.

@@ -1,4 +1,4 @@
-"""Writes the rows that resolve damage, wave by wave. Effect: writes."""
+"""Writes the rows that resolve damage, together with each wave. Effect: writes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.current_gaps import CurrentGap
 
-_Identity = tuple[Any, ...]  # Any: the columns of a row have many types
+_Identity = tuple[Any, ...]  # Any: a row's columns have many types
 
 
 def commit_fills(
@@ -36,11 +36,13 @@ def commit_fills(
     """Commit ranges that fill gaps of the lake, and resolve the damage that they fill.
 
     Args:
-        damage: unresolved damage that the ranges may fill.
-        gaps: gaps before, by partition.
+        plans: the ranges.
+        damage: unresolved damage that the ranges may fill, by partition.
+        gaps: gaps before the fills, by partition.
+        state: the lake before the repair.
 
     Returns:
-        The result, and the resolved damage that this run recorded, counted by partition.
+        The result, and the number of resolved damaged spans that this run recorded, by partition.
     """
     context = state.context
     resolutions = _Resolutions(damage, gaps, state.generations, context)
@@ -49,10 +51,10 @@ def commit_fills(
 
 
 class _Resolutions:
-    """The damage of a lake that the waves of a repair or a refill resolve.
+    """Source of the rows that resolve damage, for each wave of a repair or a refill.
 
-    Damage may have holes in several waves: the one that fills the last of them resolves it. So
-    `settle` has to be told of each commit.
+    Damage may have holes in several waves; the wave that fills the last of them resolves it. So
+    `settle` must be called for each commit.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class _Resolutions:
 
         Args:
             damage: unresolved rows of `quarantine` by partition, without bytes.
-            generations: the run's, which each commit counts up.
+            gaps: gaps before the fills, by partition.
+            generations: generation of each topic; each commit raises it.
+            context: the run.
         """
         self._damage = damage
         self._gaps = gaps
@@ -74,7 +78,7 @@ class _Resolutions:
         self._context = context
         self._committed: list[RangeResult] = []
         self._resolved: set[_Identity] = set()
-        self._written: dict[str, set[_Identity]] = {}  # by topic, and not committed yet
+        self._written: dict[str, set[_Identity]] = {}  # by topic, not committed yet
         self._of_this_run = {
             identity_of(row): str(key)
             for key, rows in damage.items()
@@ -84,13 +88,13 @@ class _Resolutions:
 
     @property
     def mended(self) -> dict[str, int]:
-        """Count the resolved damage that this run itself recorded, by partition."""
+        """Return the number of resolved spans that this run itself recorded, by partition."""
         return Counter(
             name for identity, name in self._of_this_run.items() if identity in self._resolved
         )
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """The files of rows that resolve damage if these are committed, by topic."""
+        """Return the files that resolve damage if these ranges are committed, by topic."""
         self._written.clear()
         files: dict[str, list[DataFile]] = {}
         for key in sorted({result.key for result in results}, key=str):
@@ -103,7 +107,7 @@ class _Resolutions:
         return files
 
     def settle(self, done: WaveResult) -> None:
-        """Note which of the ranges that `files` was asked for were committed."""
+        """Note which ranges of the last call of `files` were committed."""
         self._committed += done.committed
         for topic in {result.key.topic for result in done.committed}:
             self._resolved |= self._written.pop(topic, set())

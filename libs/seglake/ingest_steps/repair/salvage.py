@@ -45,13 +45,13 @@ _QUARANTINE_COLUMNS = (
     *("expected_crc", "length_bytes", "raw_is_complete"),
 )
 
-# Any: columns have many types.
+# Any: a row's columns have many types.
 Row = Mapping[str, Any]
 Identity = tuple[Any, ...]
 
 
 class _Wanted(NamedTuple):
-    """A batch to be salvaged, and how both tables identify it."""
+    """A batch to salvage, and its identity in both tables."""
 
     batch: DamagedBatch
     size_bytes: int
@@ -59,19 +59,22 @@ class _Wanted(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Batches to be salvaged, by the data file of `quarantine` that has their bytes."""
+    """Batches to salvage, by the data file of `quarantine` with their bytes."""
 
     by_file: Mapping[str, Mapping[BatchPlace, _Wanted]]
     cut_batches: int
 
 
 def salvage(context: RunContext) -> Salvaged:
-    """Decode unresolved damaged batches that decode whole, and commit their rows exactly once.
+    """Decode unresolved batches in quarantine, and commit rows of complete ones exactly once.
 
-    A dry run decodes nothing, and counts the batches it would decode.
+    A dry run decodes nothing, and counts the batches that it would decode.
+
+    Args:
+        context: the run; its settings select the batches.
 
     Raises:
-        SeglakeError: the lake failed; earlier commits stay, run again.
+        SeglakeError: the lake failed; earlier commits stay, run it again.
     """
     if not context.settings.salvages or not context.tables.exists():
         return Salvaged()
@@ -114,7 +117,7 @@ def salvage(context: RunContext) -> Salvaged:
 
 
 def _planned(found: _Found, ledger: SourceLedger, context: RunContext) -> Salvaged:
-    """Count the batches to decode, for a dry run: enabled ones that the table lacks."""
+    """Count, for a dry run, the selected batches that the table lacks."""
     there: Container[Identity] = ()
     if context.tables.has(SALVAGED_RECORDS):
         newest = context.tables.newest(SALVAGED_RECORDS)
@@ -125,7 +128,7 @@ def _planned(found: _Found, ledger: SourceLedger, context: RunContext) -> Salvag
 
 
 def _found(context: RunContext, ledger: SourceLedger) -> _Found:
-    """Find the unresolved batches in quarantine to salvage, of the selected topics."""
+    """Return the selected topics' unresolved batches in quarantine to salvage."""
     by_file: dict[str, dict[BatchPlace, _Wanted]] = {}
     whole: set[BatchPlace] = set()
     cut: set[BatchPlace] = set()
@@ -137,7 +140,7 @@ def _found(context: RunContext, ledger: SourceLedger) -> _Found:
         for found in sorted(wanted, key=itemgetter("generation")):
             place = tuple(found[name] for name in PLACE_COLUMNS)
             if place in whole or place in cut:
-                continue  # two runs recorded the damage at the end of a log
+                continue  # two runs recorded the same damage at the end of a log
             if not found["raw_is_complete"]:
                 cut.add(place)
                 continue
@@ -168,7 +171,7 @@ def _quarantined(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey
 
 def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
     """Return the rows with one of the codes, and all rows that resolve damage."""
-    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+    import pyarrow.compute as pc  # takes 0.05 s, for which a run without news need not wait
 
     plain = plain_texts(rows)
     wanted = pc.is_in(plain.column("defect_code"), pa.array(sorted(codes), pa.string()))
@@ -185,10 +188,10 @@ def _standing(rows: Iterable[Row], ledger: PartitionLedger) -> Iterator[Row]:
 
 
 def _lost(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the batches of replicas that lost; a retake ingests those that won.
+    """Yield the batches of replicas that lost; a retake ingests those of replicas that won.
 
-    Several replicas may have a batch, and a row with more of its bytes may come later. Each batch
-    is yielded once, as its first row with all bytes, in whatever order the rows come.
+    Several replicas may have a batch, and a later row may have more of its bytes. Each batch is
+    yielded once, as its first row with all bytes, in any order of the rows.
     """
     first: dict[Identity, Row] = {}
     for row in rows:
@@ -200,7 +203,7 @@ def _lost(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _listing_order(row: Row) -> Identity:
-    """Return a sort key of the rows of one batch, whole ones first."""
+    """Return a sort key for the rows of one batch; rows with all bytes come first."""
     broker_id = -1 if row["broker_id"] is None else row["broker_id"]
     is_cut = not row["raw_is_complete"]
     return is_cut, row["generation"], broker_id, row["segment"], row["position"]
@@ -223,7 +226,7 @@ def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:
 
 
 def _identity(key: PartitionKey, row: Row) -> Identity:
-    """Return what identifies a batch in `quarantine` and in `salvaged_records`.
+    """Return a batch's identity in `quarantine` and in `salvaged_records`.
 
     A damaged batch is identified by its place and its commit. A losing replica's batch is
     identified by its bytes, since several replicas may have it.

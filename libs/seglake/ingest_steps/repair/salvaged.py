@@ -9,7 +9,8 @@ class Salvaged:
     """Counts of records committed to `salvaged_records`, none of which can be trusted.
 
     Attributes:
-        records, batches: counts by partition; a batch is a row of `quarantine`.
+        records: number of records by partition.
+        batches: number of batches by partition; each is a row of `quarantine`.
         refused: number of batches that do not decode whole, by reason.
         cut_batches: number of batches that `quarantine` holds only in part.
         planned_batches: batches that a dry run would decode, by partition; some may not decode

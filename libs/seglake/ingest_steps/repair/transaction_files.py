@@ -1,4 +1,4 @@
-"""The files beside copies that tell how transactions ended. Effect: reads them, all are small."""
+"""Reads files beside copies that show how transactions ended; all are small. Effect."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,13 @@ from seglake.storage.storage import Storage
 def read_end_files(
     copies: Iterable[RepairSource], log: KnownLog, storage: Storage
 ) -> list[CopyFiles]:
-    """What lies beside the copies of a partition from the first hole on that hides an end."""
+    """Return the indexes and snapshots of copies, from the first offset with an unknown end on.
+
+    Args:
+        copies: copies of one partition.
+        log: the partition's known markers and holes.
+        storage: the storage of the copies.
+    """
     start = min(data.offset for data in log.waiting)
     return [
         _read(copy, start, storage)

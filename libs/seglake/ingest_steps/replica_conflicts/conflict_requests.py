@@ -1,4 +1,4 @@
-"""Requests for comparisons that find copies contradicting the tables. Effect: reads tables."""
+"""Builds the comparisons that find copies contradicting the tables. Effect: reads tables."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ from seglake.storage.storage import Storage
 def replica_requests(
     partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
 ) -> Iterator[CompareRequest]:
-    """Yield the chosen copy against each of its other replicas, over offsets that a run wants."""
+    """Yield comparisons of the chosen replica with each other, over offsets that a run wants."""
     before: tuple[ListedCopy, ...] = ()
     for other in partition.other_replicas:
         stop = min(offsets[1], other.log_end_offset)
@@ -48,6 +48,8 @@ def tail_requests(
     """Yield requests for losing copies above all offsets that the tables have or will get.
 
     Args:
+        partition: the surveyed partition.
+        context: the run.
         has_lost: the chosen copy lost an election to the log in the tables.
     """
     if partition.unread_reason is not None:
@@ -77,7 +79,7 @@ def tail_requests(
 
 
 def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield requests of the lake against each copy, from the first different leader epoch on."""
+    """Yield comparisons of the lake with each copy, from the first different leader epoch on."""
     ledger, choice, end = partition.ledger, partition.choice, partition.sound_end
     # Even if the log ends below the ingested offsets, its last epoch tells who won.
     agreed = ledger.same_log_until(choice.leader_epochs.without_end, end)
@@ -101,9 +103,9 @@ def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator
 
 
 def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield requests of a broker's second logs, whole, against the first ones.
+    """Yield comparisons of whole second logs of a broker with its first logs.
 
-    An earlier run may have ingested the first one.
+    If an earlier run ingested the first log, its batches in the lake are compared.
     """
     listed = partition.listed
     sides: list[tuple[Replica | tuple[BatchHead, ...], Replica]] = [
@@ -124,7 +126,7 @@ def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Itera
 
 
 def undecided_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield the request of the lake against a log that differs where no leader epoch decides."""
+    """Yield the comparison of the lake with a differing log, if no leader epoch decides."""
     ledger = partition.listed.ledger
     ours = every_lake_batch(ledger, context) if partition.is_undecided else None
     if ours is not None:

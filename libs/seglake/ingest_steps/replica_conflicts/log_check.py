@@ -1,7 +1,7 @@
-"""Finds out whether each log is still the one that the lake has. Effect: reads a few batches.
+"""Checks whether each log is still the one in the lake. Effect: reads a few batches.
 
-Where a folder and the ledger name the topic id, that is known: nothing is read, but where the log
-has grown, the batch that was taken last, to see whether an election went against it.
+If both the folder and the ledger name the topic id, the answer is known. Then only the last
+ingested batch is read, and only if the log has grown, to see whether an election went against it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,8 +55,12 @@ class _Case(NamedTuple):
     """A log, and the batch that was ingested last.
 
     Attributes:
-        is_named: the topic id is known on the disk and in the ledger, so it is this log.
-        shorter: what to note if it ends below the ingested offsets; no `end` if it does not.
+        partition: the partition.
+        taken: the last ingested batch.
+        is_named: disk and ledger name the topic id, so the log is known to be the same.
+        shorter: facts for a note if the log ends below the ingested offsets; else without `end`.
+        has_news: the log has offsets to ingest.
+        request: asks for the log's batch at the same place.
     """
 
     partition: JudgedPartition
@@ -76,7 +80,7 @@ class _Case(NamedTuple):
 
 
 class FoundLog(NamedTuple):
-    """A log on a disk beside what the lake has of it, at the last offset that both have."""
+    """A log's batch and the lake's, at the last offset that both have."""
 
     replica: Replica
     taken: LastBatch
@@ -85,7 +89,7 @@ class FoundLog(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """A batch of the lake, and what the disk has at its place."""
+    """A batch of the lake, and the disk's batch at the same place."""
 
     taken: LastBatch
     found: LogBatch
@@ -97,7 +101,14 @@ def judge(
     lake: IngestedBatches,
     context: RunContext,
 ) -> list[JudgedPartition]:
-    """Compare the chosen copy of each partition with what the lake has of it."""
+    """Compare the chosen copy of each partition with the lake's batches.
+
+    Args:
+        listed: all partitions of the round.
+        surveyed: those with a survey.
+        lake: the lake's batches.
+        context: the run.
+    """
     by_key = {partition.key: partition for partition in surveyed}
     plain = [JudgedPartition(listed=each, surveyed=by_key.get(each.key)) for each in listed]
     seen = [_compared_ends(partition, context) for partition in plain]
@@ -114,11 +125,11 @@ def judge(
 def _compared_ends(
     partition: JudgedPartition, context: RunContext
 ) -> tuple[JudgedPartition, _Case | None]:
-    """Compare how far a log and the lake go; return a case if a batch must be compared as well."""
+    """Compare the ends of a log and of the lake; return a case if a batch must be compared, too."""
     ledger, news, replica = partition.listed.ledger, partition.news, partition.replica
     frontier = ledger.frontier
     if frontier is None or (news is not None and news.unread_reason is not None):
-        return partition, None  # nothing to compare, or a copy that is left out as unreadable
+        return partition, None  # there is nothing to compare, or the copy is left out as unreadable
     is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
     is_named = is_id_known and frontier.has_topic_id
     taken = frontier.last_batch
@@ -126,7 +137,8 @@ def _compared_ends(
     has_older_epoch = behind is not None and behind > 0
     end = _ends_before(replica, news, frontier.next_offset)
     shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
-    # It ends below, or does not know the leader that wrote the last ingested batch. One that ends
+    # The log ends below the ingested offsets, or lacks the epoch of the last ingested batch. A log
+    # that ends below them but knows a newer leader has won an election.
     # below and knows a newer leader has won an election.
     counted_until = _counted_until(ledger, frontier.next_offset)
     is_shorter = _ends_before(replica, news, counted_until) is not None
@@ -146,7 +158,7 @@ def _compared_ends(
 def found_logs(
     replicas: Sequence[Replica], ledger: SourceLedger, lake: IngestedBatches, context: RunContext
 ) -> Iterator[FoundLog]:
-    """Compare the last batches that logs and the lake both have; what tells nothing is left out."""
+    """Yield, for each log, the last batch that the lake has too; skip inconclusive pairs."""
     asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
     for replica in replicas:
         frontier = ledger.of(replica.key).frontier
@@ -167,11 +179,11 @@ def found_logs(
 
 
 def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
-    """Return where the log ends, if that is below the offset as far as known."""
+    """Return the log's known end, in words, if it is below an offset; else None."""
     high_watermark = replica.checkpoints.high_watermark
     if partition is not None:
         end, said = partition.bounds.log_end_offset, "its log ends at"
-    elif high_watermark is not None:  # the log itself was not looked at
+    elif high_watermark is not None:  # the log itself was not surveyed
         end, said = high_watermark, "its high watermark is"
     else:
         return None
@@ -179,7 +191,7 @@ def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: 
 
 
 def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
-    """Return the end of the ingested offsets, without a part at that end that lost an election."""
+    """Return the end of the ingested offsets, without a last part that lost an election."""
     for start, stop in reversed(ledger.superseded):
         if stop == next_offset:
             return start
@@ -187,7 +199,7 @@ def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
 
 
 def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
-    """Return how many epochs a copy's last one is older than a batch's; None if one is unknown."""
+    """Return the number of epochs that a copy is behind a batch; None if an epoch is unknown."""
     if taken is None or taken.leader_epoch is None or not replica.epochs:
         return None
     return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
@@ -215,9 +227,9 @@ def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answ
 def _by_last_batch(
     case: _Case, answer: Answer, lake: IngestedBatches, context: RunContext
 ) -> JudgedPartition:
-    """Note or refuse a log by what it has where the lake has the last ingested batch.
+    """Accept, note or refuse a log by its batch at the place of the last ingested batch.
 
-    A log that ends before is judged by the last offset that it shares with the lake.
+    A log that ends before it is judged by the last offset that it shares with the lake.
     """
     partition, replica, shorter = case.partition, case.replica, case.shorter
     pair, is_end = _pair(case.taken, answer), isinstance(answer, LogEnd)
@@ -230,9 +242,9 @@ def _by_last_batch(
     if refused is not None:
         return refused
     if case.is_named and (is_end or not case.has_news):
-        return partition  # it is noted already
+        return partition  # it has been noted
     if pair is None or not differ:
-        if pair is not None:  # its last batch is an ingested one
+        if pair is not None:  # the log's last batch is an ingested one
             shorter = shorter._replace(has_older_epoch=False)
         is_noted = shorter.end and not case.is_named
         return replace(partition, shorter=shorter) if is_noted else partition
@@ -247,7 +259,7 @@ def _by_last_batch(
 def _refused(
     case: _Case, pair: _Pair, lake: IngestedBatches, context: RunContext, *, differ: bool
 ) -> JudgedPartition | None:
-    """Refuse the second log of a broker, and a log that differs where no leader epoch decides."""
+    """Refuse the second log of a broker, or a differing log without decisive leader epochs."""
     replica = case.replica
     if differ and case.is_named:
         second = _other_log(case, lake, context)
@@ -267,7 +279,7 @@ def _refused(
 
 
 def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> JudgedPartition | None:
-    """Refuse a log whose broker has another one, which the lake has."""
+    """Refuse a log if the lake has another log of its broker."""
     first = _first_pair(case.replica, lake, context)
     if first is None or case.replica.broker_id is None or not _differ(first, case.replica, lake):
         return None
@@ -275,9 +287,9 @@ def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> Judge
 
 
 def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> JudgedPartition | None:
-    """Refuse a log without a batch that knows a newer leader from its start on.
+    """Refuse a log without batches whose newer leader epoch begins at its start.
 
-    Its broker has another log of the partition, which the lake has.
+    Its broker has another log of the partition, and the lake has that one.
     """
     replica, start = case.replica, case.replica.log_start_offset
     if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
@@ -302,9 +314,9 @@ def _of_same_broker(
 def _other_message(
     replica: Replica, pair: _Pair, lake: IngestedBatches, context: RunContext
 ) -> int | None:
-    """Return the last offset that both have of plain messages, if the messages there differ.
+    """Return the last offset of plain messages that both have, if their messages there differ.
 
-    The lake has plain messages of old formats in rows of many, with the checksum of the first.
+    The lake has plain messages of old formats in rows of several, with the first one's checksum.
     """
     row = lake.holding(replica.key, pair.taken.base_offset)
     if row is None or row.magic == 2 or row.is_wrapper:
@@ -325,7 +337,7 @@ def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
 def _last_common(
     replica: Replica, log_end_offset: int, lake: IngestedBatches, context: RunContext
 ) -> _Pair | None:
-    """Return what both have at the end of a log that is shorter than the ingested one."""
+    """Return both batches at the end of a log that is shorter than the ingested one."""
     taken = lake.holding(replica.key, log_end_offset - 1)
     if taken is None:
         return None
@@ -334,7 +346,7 @@ def _last_common(
 
 
 def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
-    """Return whether the two cannot be of one log."""
+    """Return whether the two batches cannot be of one log."""
     taken, found = pair
     if likeness(taken, found) is not Likeness.OTHER:
         return False
@@ -348,13 +360,13 @@ def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
 
 
 def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
-    """Return whether the lake has the first batch on the disk: then only the log's end differs."""
+    """Return whether the lake has the disk's first batch, so that only the log's end differs."""
     first = _first_pair(replica, lake, context)
     return first is not None and likeness(*first) is Likeness.SAME
 
 
 def _first_pair(replica: Replica, lake: IngestedBatches, context: RunContext) -> _Pair | None:
-    """Return the first batch on the disk, and what the lake has at its place."""
+    """Return the first batch on the disk, and the lake's batch at the same place."""
     first = _found_at(replica, replica.log_start_offset, context)
     if not isinstance(first, LogBatch):
         return None

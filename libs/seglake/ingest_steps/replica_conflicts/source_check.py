@@ -1,4 +1,4 @@
-"""Refuses disks of a source that the lake has under another name. Effect."""
+"""Refuses disks whose rows the lake has under another source's name. Effect."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,12 +18,12 @@ from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.log_tables.source_ledger import SourceLedger
 
-_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{22}")  # as Kafka makes them: 16 bytes in base64
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{22}")  # Kafka's form: 16 bytes in base64
 _AT_ONCE = 64
 
 
 class _Answer(NamedTuple):
-    """A log of the disks that a source of the lake has, else one that it has otherwise."""
+    """A log of the disks that a source of the lake has; without one, a log that differs."""
 
     same: FoundLog | None
     other: FoundLog | None
@@ -33,7 +33,12 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
     """Refuse disks whose rows the lake has under another source's name.
 
     If a person names a cluster with a new id, that name must belong to the same logs. If the lake
-    has rows but none of this source, no source of another name may have its logs.
+    has rows but none of this source, no source with another name may have its logs.
+
+    Args:
+        discovery: the listed sources.
+        known: sources of the lake.
+        context: the run.
 
     Raises:
         WrongSourceError: names a batch that both have, or that differs.
@@ -50,10 +55,15 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
 
 
 def joined_source(discovery: Discovery, known: LakeSources, context: RunContext) -> list[str]:
-    """Record that a cluster id and a name are one source, and report it.
+    """Record that a cluster id and a name are one source; return a note on it.
+
+    Args:
+        discovery: the listed sources.
+        known: sources of the lake.
+        context: the run.
 
     Raises:
-        WrongSourceError: another run has since joined one of them with a different one.
+        WrongSourceError: another run has joined one of them with a different one meanwhile.
     """
     cluster_id, source_id = discovery.cluster_id, discovery.source_id
     if cluster_id is None or not is_unjoined(discovery, known):
@@ -71,6 +81,8 @@ def _check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) ->
     """Refuse to join a cluster and a name if another run has joined one of them differently.
 
     Args:
+        cluster_id: the cluster id.
+        source_id: the name.
         joined: names by cluster id that the lake has joined by now.
 
     Raises:
@@ -106,7 +118,7 @@ def _check_name(discovery: Discovery, context: RunContext) -> None:
 def _check_others(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
     """Require that no other source has these logs, if this source has no rows.
 
-    Two clusters with ids of their own are two.
+    Two clusters with ids of their own are never the same.
     """
     source_id, is_named = discovery.source_id, discovery.cluster_id is not None
     others = [
@@ -143,7 +155,7 @@ def _advice(discovery: Discovery, name: str, found: FoundLog, own: SourceLedger)
 
 
 def _compared(replicas: Iterable[Replica], source_id: str, context: RunContext) -> _Answer:
-    """Look for a log that a source of the lake has, until one is found."""
+    """Return the first log that a source of the lake has, or one that differs."""
     other = replace(context, source_id=source_id)
     _, ledger = published(other, [])
     lake = IngestedBatches(context.tables, source_id, ledger)

@@ -1,1 +1,1 @@
-"""What a run tells."""
+"""Makes the summary of a run."""

@@ -1,4 +1,4 @@
-"""Transactions of uncertain outcome, and those on which a run decided. Pure."""
+"""Findings on transactions with uncertain outcomes. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,10 +14,11 @@ from seglake.settings.settings import Settings
 
 
 def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the transactions whose end damage hides, unless it may be in an unread segment.
+    """Yield findings on transactions whose end is hidden by damage, and not by unread segments.
 
     Args:
-        decided: findings on those on which the run decided, which are left out.
+        rounds: the rounds of the run.
+        decided: findings on transactions that the run decided; these are left out.
     """
     known = {(found.place, found.ranges) for found in decided}
     for done in rounds:
@@ -32,7 +33,7 @@ def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Itera
 def taken_doubts(
     rounds: Iterable[Round], settings: Settings, *, is_dry_run: bool
 ) -> Iterator[Finding]:
-    """Yield the transactions of uncertain outcome on which a run decided, or would decide."""
+    """Yield findings on transactions with uncertain outcomes that a run decides."""
     planned = [(plan, plan.next_offset) for done in rounds for plan in done.ranges]
     taken = [(result.plan, result.next_offset) for done in rounds for result in done.committed]
     return doubts_of(planned if is_dry_run else taken, settings, is_dry_run=is_dry_run)
@@ -41,7 +42,7 @@ def taken_doubts(
 def doubts_of(
     taken: Iterable[tuple[RangePlan, int]], settings: Settings, *, is_dry_run: bool
 ) -> Iterator[Finding]:
-    """Yield the transactions of uncertain outcome in ranges ingested, or to be ingested."""
+    """Yield findings on transactions with uncertain outcomes in ranges, ingested or planned."""
     for plan, next_offset in taken:
         for doubt in () if plan.bounds is None else plan.bounds.unknown_outcomes:
             if max(doubt.start_offset, plan.start_offset) < min(doubt.next_offset, next_offset):

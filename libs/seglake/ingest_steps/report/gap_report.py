@@ -1,4 +1,4 @@
-"""Gaps that a run recorded, and gaps that it filled, by cause and partition. Pure."""
+"""Sums of gaps that a run recorded or filled, by cause and partition. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,7 +20,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 
 GapsByPlace = Mapping[str, GapsByPartition]
-"""Gaps by cause, the least explained first, and partition."""
+"""Gaps by cause and partition, the least explained cause first."""
 
 _CAUSES = tuple(reversed(GapCause))
 
@@ -40,8 +40,8 @@ def recorded_gaps(
     """Return the gaps that a run recorded and left, by cause and partition.
 
     Args:
-        repairs: repairs by round. They fill gaps of this run, and of earlier runs, which are not
-            returned.
+        committed: ingested ranges of the run.
+        repairs: repairs by round; they also fill gaps of earlier runs, which are not returned.
     """
     return _placed(gaps_of_run(committed, repairs))
 
@@ -62,7 +62,7 @@ def gaps_of_run(
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
-    """Return the gaps a dry run can know: of the remote tier, and below the first segment."""
+    """Return the gaps that a dry run can know: in the remote tier, and below the first segment."""
     found: list[GapsByPlace] = []
     for plan in plans:
         offsets = [(plan.start_offset, plan.next_offset)]
@@ -77,7 +77,7 @@ def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
 def _repaired(
     gaps: GapsByCause, repairs: Iterable[RangeResult], ranges: Iterable[OffsetRange]
 ) -> GapsByCause:
-    """Return the gaps with those inside of repairs replaced by the repairs' own."""
+    """Return the gaps; inside of repairs, the repairs' own gaps replace them."""
     of_run = merged(ranges)
     news = [
         result
@@ -103,8 +103,10 @@ def standing_gaps(
 
 
 def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
-    """The gaps that were filled as far as they could, or of a dry run would be, by partition; the
-    offsets are those that came, or would."""
+    """Return the filled gaps by partition, or in a dry run those that would be filled.
+
+    Their numbers of offsets are those of the filled ones.
+    """
     found = []
     for result in repairs.results:
         start, stop = result.offsets
@@ -117,7 +119,7 @@ def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
 
 
 def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:
-    """Return the gaps by the partitions' names; both logs of a recreated topic together."""
+    """Return the gaps by partition name; the logs of a recreated topic are summed up."""
     return joined_places(
         *(
             {str(cause): {str(key): gaps} for cause, gaps in by_cause.items()}
@@ -127,12 +129,12 @@ def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartit
 
 
 def offset_count(found: GapsByPartition) -> int:
-    """Count the offsets in the gaps."""
+    """Return the number of offsets in the gaps."""
     return sum(gaps.offsets for gaps in found.values())
 
 
 def gap_lines(gaps: GapsByPlace) -> list[str]:
-    """Return the summary's lines on gaps, those that need a look first."""
+    """Return a summary's lines on gaps; those that need a look come first."""
     lost = {loss: gaps[cause] for cause, loss in LOSS_OF_GAP.items() if cause in gaps}
     kept = {
         kept: offset_count(gaps[cause]) for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps
@@ -141,7 +143,7 @@ def gap_lines(gaps: GapsByPlace) -> list[str]:
 
 
 def json_gaps(gaps: GapsByPlace) -> dict[str, dict[str, dict[str, object]]]:
-    """Return gaps for JSON."""
+    """Return gaps in the form of JSON."""
     return {
         cause: {name: found._asdict() for name, found in partitions.items()}
         for cause, partitions in gaps.items()

@@ -1,4 +1,4 @@
-"""Limits of the settings that a run crossed, with partitions. Pure."""
+"""Findings on limits of the settings that a run crossed. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -22,7 +22,10 @@ def limits_crossed(
     """Yield a finding on each crossed limit, with its partitions.
 
     Args:
-        damaged: quarantined spans by partition.
+        limits: the limits.
+        damaged: number of quarantined spans by partition.
+        gaps: gaps by cause and partition.
+        short: logs that end below their proved end.
     """
     if limits.fail_on_quarantine and damaged:
         spans = sum(damaged.values())

@@ -10,7 +10,7 @@ from seglake.progress.run_reporter import show_bytes
 
 @dataclass(frozen=True, slots=True)
 class PlannedRange:
-    """Offsets of a partition, none for damage at its end, and the bytes to be read for them."""
+    """Offsets of a partition to ingest, and the bytes to read; damage at its end has no offset."""
 
     partition: str
     start_offset: int
@@ -23,6 +23,7 @@ class PlannedRange:
         return self.start_offset >= self.next_offset
 
     def __str__(self) -> str:
+        """Return the range as text."""
         where = f" {shown_range(self.start_offset, self.next_offset)}"
         if self.is_damage:
             where = ": damage at the end of the log, which hides no known offset"
@@ -30,7 +31,7 @@ class PlannedRange:
 
 
 def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
-    """Return the ranges by partition, joined again if only commits divide them; damage apart."""
+    """Return a dry run's ranges by partition; ranges are joined across commits, but not damage."""
     found: list[PlannedRange] = []
     for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):
         name, start, size_bytes = str(plan.key), plan.start_offset, plan.size_bytes

@@ -1,4 +1,4 @@
-"""Findings of an ingest: what a person should know of what its rounds saw and did. Pure."""
+"""Collects the findings of an ingest from its rounds, repairs and observations. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -34,9 +34,10 @@ _CONFLICTS = {
 
 
 def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
-    """Return all findings of a run but those on its damage: limits, and batches above one.
+    """Return all findings of a run except those on limits and on batches that are too large.
 
     Args:
+        facts: facts of the run.
         gaps: recorded gaps, or expected ones in a dry run.
     """
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
@@ -68,7 +69,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
 
 
 def _left_ranges(facts: RunFacts) -> Iterator[Finding]:
-    """Yield the ranges that wait for a later run, or for a person."""
+    """Yield findings on ranges that wait for a later run, or for a person."""
     for seen in facts.observations:
         covered, name = facts.ledger.of(seen.key).covered, str(seen.key)
         kind = KIND_OF_STOP.get(seen.stopped_by, FindingKind.WAITING)
@@ -76,14 +77,14 @@ def _left_ranges(facts: RunFacts) -> Iterator[Finding]:
         for left in seen.waiting:
             offsets = left.from_offset, left.log_end_offset
             if offsets[0] < offsets[1] and not subtracted(offsets, covered):
-                continue  # an earlier run went to the end of the log
+                continue  # an earlier run ingested up to the end of the log
             is_damage = left.is_damaged and not kind.needs_a_look
             own = FindingKind.DAMAGED_ABOVE if is_damage else kind
             yield Finding(own, f"{name}: {left.reason}", name, (offsets,))
 
 
 def short_log_finding(short: ShortLog) -> Finding:
-    """Return the finding on a log of which its broker's files prove more than there is."""
+    """Return the finding on a log whose broker files prove more offsets than the disk has."""
     facts = {
         "folder": short.folder,
         "offsets": short.offsets,
@@ -95,7 +96,7 @@ def short_log_finding(short: ShortLog) -> Finding:
 
 
 def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
-    """Yield the offsets of transactions without an end that the run left out, by partition."""
+    """Yield a finding for each partition with left-out offsets of transactions without an end."""
     for name, found in gaps.get(GapCause.UNDECIDED, {}).items():
         count = show_count(found.offsets, "offset")
         text = f"{name}: {count} of transactions that have not ended"
@@ -104,7 +105,7 @@ def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
 
 
 def _conflicts(rounds: Iterable[Round]) -> Iterator[Finding]:
-    """Yield the batches of other replicas that are not those of the tables, by partition."""
+    """Yield findings on replicas whose batches differ from those in the tables, by partition."""
     found = ((str(each.key), each.conflicts) for done in rounds for each in done.partitions)
     for name, count in counted(found).items():
         for field, batches in count._asdict().items():
@@ -124,7 +125,7 @@ def _superseded(rounds: Iterable[Round]) -> Iterator[Finding]:
 
 
 def _waiting(rounds: Sequence[Round]) -> Iterator[Finding]:
-    """Yield the ranges that lost an election before this run and still wait for a retake."""
+    """Yield findings on ranges that lost an election in earlier runs and wait for a retake."""
     for listed in (each.listed for each in rounds[0].partitions):
         for offsets in listed.ledger.superseded:
             text = (

@@ -1,4 +1,4 @@
-"""Notes of an ingest: what a person should know and need not act on. Pure."""
+"""Notes of an ingest: facts that a person should know but need not act on. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -46,6 +46,7 @@ def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list
     """Return the note on batches beside holes, whose unprotected offsets may be wrong.
 
     Args:
+        rounds: the rounds of the run.
         gaps: recorded gaps, which confirm the holes that headers claim; None for a dry run.
     """
     found = {

@@ -1,4 +1,4 @@
-"""Makes the summary of a run from what its steps found and did. Pure."""
+"""Makes the summary of a run from the results of its steps. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 
 
 def summarize(facts: RunFacts) -> IngestSummary:
-    """Put together what a person should know of a run."""
+    """Return the summary of a run."""
     context, rounds, repairs = facts.context, facts.rounds, facts.repairs
     committed = [result for done in rounds for result in done.committed]
     both = [*committed, *repairs.results, *repairs.refills]
@@ -139,7 +139,7 @@ def _counts(
 
 
 def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
-    """Count odd rows by the names of `RunCounts`, and by partition."""
+    """Return the number of unusual rows by their name in `RunCounts`, and by partition."""
     found: dict[str, Counter[str]] = {}
     for result in committed:
         totals = result.totals
@@ -156,7 +156,7 @@ def _odd_rows(committed: Iterable[RangeResult]) -> dict[str, dict[str, int]]:
 
 
 def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
-    """Count the quarantined byte spans by defect code."""
+    """Return the number of quarantined byte spans by defect code."""
     counts: Counter[str] = Counter()
     for result in results:
         for report in result.reports:
@@ -165,7 +165,7 @@ def defect_counts(results: Iterable[RangeResult]) -> dict[str, int]:
 
 
 def damaged_spans(results: Iterable[RangeResult]) -> dict[str, int]:
-    """Count the quarantined byte spans by partition."""
+    """Return the number of quarantined byte spans by partition."""
     counts: Counter[str] = Counter()
     for result in results:
         if result.totals.quarantined_batches:

@@ -1,4 +1,4 @@
-"""The summary's lines on salvaged records. Pure."""
+"""Lines of a summary on salvaged records. Pure."""
 
 from seglake.findings.offset_places import named_counts
 from seglake.ingest_steps.repair.salvaged import Salvaged
@@ -6,7 +6,7 @@ from seglake.progress.run_reporter import show_count
 
 
 def shown_salvaged(salvaged: Salvaged) -> list[str]:
-    """Return lines on salvaged records; nothing if there was nothing to salvage."""
+    """Return lines on salvaged records; empty if there was nothing to salvage."""
     lines = []
     if salvaged.batches:
         records = show_count(sum(salvaged.records.values()), "record")
@@ -36,10 +36,12 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
 def shown_nothing_salvaged(
     salvaged: Salvaged, *, salvages: bool, takes_losing_tails: bool
 ) -> list[str]:
-    """Return the line of a run that was to salvage and found nothing to decode.
+    """Return the lines of a run that was to salvage but found nothing to decode.
 
     Args:
-        salvages, takes_losing_tails: options of the run.
+        salvaged: the result.
+        salvages: the run was to salvage batches with a wrong checksum.
+        takes_losing_tails: the run was to salvage batches of replicas that lost.
     """
     if salvaged != Salvaged():
         return []

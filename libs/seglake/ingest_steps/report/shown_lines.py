@@ -20,7 +20,10 @@ def shown_damage(
     """Return the line on quarantined bytes by defect code and partition, with the remedy.
 
     Args:
-        mended: quarantined spans whose offsets the same run filled, by partition.
+        defects: number of quarantined spans by defect code.
+        damaged: number of quarantined spans by partition.
+        size_bytes: number of quarantined bytes.
+        mended: number of spans whose offsets the same run filled, by partition.
     """
     if not damaged:
         return []
@@ -36,6 +39,6 @@ def shown_damage(
 def shown_plan(
     label: str, planned: Sequence[PlannedRange | PlannedFill], *, is_verbose: bool
 ) -> list[str]:
-    """Return the lines on a dry run's plan: the first, or all."""
+    """Return the lines on a dry run's plan: the first ten, or all if verbose."""
     most = len(planned) if is_verbose else _MOST_PLANNED
     return listed(label, planned, most, "with -v or --json")

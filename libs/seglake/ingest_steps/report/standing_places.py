@@ -1,4 +1,4 @@
-"""Places that no run has read, as they stand after a run. Effect: reads the lake."""
+"""Places that are unread after a run. Effect: reads the lake."""
 
 from collections.abc import Collection, Iterable
 from operator import attrgetter
@@ -20,9 +20,9 @@ class StandingPlaces(NamedTuple):
     """Unread places after a run.
 
     Attributes:
-        every: all of them, also those that earlier runs found outside of this run's reach.
+        every: all unread places, also those of earlier runs with other sources.
         of_run: places in this run's sources, and partitions that only the metadata log names.
-        new_names: partitions that the metadata log names and no earlier run has named.
+        new_names: partitions that only the metadata log names, and no earlier run has named.
     """
 
     every: tuple[UnreadPlace, ...] = ()
@@ -41,13 +41,15 @@ def standing_places(
 ) -> StandingPlaces:
     """Return the places that are unread after a run.
 
-    Places whose offsets the lake has are read, wherever a copy of them lay.
+    A place whose offsets the lake has is no longer unread, whichever copy they came from.
 
     Args:
+        left: files and ranges that the run did not read.
         earlier: places that were unread before the run.
-        seen: each partition of the run's sources.
+        seen: the run's observation of each partition.
         ledger: the lake's ledger after the run.
-        has_news: the run has committed something.
+        context: the run.
+        has_news: the run has committed ranges.
     """
     select = context.settings.select
     now = {place.path for place in left.places}
@@ -79,7 +81,7 @@ def standing_places(
 
 
 def _unknown(keys: Iterable[PartitionKey], known: Collection[PartitionKey]) -> list[PartitionKey]:
-    """Return the keys of which nothing is known; one without a topic id stands for any."""
+    """Return the unknown partitions; a known one without a topic id stands for all ids."""
     without_id = {key[:2] for key in known if key.topic_id is None}
     return [key for key in keys if key not in known and key[:2] not in without_id]
 

@@ -1,4 +1,4 @@
-"""Partitions whose log grows while its bound stands still for too long. Pure."""
+"""Findings on partitions whose log grows while its bound stands still for too long. Pure."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ _BOUNDS = {
 def stuck_partitions(
     observations: Iterable[Observation], now: datetime, limit: timedelta | None
 ) -> list[Finding]:
-    """Return the stuck partitions: longest first, then the one with most offsets above."""
+    """Return findings on stuck partitions: the longest first, then by offsets above the bound."""
     if limit is None:
         return []
     found = [
@@ -37,7 +37,7 @@ def stuck_partitions(
 
 def _stuck(observation: Observation, now: datetime) -> Finding:
     since = observation.waiting_since or now
-    # Any: values of JSON.
+    # Any: the types that JSON can hold.
     facts: dict[str, Any] = {
         "stopped_by": observation.stopped_by,
         "bound_offset": observation.next_offset or 0,

@@ -17,8 +17,10 @@ def too_large(
     """Yield a finding that names the limit and the command that decodes such batches, if any.
 
     Args:
-        defects: quarantined spans by defect code.
+        defects: number of quarantined spans by defect code.
         limit_bytes: the limit of the run.
+        lake: path of the lake, for the command.
+        log_dirs: log dirs with the batches, for the command.
     """
     count = defects.get(DefectCode.DECOMPRESSION_LIMIT, 0)
     if not count:
@@ -40,5 +42,5 @@ def too_large(
 
 
 def log_dirs_of(replicas: Iterable[Replica]) -> list[str]:
-    """Return the log dirs that hold the folders of some replicas, each once."""
+    """Return the log dirs with the folders of some replicas, each once."""
     return sorted({replica.folder.rpartition("/")[0] for replica in replicas})

@@ -1,4 +1,4 @@
-"""Ranges that a run leaves unread, with reasons. Pure."""
+"""Findings on ranges that a run leaves unread. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +16,7 @@ from seglake.progress.run_reporter import show_count, show_duration
 from seglake.segment_codec.formats.errors import TailKind
 from seglake.settings.settings import Settings
 
-_TAILS: dict[TailKind | None, str] = {  # zeros are no end: nothing of them is to be ingested
+_TAILS: dict[TailKind | None, str] = {  # zeros are padding, and hold nothing to ingest
     TailKind.TORN: "a batch that the end of the file cuts off",
     TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
 }
@@ -34,11 +34,13 @@ _NO_HIGH_WATERMARK = (
 def open_transactions(
     partition: SurveyedPartition, plans: Sequence[RangePlan], settings: Settings
 ) -> Iterator[Finding]:
-    """Yield the open transactions of a log, the oldest first, by what the run does about them.
+    """Yield findings on a log's open transactions, the oldest first.
 
     Args:
-        plans: ranges that a dry run would ingest; a transaction that begins in one and is left
-            out of it needs a look.
+        partition: the surveyed log.
+        plans: ranges that a dry run would ingest; a transaction that begins in one but is left
+            out needs a look.
+        settings: they decide whether a run waits, ingests marked rows, or leaves records out.
     """
     bounds, name = partition.bounds, str(partition.replica.key)
     for transaction in bounds.open_transactions:
@@ -108,11 +110,13 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Left
 def lost_tails(
     partition: SurveyedPartition, settings: Settings, *, has_lost: bool = False
 ) -> Iterator[Finding]:
-    """Yield the ranges of losing copies above all covered offsets.
+    """Yield findings on ranges of losing copies above all covered offsets.
 
-    Nothing if the run quarantines them.
+    There are none if the run quarantines these batches.
 
     Args:
+        partition: the surveyed partition.
+        settings: the run's settings.
         has_lost: the chosen copy lost an election to the log in the lake.
     """
     if settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window:

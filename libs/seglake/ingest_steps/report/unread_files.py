@@ -1,4 +1,4 @@
-"""Notes on files that hold records and are not read. Pure."""
+"""Findings on files that hold records and are not read. Pure."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -28,11 +28,13 @@ def unread_files(
 ) -> list[Finding]:
     """Return a finding for the files of each kind in each folder, the largest first.
 
-    Those of segments have their ranges, as far as they are known.
+    Findings on segments have their ranges, as far as they are known.
 
     Args:
-        partitions: names of those of which the sources have a log: its start says what is in a
-            tier only.
+        recognised: files that are recognised as unreadable.
+        logs: logs with unreadable segments.
+        partitions: names of partitions with a log in the sources, whose start shows which offsets
+            are in a tier only.
     """
     found = [
         _finding(
@@ -56,7 +58,7 @@ def unread_files(
 
 
 def of_copies(files: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; of further copies of a partition that is left out, by their folder."""
+    """Yield the findings; further copies of a left-out partition get their folder as place."""
     places: set[str] = set()
     for found in files:
         is_known = found.kind is FindingKind.LEFT_OUT and found.place in places
@@ -65,7 +67,7 @@ def of_copies(files: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def unread_place(found: Finding) -> UnreadPlace:
-    """Return the place of such files; its ranges only if the ends of all are known."""
+    """Return the unread place of a finding's files; with ranges only if all have an end."""
     is_known = all(stop < OFFSET_MAX for _, stop in found.ranges)
     path = f"{found.facts['folder']}/{found.facts['example']}"
     return UnreadPlace(path, found.text, found.ranges if is_known else ())
@@ -94,7 +96,15 @@ def _finding(
     names: tuple[tuple[str, str], str],
     ranges: tuple[OffsetRange, ...] = (),
 ) -> Finding:
-    """Return the finding on files that `names` calls so, in singular and plural, with advice."""
+    """Return the finding on files of one kind.
+
+    Args:
+        kind: kind of the finding.
+        place: partition or folder.
+        facts: facts of `_facts`.
+        names: name of the files in singular and plural, and advice.
+        ranges: offsets in the files, as far as known.
+    """
     (one, many), advice = names
     what = show_count(facts["files"], one, many)
     size = f"{show_bytes(facts['size_bytes'])}, " if facts["size_bytes"] else ""
