@@ -196,13 +196,20 @@ def _alter(
     check: Callable[[Mapping[str, str]], None],
     is_done: Callable[[TableState], bool],
 ) -> None:
-    """Alter a table until its newest version is as wanted, whoever altered it; durable on return.
+    """Alter a table until its newest version is as wanted, by any driver; durable on return.
 
-    Another driver may alter it at the same time: a commit that is refused is tried again.
+    Another driver may alter it at the same time: a refused commit is tried again.
 
     Args:
+        tables: the lake.
+        table: the table.
         action: verb for messages.
+        alter: commits the change with a handle of the newest version.
         check: raises if the properties of the newest version forbid it.
+        is_done: whether a version is as wanted.
+
+    Raises:
+        PlaceError: all attempts to commit failed.
     """
     changed = RuntimeError("another program changes it at the same time")
     refused = tables.failure(action, table, changed)

@@ -1,1 +1,1 @@
-"""The tasks: segments in, Parquet files out."""
+"""Tasks that decode segments to Parquet files, and their requests and reports."""

@@ -1,4 +1,4 @@
-"""What the rows of one batch say of it. Pure."""
+"""Facts about one batch for its rows. Pure."""
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.log_tables.batch_rows import BatchOutcome
@@ -11,9 +11,16 @@ from seglake.segment_decoding.pending import PendingUnit
 def outcome_of(
     pending: PendingUnit, outcome: UnitOutcome | None, offsets: OffsetRange, row_count: int
 ) -> BatchOutcome:
-    """Return what became of a sound batch that has these offsets.
+    """Return the facts about a sound batch whose ingested offsets are given.
 
-    Batches of the formats before magic 2 are all decoded, so without an outcome a header counts.
+    All batches of the formats before magic 2 are decoded, so a batch without an outcome has a
+    record count in its header.
+
+    Args:
+        pending: the batch.
+        outcome: its result, None if it was not decoded.
+        offsets: the ingested offsets.
+        row_count: number of its rows in `records`.
     """
     unit = pending.unit
     record_count = unit.header.record_count if isinstance(unit, RecordBatch) else 0
@@ -31,7 +38,7 @@ def outcome_of(
 
 
 def rows_of(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:
-    """Return what the records of a batch share."""
+    """Return the values that the records of a batch share."""
     unit = pending.unit
     if isinstance(unit, RecordBatch):
         timestamp_type = int(unit.header.is_log_append_time)

@@ -1,4 +1,4 @@
-"""What the rows of damage and of gaps say of a split. Effect: reads damage."""
+"""Facts about the damage and the gaps of a split, for their rows. Effect: reads damage."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -10,7 +10,7 @@ from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 
 
 def damaged_bytes(defect: Defect, path: str, topic: str, settings: DecodeSettings) -> RawBytes:
-    """Read the damaged bytes of a segment, as many as are kept of this topic."""
+    """Return the damaged bytes of a segment, as many as are kept for this topic."""
     most_bytes = most_raw_bytes(topic, settings.max_raw_bytes)
     kept = min(defect.size_bytes, most_bytes)
     if defect.content is not None:
@@ -26,6 +26,11 @@ def causes_in(
     """Yield the gaps of a hole: start, stop and cause.
 
     A hole across the log start is two gaps, since the causes differ.
+
+    Args:
+        hole: the missing offsets.
+        split: the split that has the hole.
+        is_compacted: the cleaner has run on one of the segments beside the hole.
     """
     if split.gap_cause is not None:
         yield hole.start_offset, hole.next_offset, split.gap_cause

@@ -13,14 +13,14 @@ from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
 
 _MAGIC = 2
 _MAGIC_PLACE = record_batch.CRC_START - 1
-_MOST_BYTES = 512  # a marker has 78; a flipped bit in few bytes is no chance
+_MOST_BYTES = 512  # a marker has 78; in so few bytes a flipped bit is not found by chance
 _MOST_OFFSETS = 1000
 
 
 def is_flipped_marker(content: bytes) -> bool:
-    """Return whether one flipped bit made a whole batch of a sound commit or abort marker.
+    """Return whether damaged bytes are a sound commit or abort marker with one flipped bit.
 
-    Its checksum proves it: other damage looks like that in one of a million cases.
+    The checksum proves it: other damage looks like that in one of a million cases.
     """
     if not record_batch.HEADER_BYTES < len(content) <= _MOST_BYTES:
         return False
@@ -42,5 +42,5 @@ def unread_markers(markers: Iterable[Marker]) -> frozenset[int]:
 
 
 def are_markers(start: int, stop: int, proved: Set[int]) -> bool:
-    """Return whether each of the offsets [start, stop) is proved to be a marker's."""
+    """Return whether all offsets in [start, stop) are proved to be those of markers."""
     return stop - start <= _MOST_OFFSETS and all(at in proved for at in range(start, stop))

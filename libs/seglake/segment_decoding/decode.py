@@ -1,7 +1,7 @@
 """The decode task: byte ranges of segments to Parquet files. Runs on executors. Effect.
 
 One pass: each byte is read once, and records, batches, quarantine and the gaps between batches are
-written as they come. Only the report goes back to the driver. Ships: nothing but its argument.
+written as they come. Only the report returns to the driver, and only the task's argument is sent.
 Memory: one window of the file, the decompressed bytes of one flush twice, one row group.
 """
 
@@ -25,7 +25,7 @@ from seglake.storage.errors import OutputError, StorageError, is_broken
 
 
 def decode(task: DecodeTask) -> TaskReport:
-    """Decode all splits of a task; one that cannot be read is left out, the others go on."""
+    """Decode all splits of a task; an unreadable split is left out and reported."""
     failures: dict[int, str] = {}
     while True:
         files = TableFiles(task.settings)
@@ -42,7 +42,7 @@ def decode(task: DecodeTask) -> TaskReport:
                         files.add(rows)
                     reports.append(decoder.report())
                 except OutputError:
-                    raise  # the lake's doing: no other split could be taken either
+                    raise  # the lake failed: no other split could be written either
                 except _UNREADABLE as error:
                     failures |= _unreadable_splits(index, error, task)
                     break
@@ -51,11 +51,11 @@ def decode(task: DecodeTask) -> TaskReport:
         except BaseException:
             files.abandon()
             raise
-        files.abandon()  # rows of the failed split are among the others: begin again without it
+        files.abandon()  # the files have rows of the failed split: begin again without it
 
 
 def count_wanted(task: DecodeTask) -> int:
-    """Count the records that a refill would ingest; write nothing.
+    """Return the number of records that a refill would ingest; write nothing.
 
     An unreadable split counts up to the first error.
     """
@@ -68,6 +68,7 @@ def count_wanted(task: DecodeTask) -> int:
 
 
 def _decoder(split: PartitionSplit, settings: DecodeSettings) -> SplitDecoder | RefillDecoder:
+    """Return the decoder of a split: for a refill if it has wanted offsets."""
     if split.wanted is None:
         return SplitDecoder(split, settings)
     return RefillDecoder(split, split.wanted, settings)
@@ -77,10 +78,10 @@ _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)
 
 
 def _unreadable_splits(index: int, error: Exception, task: DecodeTask) -> dict[int, str]:
-    """Name the split that failed and those after it that cannot be read either, with the reasons.
+    """Return reasons by index for the split that failed and for later unreadable ones.
 
-    A disk that dies may take minutes over each bad place. So one failed read leaves out all splits
-    of a folder, and the others are read to their end once, before the task begins again.
+    A dying disk may take minutes for each bad sector. So one failed read leaves out all splits of a
+    folder, and the others are read to their end once, before the task begins again.
     """
     found: dict[int, str] = {}
     broken: dict[str, str] = {}  # reasons, by folder
@@ -97,11 +98,12 @@ def _unreadable_splits(index: int, error: Exception, task: DecodeTask) -> dict[i
 
 
 def _folder(split: PartitionSplit) -> str:
+    """Return the folder of a split's first segment."""
     return split.segment_splits[0].file.path.rpartition("/")[0]
 
 
 def _fault(split: PartitionSplit, settings: DecodeSettings) -> Exception | None:
-    """Read a split's bytes, and return the error; None if they can be read."""
+    """Return the error of reading a split's bytes; None if they can be read."""
     step = settings.window_bytes
     try:
         for piece in split.segment_splits:

@@ -1,4 +1,4 @@
-"""What decoding gives: rows of one table after another, in the order of a log's bytes. Values."""
+"""Results of decoding: rows of one table after another, in the order of a log's bytes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,8 +15,8 @@ class DecodedRows(NamedTuple):
     """Rows of one table and topic.
 
     Attributes:
-        rows: of `records` and of the tables that interpret internal topics, Arrow without the
-            topic; binary views and dictionaries among them. Of the others, rows.
+        rows: for `records`, `batches` and the decoded tables of internal topics, Arrow without the
+            topic, which may have binary views and dictionaries; for other tables, tuples.
     """
 
     table: Table
@@ -24,6 +24,6 @@ class DecodedRows(NamedTuple):
 
 
 def joined_rows(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Several, one after the other; at least one."""
+    """Return several batches of rows, at least one, one after the other."""
     joined: pa.RecordBatch = pa.concat_batches(parts)  # type: ignore[attr-defined]  # stubs lag
     return joined

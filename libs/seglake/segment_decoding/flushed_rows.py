@@ -1,4 +1,4 @@
-"""The rows of one flush, in the order of the bytes. A value that grows."""
+"""Collects the rows of one flush, in the order of the bytes."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -16,6 +16,8 @@ from seglake.segment_decoding.decoded_rows import Row, joined_rows
 
 
 class _Run(NamedTuple):
+    """A run with the decoder's columns, and the index of its first row."""
+
     run: BatchRun
     added: RunColumns
     place: Place
@@ -23,13 +25,14 @@ class _Run(NamedTuple):
 
 
 class FlushedRows:
-    """Rows of `batches`, and what the records of each batch share.
+    """Rows of `batches`, and values that the records of each batch share.
 
-    Arrays are made of all runs together: one of few batches would cost as much as one of many.
+    Arrays are made of all runs together: an array of few batches would cost as much as one of many.
     """
 
     def __init__(self) -> None:
-        self.row_stop = 0  # of the rows in `records` so far
+        """Start without rows."""
+        self.row_stop = 0  # number of rows in `records` so far
         self._count = 0
         self._rows: list[Row] = []
         self._row_numbers: list[int] = []
@@ -45,12 +48,13 @@ class FlushedRows:
             self._shared.append(records)
 
     def add_run(self, run: BatchRun, added: RunColumns, place: Place) -> None:
+        """Add a run whose batches are all sound."""
         self._runs.append(_Run(run, added, place, self._count))
         self._shared.append(self._runs[-1])
         self._count += len(run)
 
     def batches(self) -> pa.RecordBatch | None:
-        """All rows of `batches`, None without any."""
+        """Return all rows of `batches`, None without any."""
         if not self._count:
             return None
         parts = list(self._of_runs())
@@ -64,7 +68,7 @@ class FlushedRows:
         return rows.take(np.argsort(np.concatenate(numbers), kind="stable"))
 
     def shared(self) -> SharedColumns:
-        """What the records of all batches share."""
+        """Return the values that the records of each batch share."""
         parts = []
         for is_run, group in groupby(self._shared, lambda of: isinstance(of, _Run)):
             several = list(group)
@@ -76,7 +80,7 @@ class FlushedRows:
         return joined(parts)
 
     def _of_runs(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the runs, those of one segment together."""
+        """Yield the rows of the runs, those of one segment together."""
         for place, group in groupby(self._runs, lambda of: of.place):
             several = list(group)
             yield run_rows([of.run for of in several], [of.added for of in several], place)

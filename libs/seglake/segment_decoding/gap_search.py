@@ -1,8 +1,9 @@
-"""Looks in a copy of a partition for sound batches where the lake has gaps. Runs in tasks. Effect.
+"""Searches a copy of a partition for sound batches in the lake's gaps. Runs in tasks. Effect.
 
-Only what a checksum proves counts. Replicas with the same leader epochs have the same batches, so a
-batch that reaches out of a gap must go on beside it: the driver sees whether it does. Damage is
-evidence where the lake has none: a gap whose cause lacks evidence is searched with its damage.
+Only batches with a right checksum count. Replicas with the same leader epochs have the same
+batches, so a batch that reaches out of a gap must have its counterpart beside the gap: the driver
+checks that. Damage in the copy is evidence if the lake has none: so a gap whose cause lacks
+evidence is searched for damage, too.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ from seglake.task_engine.task_progress import CountedReads
 
 
 def search(request: SearchRequest) -> Searched:
-    """Search a copy; a file that cannot be read offers nothing."""
+    """Return the findings in a copy; an unreadable file offers nothing."""
     spans: list[FoundSpan] = []
     unread = ""
     for index, file in enumerate(request.files):
@@ -55,8 +56,8 @@ def search(request: SearchRequest) -> Searched:
         try:
             _search_file(request, index, limit, gaps, spans)
         except (StorageError, SegmentCodecError) as error:
-            del spans[count:]  # this time there is nothing to be had from it
-            if not isinstance(error, NotFoundError):  # which the cleaner has taken meanwhile
+            del spans[count:]  # an unreadable file offers nothing in this run
+            if not isinstance(error, NotFoundError):  # the cleaner may have deleted it meanwhile
                 unread = unread or str(error)
     return Searched(spans, unread)
 
@@ -68,6 +69,7 @@ def _search_file(
     gaps: Sequence[int],
     spans: list[FoundSpan],
 ) -> None:
+    """Search one segment for some gaps, and add the spans that it offers."""
     file = request.files[file_index]
     index = read_index(request.storage, file)
     is_last = file_index + 1 == len(request.files)
@@ -95,7 +97,7 @@ def _search_file(
                 is_behind = item.first_offset >= stop
                 if not is_behind:
                     position = item.position
-                if not is_behind or isinstance(item, Wrapper):  # of which this is the last offset
+                if not is_behind or isinstance(item, Wrapper):  # a wrapper may begin in the gap
                     collector.sound(item)
                 if is_behind:
                     break
@@ -103,24 +105,25 @@ def _search_file(
 
 
 class _Collector:
-    """Puts what lies in one gap and one segment into spans, in the order of the bytes."""
+    """Collector of the spans in one gap and one segment, in the order of the bytes."""
 
     def __init__(
         self, request: SearchRequest, gap: int, file_index: int, spans: list[FoundSpan]
     ) -> None:
+        """Start at the first item of the gap; `spans` receives the findings."""
         self._request = request
         self._gap = gap
         self._file_index = file_index
         self._spans = spans
         self._damage: list[Defect] = []  # until the next sound offset is known
-        self._is_open = False  # what was before is in the newest span, so what follows joins it
+        self._is_open = False  # the previous item is in the newest span, so the next one joins it
 
     def damage(self, defect: Defect) -> None:
         """Add damage."""
         self._damage.append(defect)
 
     def sound(self, unit: Unit) -> None:
-        """Add a batch whose checksum holds."""
+        """Add a batch whose checksum is right."""
         request, file = self._request, self._request.files[self._file_index]
         first_offset = _first_offset(unit, request)
         self.settle_damage(unit.first_offset if first_offset is None else first_offset)
@@ -141,7 +144,7 @@ class _Collector:
         self._is_open = not crossings
 
     def settle_damage(self, next_offset: int) -> None:
-        """Tell of which damage the offsets may be in the gap: those before the next sound one."""
+        """Add the collected damage that may have offsets of the gap, before the next sound one."""
         start, stop = self._request.gaps[self._gap]
         for defect, (first, following) in zip(
             self._damage, _regions(self._damage, next_offset), strict=True
@@ -163,13 +166,14 @@ class _Collector:
         return self._spans[-1]
 
     def _stop_telling(self, offset: int) -> None:
+        """Mark the spans of this gap: from an offset on, the copy proves nothing about it."""
         for span in self._spans:
             if span.gap_index == self._gap and span.told_offset is None:
                 span.told_offset = offset
 
 
 def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
-    """Return where the offsets of each defect may lie: up to the next that claims higher ones."""
+    """Return the possible offsets of each defect: up to the next that claims higher ones."""
     regions: list[OffsetRange] = []
     for first in reversed([_claimed(defect, next_offset) for defect in damage]):
         behind = next_offset
@@ -180,13 +184,14 @@ def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
 
 
 def _claimed(defect: Defect, next_offset: int) -> int:
-    """Return where damaged bytes begin: as they claim, if that can be true."""
+    """Return the first offset of damaged bytes: their claim, if it is possible."""
     claimed = defect.base_offset
     is_possible = claimed is not None and defect.expected_offset <= claimed < next_offset
     return claimed if claimed is not None and is_possible else defect.expected_offset
 
 
 def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Unit | Defect]:
+    """Yield the batches and defects of a segment, without the tail."""
     walk = SegmentWalk(window, bounds, OffsetOrder(bounds.base_offset))
     for item in walk.items(position):
         if not isinstance(item, Tail):
@@ -194,7 +199,7 @@ def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Uni
 
 
 def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
-    """Return where a batch begins, decoding an old wrapper; None if that fails."""
+    """Return the first offset of a batch, decoding an old wrapper; None if that fails."""
     if not isinstance(unit, Wrapper):
         return unit.first_offset
     try:
@@ -204,7 +209,7 @@ def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
 
 
 def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> list[Crossing]:
-    """Return the offsets beside a gap that a batch reaches; of an old wrapper also its records."""
+    """Return the offsets beside a gap that a batch has, with record hashes for an old wrapper."""
     crc = last_batch_of(unit).crc
     hashes: dict[int, bytes] = {}
     if isinstance(unit, Wrapper):
@@ -217,6 +222,7 @@ def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> li
 def _is_offered(
     unit: Unit, first_offset: int, request: SearchRequest, gap: int, file: SegmentFile
 ) -> bool:
+    """Return whether a batch may fill part of a gap."""
     start, stop = request.gaps[gap]
     is_apart = unit.last_offset < start or first_offset >= stop
     if is_apart or unit.last_offset >= request.stop_offset:
@@ -233,6 +239,7 @@ def _is_offered(
 
 
 def _decodes(unit: Unit, request: SearchRequest) -> bool:
+    """Return whether a batch decodes without an error."""
     try:
         decode(unit, request.most_decoded_bytes)
     except DefectError:

@@ -17,7 +17,7 @@ from seglake.storage.storage import Storage
 
 
 class Refused(NamedTuple):
-    """A batch whose checksum holds and which was quarantined all the same, by where it stands."""
+    """Place of a batch that was quarantined although its checksum is right."""
 
     segment: str
     position: int
@@ -29,15 +29,16 @@ class SearchRequest:
     """A copy of a partition, and the gaps to search in it.
 
     Attributes:
-        files: the copy's segments in order; offsets of the next one are not in a segment.
-        gaps: offset ranges, rising, apart from each other.
-        weak: of each gap, whether damage found in it tells more than the lake knows.
-        stop_offset: a batch that ends behind does not count.
-        leader_epochs: of the log that the lake has; batches of another epoch are not of that log.
+        files: the copy's segments in order; a segment's offsets end where the next one begins.
+        gaps: offset ranges, rising and disjoint.
+        weak: for each gap, whether damage found in it is more evidence than the lake has.
+        stop_offset: batches that end at or above it do not count.
+        leader_epochs: epochs of the ingested log; batches of another epoch are not of that log.
         misplaced: batches whose offsets are not believed.
         faulty: batches that are damaged inside.
-        is_replay: offer of these what decodes now.
-        most_decoded_bytes: of one batch.
+        is_replay: offer faulty batches that decode now.
+        most_decoded_bytes: most plain bytes of one batch.
+        window_bytes: bytes of one read.
     """
 
     storage: Storage
@@ -54,7 +55,7 @@ class SearchRequest:
 
     @property
     def read_bytes(self) -> int:
-        """Estimate the bytes that a search reads: the share of each segment that the gaps have."""
+        """Return an estimate of the bytes to read: the gaps' share of each segment."""
         total = 0
         for index, file in enumerate(self.files):
             stop = self.files[index + 1].base_offset if index + 1 < len(self.files) else None
@@ -68,9 +69,12 @@ class SearchRequest:
 
 
 class Crossing(NamedTuple):
-    """A batch with this checksum reaches out of a gap and holds this offset beside it.
+    """An offset beside a gap, in a batch that reaches out of the gap.
 
-    `record_hash` is of its record there; None if it is no old wrapper, or has none there.
+    Attributes:
+        crc: checksum of the batch.
+        record_hash: hash of the record at the offset; None unless the batch is an old wrapper with
+            a record there.
     """
 
     offset: int
@@ -88,14 +92,15 @@ class FoundSpan:
     """Consecutive batches of a copy inside one gap and one segment: bytes [start, stop).
 
     Attributes:
-        sound_offsets, record_count: what its sound batches span there and hold.
-        is_whole: there is nothing in it but sound batches.
-        first_offset, next_offset: of the sound batches, as far as they lie in the gap, or where
-            damage without one stands.
-        base_offset: where the first of them begins, in the gap or before it.
-        crossings: of a batch that reaches out of the gap; it is alone in its span.
-        told_offset: from here on the copy says nothing of the gap, since a batch stands there that
-            does not count; None where there is no such.
+        sound_offsets: number of offsets in the gap that its sound batches span.
+        record_count: number of records there.
+        is_whole: the span has only sound batches.
+        first_offset: first offset of its sound batches in the gap; without one, that of its damage.
+        next_offset: end of the offsets of its sound batches in the gap.
+        base_offset: first offset of its first sound batch, in the gap or before it.
+        crossings: offsets beside the gap that its batch has; such a batch is alone in its span.
+        told_offset: from here on the copy proves nothing about the gap, because a batch there does
+            not count; None without one.
         events: markers, and the first transactional batch of a producer since its last marker.
     """
 
@@ -114,12 +119,18 @@ class FoundSpan:
     events: list[Marker | DataSpan] = field(default_factory=list)
 
     def take_damage(self, defect: Defect) -> None:
-        """Add what lies behind."""
+        """Extend the span by damage that follows it."""
         self.stop = defect.position + defect.size_bytes
         self.is_whole = False
 
     def take(self, unit: Unit, first_offset: int, offsets: OffsetRange) -> None:
-        """Add what lies behind; `offsets` are those of the batch that lie in the gap."""
+        """Extend the span by a batch that follows it.
+
+        Args:
+            unit: the batch.
+            first_offset: its first offset.
+            offsets: its offsets that are in the gap.
+        """
         self.stop = unit.position + unit.size_bytes
         start, self.next_offset = offsets
         if not self.sound_offsets:
@@ -134,6 +145,7 @@ class FoundSpan:
 
 
 def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> None:
+    """Add the event of a batch: a marker, or a transaction's first data."""
     header = batch.header
     marker = marker_of(batch)
     if marker is not None:

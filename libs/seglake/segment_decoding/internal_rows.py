@@ -1,4 +1,4 @@
-"""Rows of the decoded tables, besides the raw rows of an internal topic. Effect: reads.
+"""Rows of the decoded tables, made from the raw rows of an internal topic. Effect: reads.
 
 The input is rows of `records` just before they are written: the records that a consumer would see.
 """
@@ -20,7 +20,7 @@ from seglake.segment_decoding.metadata_snapshot import snapshot_below, snapshot_
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo
 
-_MOST_ROWS = 8192  # a Python object for each of their columns is in memory
+_MOST_ROWS = 8192  # rows at a time: each column of each row is a Python object
 _SETTLED = frozenset({TransactionState.NONE, TransactionState.COMMITTED})
 _NO_TIME_MS = -1
 _MS = "_ms"
@@ -29,10 +29,18 @@ _MS = "_ms"
 class InternalRows:
     """Interpreter of the rows of one split of an internal topic.
 
-    `counts` has counts that `Totals` has under the same names.
+    Attributes:
+        counts: counts by their names in `Totals`.
     """
 
     def __init__(self, split: PartitionSplit, origin: Origin, settings: DecodeSettings) -> None:
+        """Store the arguments; nothing is read yet.
+
+        Args:
+            split: a split of an internal topic with a decoded table.
+            origin: values that all rows share.
+            settings: settings of the run.
+        """
         self._table, self._interpret = INTERPRETERS[split.key.topic]
         self._split = split
         self._origin = origin
@@ -80,6 +88,7 @@ class InternalRows:
     def _rows(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> list[DecodedRows]:
+        """Count and return the rows of settled transactions."""
         settled = [state in _SETTLED for state in places["transaction_state"]]
         kept = [row for row, is_settled in zip(found, settled, strict=True) if is_settled]
         self.counts["unsettled_internal"] += len(found) - len(kept)
@@ -94,6 +103,7 @@ class InternalRows:
     def _arrow(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> pa.RecordBatch:
+        """Return values as rows of the decoded table."""
         constants: dict[str, Value] = {
             "source_id": self._origin.source_id,
             "record_topic_id": self._origin.key.topic_id,
@@ -116,11 +126,13 @@ class InternalRows:
 
 
 def _list(rows: pa.RecordBatch, name: str) -> list[Any]:
+    """Return the values of a column."""
     values: list[Any] = rows.column(name).to_pylist()
     return values
 
 
 def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
+    """Return the columns that identify the records of raw rows."""
     return {
         "record_offset": _list(rows, "offset"),
         "record_timestamp_ms": _list(rows, "timestamp_ms"),
@@ -131,6 +143,7 @@ def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
 def _of_snapshot(
     snapshot: FileInfo, offsets: Sequence[Value], times_ms: Sequence[Value]
 ) -> dict[str, list[Value]]:
+    """Return the columns that identify the records of a snapshot."""
     return {
         "record_offset": [*offsets],
         "record_timestamp_ms": [*times_ms],

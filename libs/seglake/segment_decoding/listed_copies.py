@@ -1,4 +1,4 @@
-"""Lists a losing batch for the first of several copies that have it. Effect."""
+"""Lists a losing batch only for the first of several copies that have it. Effect."""
 
 from typing import NamedTuple
 
@@ -24,6 +24,13 @@ class CopyBefore:
     """A copy whose conflicts were listed, walked in step with a later copy."""
 
     def __init__(self, copy: ListedCopy, log: LogHeads, offsets: OffsetRange) -> None:
+        """Start at the first batch in a range.
+
+        Args:
+            copy: the copy.
+            log: walk over its log.
+            offsets: range in which the compared batches begin.
+        """
         self._copy = copy
         self._log = log
         self.heads = log.between(offsets)
@@ -50,10 +57,12 @@ def is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -
     """Return whether a batch of a copy differs from the log that the tables follow.
 
     Args:
-        is_beyond: the batch lies above the offset where the copy lost an election.
+        theirs: the copy's batch.
+        ours: the batch of the tables' log at these offsets, None without one.
+        is_beyond: the batch is above the offset where the copy lost an election.
     """
     if ours is None:
-        return is_beyond  # else the other side misses something
+        return is_beyond  # below the divergence, the tables' log merely lacks the batch
     if (ours.last_offset, ours.crc) == (theirs.last_offset, theirs.crc):
         return False
     has_other_leader = None not in (ours.leader_epoch, theirs.leader_epoch) and (

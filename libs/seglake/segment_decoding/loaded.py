@@ -1,6 +1,6 @@
-"""Imports what decoding needs and loads its kernels, for processes that workers are forked from.
+"""Imports the decoder and loads its kernels, in the process that workers are forked from.
 
-Effect on import, since that is what such a process does. It starts no thread.
+Effect on import: such a process only imports modules. It starts no thread.
 """
 
 from seglake.segment_codec.warm import warm

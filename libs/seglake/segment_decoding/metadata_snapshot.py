@@ -1,8 +1,8 @@
-"""Snapshots of the metadata log: what stood below its start, which is deleted. Effect: reads.
+"""Reads snapshots of the metadata log: its state below the log start. Effect: reads.
 
-KRaft deletes the log below a snapshot and keeps that. A range of offsets that reaches below the log
-start has its records in no segment any more, so the task that reads the log's first segment reads
-the snapshot at the log start too: the oldest that ends there or above.
+KRaft deletes the log below a snapshot and keeps the snapshot. If a range of offsets reaches below
+the log start, no segment has those records any more. So the task that reads the log's first segment
+also reads the snapshot at the log start: the oldest that ends there or above.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 
 def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
-    """The snapshot that stands for what the split's range lacks below the log start, if any."""
+    """Return the snapshot for the offsets of a split below the log start, None if not needed."""
     first = split.segment_splits[0]
     is_at_log_start = first.start == 0 and first.file.base_offset <= split.log_start_offset
     is_repair = split.gap_cause is not None
@@ -38,7 +38,9 @@ def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
 
 
 def snapshot_pieces(path: str, settings: DecodeSettings) -> Iterator[list[Record] | str]:
-    """The metadata of a snapshot, batch by batch, or why there is none; without header and footer.
+    """Yield the records of a snapshot, batch by batch, or the reason why a batch is unreadable.
+
+    Control batches, the header and the footer, are left out.
 
     Raises:
         StorageError: it cannot be opened or read.

@@ -1,4 +1,4 @@
-"""Batches and damage that wait until enough of a split can be decoded together. Values."""
+"""Batches and damage that wait until enough of a split can be decoded together."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,9 +22,11 @@ _OPEN = STATES.index(TransactionState.OPEN)
 
 
 class PendingUnit(NamedTuple):
-    """A sound batch waiting for its turn; `segment_index` is where it lies.
+    """A sound batch waiting to be decoded.
 
-    A late one lies in a hole of the batches before it.
+    Attributes:
+        segment_index: index of its segment in the split.
+        is_late: it lies in a hole of the batches before it.
     """
 
     unit: Unit
@@ -36,20 +38,20 @@ class PendingUnit(NamedTuple):
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether the batch is left out since its transaction has not ended."""
+        """Return whether the batch is left out because its transaction has not ended."""
         is_open = self.transaction_state is TransactionState.OPEN
         return is_open and self.state is BatchState.ABORTED
 
 
 class PendingDefect(NamedTuple):
-    """Damage waiting for its turn."""
+    """Damage waiting for its turn; `segment_index` is the index of its segment in the split."""
 
     defect: Defect
     segment_index: int
 
 
 class PendingRun(NamedTuple):
-    """Batches that wait together; their states, and those of their transactions, by index."""
+    """Batches that wait together; their states and transactions' states by index."""
 
     run: BatchRun
     segment_index: int
@@ -63,7 +65,7 @@ class PendingRun(NamedTuple):
 
     @property
     def has_undecided(self) -> bool:
-        """Return whether a batch is left out since its transaction has not ended."""
+        """Return whether a batch is left out because its transaction has not ended."""
         is_undecided = (self.states == _ABORTED) & (self.transaction_states == _OPEN)
         return bool(is_undecided.any())
 

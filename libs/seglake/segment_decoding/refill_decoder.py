@@ -1,9 +1,9 @@
 """Decodes a split of a copy, and keeps the rows that the lake lacks. Effect: reads.
 
 A copy from before a compaction has records that the lake's batches lack, and batches in the lake's
-gaps. It is decoded as if ingested alone, so that transactions and damage are treated as there. Then
-rows of offsets that the lake has are dropped, and batches without any other. Damage that may hide
-offsets the lake lacks is kept, once.
+gaps. It is decoded as if ingested alone, with all its transactions and damage. Then rows at offsets
+that the lake has are dropped, with batches that have no other rows. Damage that may hide offsets
+the lake lacks is kept, once.
 """
 
 from collections import Counter
@@ -38,11 +38,18 @@ _NO_TIME_MS = -1
 
 
 class RefillDecoder:
-    """A pass over a split of a copy: first `rows`, then `report`."""
+    """Decoder of a split of a copy, for one pass: first `rows`, then `report`."""
 
     def __init__(
         self, split: PartitionSplit, wanted: WantedOffsets, settings: DecodeSettings
     ) -> None:
+        """Store the arguments; nothing is read yet.
+
+        Args:
+            split: the split of the copy.
+            wanted: offsets that the lake lacks.
+            settings: settings of the run.
+        """
         self._decoder = SplitDecoder(split, settings)
         self._wanted = wanted
         self._totals = dict.fromkeys(Totals._fields, 0)
@@ -56,7 +63,7 @@ class RefillDecoder:
 
     def rows(self) -> Iterator[DecodedRows]:
         """Yield the rows that the lake lacks; see `SplitDecoder.rows` for errors."""
-        batches: pa.RecordBatch | None = None  # until the rows of `records` that follow are known
+        batches: pa.RecordBatch | None = None  # they wait for their rows of `records`
         for found in self._decoder.rows():
             rows = found.rows
             if not isinstance(rows, pa.RecordBatch):
@@ -74,7 +81,7 @@ class RefillDecoder:
                 batches = None
                 if is_wanted.any():
                     yield DecodedRows(RECORDS, self._records(rows, is_wanted))
-            else:  # what records of an internal topic mean; a snapshot is no record
+            else:  # decoded rows of an internal topic; rows of a snapshot are left out
                 is_wanted = self._wanted.hold(_numbers(rows, "record_offset"))
                 if "snapshot" in rows.schema.names:
                     is_wanted &= ~_is_valid(rows, "snapshot")
@@ -97,7 +104,7 @@ class RefillDecoder:
                 below=others,
                 kept=damage.size_bytes - quarantined,
             ),
-            # Offsets of the whole copy: a run checks with them that none was lost.
+            # Count the whole copy's offsets: with them a run checks that none was lost.
             totals=Totals(
                 **{
                     **self._totals,
@@ -121,8 +128,8 @@ class RefillDecoder:
     ) -> Iterator[DecodedRows]:
         """Yield the batches that have a wanted row or reach into a gap.
 
-        Args:
-            is_wanted: one value for each record of the batches, in order; empty without records.
+        `is_wanted` has one value for each record of the batches, in order; it is empty without
+        records.
         """
         if rows is None:
             return
@@ -167,9 +174,10 @@ class RefillDecoder:
 
 
 class _Damage:
-    """Keeps and counts the damaged spans of a split that may hide offsets the lake lacks."""
+    """Damaged spans of a split that may hide offsets the lake lacks."""
 
     def __init__(self, split: PartitionSplit, wanted: WantedOffsets) -> None:
+        """Start without damage."""
         first, last = split.segment_splits[0], split.segment_splits[-1]
         self._bounds = first.expected_offset, last.next_offset or last.limit_offset
         self._wanted = wanted
@@ -189,8 +197,10 @@ class _Damage:
         return found
 
     def _may_hide(self, span: Mapping[str, Any]) -> bool:
-        """Return whether a wanted offset lies between a span's sound neighbours, or in the range
-        that its header claims."""
+        """Return whether a damaged span may hide a wanted offset.
+
+        Its offsets are those between its sound neighbours, or those that its header claims.
+        """
         before, behind = span["previous_offset"], span["next_offset"]
         start = self._bounds[0] if before is None else before + 1
         stop = self._bounds[1] if behind is None else behind
@@ -223,14 +233,16 @@ def _filtered(rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBa
 
 
 def _payload_bytes(rows: pa.RecordBatch, name: str) -> int:
-    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+    """Return the total length of all values in a column."""
+    import pyarrow.compute as pc  # takes 0.05 s, which a run without new rows saves
 
-    # Any: as above.
+    # Any: the stubs know no type of a column.
     column: Any = rows.column(name).cast(pa.binary())
     return int(pc.sum(pc.binary_length(column)).as_py() or 0)
 
 
 def _numbers(rows: pa.RecordBatch, name: str) -> NDArray[np.int64]:
+    """Return a column of numbers, NULL_NUMBER for null."""
     # Any: as above.
     column: Any = rows.column(name).cast(pa.int64())
     found: NDArray[np.int64] = column.fill_null(NULL_NUMBER).to_numpy(zero_copy_only=False)
@@ -238,6 +250,7 @@ def _numbers(rows: pa.RecordBatch, name: str) -> NDArray[np.int64]:
 
 
 def _is_valid(rows: pa.RecordBatch, name: str) -> NDArray[np.bool_]:
+    """Return for each value of a column whether it is not null."""
     # Any: as above.
     column: Any = rows.column(name)
     found: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)

@@ -1,8 +1,8 @@
 """Compares a copy's batches with those of the log that the tables follow. Runs in tasks. Effect.
 
-In one leader epoch one broker wrote, so the same offsets have the same bytes in every copy; where
-they differ, or where a copy kept a tail that lost an election, its batches are conflicts. Damage
-is none: what fails its checksum on either side says nothing.
+In one leader epoch one broker wrote, so the same offsets have the same bytes in every copy. If they
+differ, or if a copy kept a tail that lost an election, its batches are conflicts. Damage is not a
+conflict: a wrong checksum on either side proves nothing.
 """
 
 import re
@@ -44,10 +44,11 @@ class CompareRequest:
 
     Attributes:
         ours: the copy that was read, or the lake's batches at these offsets, in order.
+        theirs: the copy to compare.
         offsets: range in which the compared batches of `theirs` begin.
-        divergence_offset: from here on `theirs` is the log of a leader that lost an election.
+        divergence_offset: from here on `theirs` has the log of a leader that lost an election.
         is_same_broker: both logs are of one broker, which cannot lose an election to itself.
-        is_undecided: no leader epoch says which log won an election.
+        is_undecided: no leader epoch shows which log won an election.
         before: copies whose conflicts are not repeated.
     """
 
@@ -62,11 +63,12 @@ class CompareRequest:
 
     @property
     def key(self) -> PartitionKey:
+        """Return the partition."""
         return self.theirs.key
 
     @property
     def walked_bytes(self) -> int:
-        """Return the segments whose headers are read; little of one that an index leads into."""
+        """Return the bytes of segments to walk; 0 for a segment that an index leads into."""
         sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
         return sum(_walked_bytes(side, self.offsets) for side in sides)
 
@@ -75,14 +77,14 @@ class ConflictKind(StrEnum):
     """Kinds of conflicts of another copy's batch."""
 
     LOST = "lost"  # its leader lost an election: normal in Kafka
-    CONTRADICTS = "contradicts"  # its leader won one, against rows that were ingested before
-    DIFFERS = "differs"  # the same leader wrote it, and yet the bytes are others
+    CONTRADICTS = "contradicts"  # its leader won an election against ingested rows
+    DIFFERS = "differs"  # the same leader wrote both, but the bytes differ
     UNDECIDED = "undecided"  # there are no leader epochs, as in the formats before magic 2
-    SAME_BROKER = "same_broker"  # it is of a second log of the broker
+    SAME_BROKER = "same_broker"  # it belongs to a second log of the broker
 
 
 class ConflictCount(NamedTuple):
-    """Batches of each kind."""
+    """Numbers of batches by kind of conflict."""
 
     lost: int = 0
     contradicts: int = 0
@@ -95,6 +97,7 @@ class ConflictCount(NamedTuple):
         return ConflictCount(*map(sum, zip(self, other, strict=True)))
 
     def __str__(self) -> str:
+        """Return the counts above 0, in words."""
         said = (
             (self.lost, "batches of a replica lost an election"),
             (self.contradicts, "batches won an election against rows that were ingested before"),
@@ -109,7 +112,7 @@ NO_CONFLICTS = ConflictCount()
 
 
 def _of_number(count: int, what: str) -> str:
-    """Return words on several batches, in the singular if there is one."""
+    """Return a phrase about batches, in the singular for one."""
     if count != 1:
         return what
     singular = {"batches": "batch", "differ": "differs", "are": "is", "wrote them": "wrote it"}
@@ -119,7 +122,7 @@ def _of_number(count: int, what: str) -> str:
 
 
 def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
-    """Return the sums by partition."""
+    """Return the sums of counts by partition."""
     found: dict[K, ConflictCount] = {}
     for key, count in counts:
         found[key] = found.get(key, NO_CONFLICTS).plus(count)
@@ -128,10 +131,7 @@ def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]
 
 @dataclass(frozen=True, slots=True)
 class RecordRequest:
-    """Conflicts to be written to `quarantine`.
-
-    `known` are the conflicts that it has.
-    """
+    """Conflicts to be written to `quarantine`, except the `known` ones that it has already."""
 
     compare: CompareRequest
     known: frozenset["Listed"]
@@ -139,12 +139,12 @@ class RecordRequest:
 
     @property
     def walked_bytes(self) -> int:
-        """Return the bytes to walk, as of the comparison."""
+        """Return the bytes to walk; see `CompareRequest.walked_bytes`."""
         return self.compare.walked_bytes
 
 
 class Listed(NamedTuple):
-    """A batch in quarantine, of any copy, with all of its bytes or not."""
+    """A batch in quarantine, of any copy; `is_complete` if all of its bytes are kept."""
 
     last_offset: int
     crc: int
@@ -156,9 +156,9 @@ class Winner(NamedTuple):
     """Range and epoch of a leader that won an election against ingested rows.
 
     Attributes:
-        first_offset: the lowest that the batches on either side have.
-        leader_epoch: of the leader that won.
-        last_batch: the last one that won; None where it has none there.
+        first_offset: lowest offset of the conflicting batches on either side.
+        leader_epoch: epoch of the leader that won.
+        last_batch: its last conflicting batch; None without one.
     """
 
     first_offset: int
@@ -167,7 +167,7 @@ class Winner(NamedTuple):
 
 
 class FoundConflicts(NamedTuple):
-    """Conflicts of one copy; `batches` are its conflicting ones, with their kinds."""
+    """Conflicts of one copy; `batches` has the conflicting batches with their kinds."""
 
     counts: ConflictCount
     winner: Winner | None
@@ -175,19 +175,22 @@ class FoundConflicts(NamedTuple):
 
 
 class RecordReport(NamedTuple):
-    """Rows written of one copy."""
+    """Number of written rows for one copy, and their files."""
 
     written: ConflictCount
     files: tuple[DataFile, ...]
 
 
 class _Conflict(NamedTuple):
+    """A conflicting batch; `ours` is None if the tables' log has nothing there."""
+
     kind: ConflictKind
     theirs: BatchHead
-    ours: BatchHead | None  # None where there is nothing
+    ours: BatchHead | None
 
 
 def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
+    """Return the bytes of a copy's segments to walk."""
     start, stop = offsets
     begun = [file for file in copy.segments if file.base_offset <= start][-1:]
     inside = [file for file in copy.segments if start < file.base_offset < stop]
@@ -197,16 +200,17 @@ def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
 
 
 def find_conflicts(requests: tuple[CompareRequest, ...]) -> list[FoundConflicts]:
-    """Find the conflicts of each request; write nothing."""
+    """Return the conflicts of each request; write nothing."""
     return [_find(request) for request in requests]
 
 
 def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
-    """Write the conflicts that are not known, one row for each batch."""
+    """Write the conflicts that are not known, one row per batch, and return the reports."""
     return [_record(request) for request in requests]
 
 
 def _find(request: CompareRequest) -> FoundConflicts:
+    """Return the conflicts of one request."""
     log = _log_of(request.storage, request.theirs)
     found: list[tuple[ConflictKind, BatchHead]] = []
     winner: Winner | None = None
@@ -221,6 +225,7 @@ def _find(request: CompareRequest) -> FoundConflicts:
 
 
 def _record(request: RecordRequest) -> RecordReport:
+    """Write the unknown conflicts of one request."""
     compare, settings = request.compare, request.settings
     log = _log_of(compare.storage, compare.theirs)
     files = TableFiles(settings)
@@ -231,7 +236,7 @@ def _record(request: RecordRequest) -> RecordReport:
             most_bytes = most_raw_bytes(compare.key.topic, settings.max_raw_bytes)
             try:
                 content = log.content(conflict.theirs, most_bytes)
-            except StorageError:  # the copy goes away, as in `_conflicts`
+            except StorageError:  # the copy vanished, as in `_conflicts`
                 break
             if not _is_listed(conflict.theirs, len(content), request.known):
                 files.add(DecodedRows(QUARANTINE, [_row(conflict, content, _place(log, request))]))
@@ -247,7 +252,13 @@ def unlisted(
     known: frozenset[Listed],
     most_bytes: int,
 ) -> ConflictCount:
-    """Count the batches that quarantine would get, each cut to `most_bytes`."""
+    """Return the number of batches that quarantine lacks.
+
+    Args:
+        batches: conflicting batches with their kinds.
+        known: batches that quarantine has.
+        most_bytes: bytes that are kept of a batch.
+    """
     return _by_kind(
         Counter(
             kind
@@ -265,10 +276,12 @@ def _is_listed(head: BatchHead, kept_bytes: int, known: frozenset[Listed]) -> bo
 
 
 def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:
+    """Return the counts of all kinds."""
     return ConflictCount(**{str(kind): kinds[kind] for kind in ConflictKind})
 
 
 def _log_of(storage: Storage, replica: Replica) -> LogHeads:
+    """Return a walk over a replica's log."""
     return LogHeads(
         storage, replica.segments, replica.checkpoints.cleaner_offset or 0, replica.durable_offset
     )
@@ -277,7 +290,7 @@ def _log_of(storage: Storage, replica: Replica) -> LogHeads:
 def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
     """Yield the conflicts, each while `log` is at its batch.
 
-    A file that goes away meanwhile ends it: what is left of the copy is no use to anyone.
+    A file that vanishes meanwhile ends it: the rest of the copy is useless.
     """
     with suppress(StorageError, SegmentCodecError):
         yield from _compared(request, log)
@@ -328,18 +341,20 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
 
 
 def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:
+    """Return the kind of a conflict."""
     if ours is None:
         return ConflictKind.LOST
     if ours.leader_epoch is None or theirs.leader_epoch is None:
         return ConflictKind.UNDECIDED
     if theirs.leader_epoch == ours.leader_epoch:
         return ConflictKind.DIFFERS
-    # Beyond the divergence it lost to a newer leader, who may have kept batches of an older one.
+    # Above the divergence it lost to a newer leader, who may have kept an older leader's batches.
     has_lost = is_beyond or theirs.leader_epoch < ours.leader_epoch
     return ConflictKind.LOST if has_lost else ConflictKind.CONTRADICTS
 
 
 def _place(log: LogHeads, request: RecordRequest) -> Place:
+    """Return origin and segment of the batch at which the walk is."""
     settings, file = request.settings, log.file
     if file is None:
         raise RuntimeError("a conflict was met outside of a segment")
@@ -353,6 +368,7 @@ def _place(log: LogHeads, request: RecordRequest) -> Place:
 
 
 def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
+    """Return the quarantine row of a conflict."""
     theirs = conflict.theirs
     defect = Defect(
         position=theirs.position,
@@ -373,6 +389,7 @@ def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
 
 
 def _detail(conflict: _Conflict) -> str:
+    """Return a sentence about a conflict."""
     here = _shown(conflict.theirs)
     if conflict.kind is ConflictKind.SAME_BROKER:
         ours = "nothing there" if conflict.ours is None else _shown(conflict.ours)
@@ -391,6 +408,7 @@ def _detail(conflict: _Conflict) -> str:
 
 
 def _shown(head: BatchHead) -> str:
+    """Return a batch as text."""
     epoch = "no leader epoch" if head.leader_epoch is None else f"leader epoch {head.leader_epoch}"
     offsets = f"offsets {head.first_offset} to {head.last_offset}"
     return f"{epoch}, {offsets}, checksum {head.crc:#010x}"

@@ -1,6 +1,6 @@
 """The salvage task: quarantined bytes to rows of `salvaged_records`. Runs on executors. Effect.
 
-Holds one row group of a data file of `quarantine` in memory. Ships: nothing but its argument.
+Memory: one row group of a data file of `quarantine`. Only the task's argument is sent.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ PLACE_COLUMNS = (
     "position",
     "raw_sha256",
 )
-"""Columns of a batch's bytes and their place: with the generation, a quarantine row's key."""
+"""Columns that identify a batch's bytes; with the generation, they are a quarantine row's key."""
 
 BatchPlace = tuple[Any, ...]  # Any: the columns have many types
 
@@ -51,7 +51,13 @@ class SalvageTask:
 
 
 class SalvageReport(NamedTuple):
-    """Files and counts of a task: `records` and `batches` by partition, `refused` by reason."""
+    """Files and counts of a task.
+
+    Attributes:
+        records: number of records by partition.
+        batches: number of salvaged batches by partition.
+        refused: number of batches that do not decode, by reason.
+    """
 
     files: tuple[DataFile, ...]
     records: Mapping[str, int]
@@ -63,7 +69,8 @@ def salvage(task: SalvageTask) -> SalvageReport:
     """Decode the batches of a task that decode whole, and write their rows.
 
     Raises:
-        StorageError, OutputError: the lake cannot be read or written.
+        StorageError: the lake cannot be read.
+        OutputError: the lake cannot be written.
     """
     records: Counter[str] = Counter()
     batches: Counter[str] = Counter()
@@ -101,6 +108,7 @@ class _Output:
     """A file with row groups of a minimum size; use it in a `with` block."""
 
     def __init__(self, task: SalvageTask) -> None:
+        """Choose the file; nothing is written yet."""
         self._file = ParquetFile(
             task.storage, task.lake_path, SALVAGED_RECORDS, "", task.compression_level
         )
@@ -114,17 +122,19 @@ class _Output:
         self._file.__exit__(*error)
 
     def write(self, rows: pa.RecordBatch) -> None:
+        """Add rows; write them once there are enough for a row group."""
         self._waiting.append(rows)
         if sum(waiting.nbytes for waiting in self._waiting) >= _ROW_GROUP_BYTES:
             self._write_waiting()
 
     def close(self) -> tuple[DataFile, ...]:
-        """Finish and return the file; nothing if no row was written."""
+        """Finish the file and return it; empty if no row was written."""
         self._write_waiting()
         file = self._file.close()
         return () if file is None else (file,)
 
     def _write_waiting(self) -> None:
+        """Write the waiting rows as one row group."""
         if self._waiting:
             rows = pa.Table.from_batches(self._waiting).combine_chunks()
             self._file.write(rows.to_batches()[0])

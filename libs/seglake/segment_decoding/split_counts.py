@@ -1,4 +1,4 @@
-"""Counts for a split's report while its rows are made. A value that grows."""
+"""Counts of a split, collected while its rows are made."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +17,20 @@ class SplitCounts:
 
     Attributes:
         totals: counts by the names of `Totals`.
-        defects: quarantined spans by code.
-        times_ms: least and greatest timestamp in `records`, None without a row.
-        faulty_bytes: bytes of batches that turned out to be damaged inside.
-        above_bytes: bytes of batches that turned out to lie above the range.
+        defects: number of quarantined spans by code.
+        gaps: gaps by cause.
+        open_rows: rows whose transaction has not ended.
+        times_ms: least and greatest timestamp in `records`, in ms since 1970; None without a row.
+        faulty_bytes: bytes of batches that proved to be damaged inside.
+        above_bytes: bytes of batches that proved to lie above the range.
         inner_bytes: bytes that the rows count beyond the disk's: a wrapper once for each of its
             parts, and its damaged inner bytes.
         kept_bytes: bytes of quarantined batches that have rows all the same.
-        undecided_bytes: bytes of batches left out since their transaction has not ended.
+        undecided_bytes: bytes of batches left out because their transaction has not ended.
     """
 
     def __init__(self) -> None:
+        """Start with zeros."""
         self.totals = dict.fromkeys(Totals._fields, 0)
         self.defects: dict[str, int] = {}
         self.gaps = GapTally()
@@ -40,22 +43,31 @@ class SplitCounts:
         self.times_ms: tuple[int, int] | None = None
 
     def count_defect(self, defect: Defect) -> None:
+        """Count a quarantined span."""
         self.totals["quarantined_batches"] += 1
         self.defects[str(defect.code)] = self.defects.get(str(defect.code), 0) + 1
         if defect.content is not None:
             self.inner_bytes += defect.size_bytes
 
     def count_batches(self, count: int, offset_count: int) -> None:
-        """Count batches, with so many offsets in the range."""
+        """Count batches, and their number of offsets in the range."""
         self.totals["batches"] += count
         self.totals["offsets"] += offset_count
 
     def count_gap(self, cause: GapCause, start: int, stop: int) -> None:
+        """Count the gap [start, stop)."""
         self.totals["gaps"] += 1
         self.totals["offsets"] += stop - start
         self.gaps.add(cause, start, stop)
 
     def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
+        """Count the records of one flush.
+
+        Args:
+            columns: the decoded records.
+            units: values that the records of each batch share.
+            replaced_names: number of header names that were not UTF-8.
+        """
         totals = self.totals
         count, offsets = len(columns.offsets), columns.offsets
         totals["records"] += count
@@ -77,5 +89,5 @@ class SplitCounts:
 
 
 def exact_sum(values: NDArray[np.int64]) -> int:
-    """Sum the upper and the lower halves of the values apart: the sum may not fit 64 bits."""
+    """Return the exact sum of numbers, which may exceed 64 bits."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

@@ -1,7 +1,7 @@
 """Walks one split of a partition's log and accounts for each of its bytes. Effect: reads.
 
-Here is decided what every batch is to this run: taken before, wanted, not ingested yet, or damaged.
-`SplitWriter` then decodes what is wanted and writes the rows.
+It decides for every batch whether an earlier run ingested it, this run ingests it, a later run
+will, or it is damaged. `SplitWriter` then decodes the batches to ingest and writes the rows.
 """
 
 from collections.abc import Generator, Iterator
@@ -52,6 +52,7 @@ _OUT_OF_PLACE = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMEN
 
 
 def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
+    """Return the error that a segment was changed while it was read."""
     return SourceVanishedError(
         f"{piece.file.path} changed at position {position} while it was read"
     )
@@ -60,7 +61,8 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
 def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
     """Return the states of transactions whose records are left out.
 
-    In read_committed a range has open data only of transactions that the run does not wait for.
+    In read_committed, the only open transactions in a range are those that the run does not wait
+    for.
     """
     if settings.takes_aborted:
         return ()
@@ -70,7 +72,7 @@ def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
 
 
 def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
-    """Return the checksum that the header of what stands here claims, right or not."""
+    """Return the checksum in the header of an item, right or not."""
     match item:
         case Defect():
             return item.expected_crc
@@ -80,9 +82,15 @@ def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
 
 
 class SplitDecoder:
-    """Goes once over one split: first `rows`, then `report`."""
+    """Decoder of one split, for one pass: first `rows`, then `report`."""
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
+        """Store the arguments; nothing is read yet.
+
+        Args:
+            split: the split.
+            settings: settings of the run.
+        """
         self._split = split
         self._markers = Markers(split.markers)
         self._settings = settings
@@ -92,7 +100,7 @@ class SplitDecoder:
         self._reached = split.segment_splits[0].expected_offset
         self._floor = split.floor_offset
         self._is_behind_above = False
-        self._held: list[tuple[Defect, int]] = []  # damage behind what is not ingested yet
+        self._held: list[tuple[Defect, int]] = []  # damage after batches left for a later run
         self._cut_offset: int | None = None
         self._found_markers: list[Marker] = []
         self._tails: list[TailReport] = []
@@ -102,7 +110,9 @@ class SplitDecoder:
         """Read and decode the split; yield the rows of `records` in offset order.
 
         Raises:
-            SourceVanishedError, StorageError, SegmentCodecError: a segment is not what it was.
+            SourceVanishedError: a segment changed after it was surveyed.
+            StorageError: a segment cannot be read.
+            SegmentCodecError: a segment changed while it was read.
         """
         for index, piece in enumerate(self._split.segment_splits):
             is_end = yield from self._read(index, piece)
@@ -111,7 +121,7 @@ class SplitDecoder:
                 self._bytes["above"] += sum(piece.size_bytes for piece in rest)
                 break
         if self._cut_offset is not None and self._cut_offset <= self._split.range_start:
-            self._writer.forget()  # the range holds nothing, so it will not be covered
+            self._writer.forget()  # the range is empty, so it will not be covered
         yield from self._writer.finish()
 
     def report(self) -> SplitReport:
@@ -124,7 +134,7 @@ class SplitDecoder:
         )
 
     def _read(self, index: int, piece: SegmentSplit) -> Generator[DecodedRows, None, bool]:
-        """Go over one slice; True when the end of what is wanted was reached in it."""
+        """Decode one segment split; return True if the end of the range was reached in it."""
         file = piece.file
         with self._settings.storage.open_reader(file.path) as reader:
             check_size(file, reader.size_bytes, is_last=piece.is_last)
@@ -138,7 +148,7 @@ class SplitDecoder:
                 compares_neighbours=not self._split.is_plain,
             )
             is_sound = True
-            # Only where the survey found all in order: the exact walk judges everything else.
+            # Use runs only if the survey found all in order: the exact walk judges the rest.
             items = walk.runs if self._split.is_plain else walk.items
             for item in items(piece.start):
                 if self._writer.is_full_for(item):
@@ -153,10 +163,11 @@ class SplitDecoder:
                     self._bytes["above"] += piece.stop - item.position
                     return True
         if self._split.is_plain and is_sound and self._reached < piece.next_offset:
-            raise _changed(piece, piece.stop)  # the cleaner wrote it anew, with other positions
+            raise _changed(piece, piece.stop)  # the cleaner rewrote it, with other positions
         return False
 
     def _bounds(self, piece: SegmentSplit) -> SegmentBounds:
+        """Return the bounds of a segment for its walk."""
         split, file, source = self._split, piece.file, self._settings.storage
         return SegmentBounds(
             base_offset=file.base_offset,
@@ -180,6 +191,7 @@ class SplitDecoder:
             raise _changed(piece, piece.start)
 
     def _take(self, item: Unit | Defect | Tail, index: int) -> bool:
+        """Ingest, skip or leave one item; return True at the end of the range."""
         if isinstance(item, Tail):
             self._bytes["tail"] += item.size_bytes
             piece = self._split.segment_splits[index]
@@ -200,7 +212,7 @@ class SplitDecoder:
         return False
 
     def _take_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
-        """Like `_take` for a run, which the range never splits."""
+        """Like `_take` for a run, which never crosses the bounds of the range."""
         if run.first_offset >= self._split.range_next:
             return True
         if run.last_offset >= self._floor:
@@ -229,7 +241,7 @@ class SplitDecoder:
                 self._bytes["sound"] += run.size_bytes
                 self._found_markers += markers_of(run)
                 start += taken
-            else:  # the exact path says what is wrong; where one is damaged, others may be
+            else:  # the exact path finds the fault; more batches may be damaged nearby
                 singly = min(start + _MOST_SINGLY, stop)
                 yield from self._take_singly(whole, start, singly)
                 start = singly
@@ -238,6 +250,7 @@ class SplitDecoder:
     def _take_singly(
         self, whole: PendingRun, start: int, stop: int
     ) -> Generator[DecodedRows, None, None]:
+        """Treat the batches [start, stop) of a run one by one."""
         for place in range(start, stop):
             unit = whole.run.batch(place)
             if self._writer.is_full_for(unit):
@@ -269,7 +282,7 @@ class SplitDecoder:
         return states
 
     def _is_cut_to_fit(self, unit: Unit) -> bool:
-        """Return whether the part inside of a batch that crosses the range's end is ingested."""
+        """Return whether the inner part of a batch that crosses the range's end is ingested."""
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         return self._split.cuts_end and first < self._split.range_next
 
@@ -281,7 +294,7 @@ class SplitDecoder:
     def _take_defect(self, defect: Defect, index: int) -> None:
         """Ingest or leave damage: it belongs to the run whose range has the offset before it.
 
-        A copy of what this range holds belongs to it also at its very end. An empty range stands
+        A copy of batches in this range belongs to it even at its very end. An empty range stands
         for the damage at the end of the log.
         """
         split = self._split
@@ -291,7 +304,7 @@ class SplitDecoder:
             and defect.last_offset is not None
             and split.range_start <= defect.last_offset < split.range_next
         )
-        if self._is_behind_above:  # not ingested yet too, unless something wanted follows
+        if self._is_behind_above:  # left for a later run, unless a wanted batch follows
             self._bytes["above"] += defect.size_bytes
             self._held.append((defect, index))
         elif self._reached >= split.range_next and not (is_copy or split.takes_end):
@@ -315,8 +328,9 @@ class SplitDecoder:
         return False
 
     def _take_wanted(self, unit: Unit, index: int) -> None:
+        """Ingest a batch, or quarantine it if it is damaged inside."""
         self._release_held()
-        if self._cut_offset is not None:  # an old wrapper begins behind what came late
+        if self._cut_offset is not None:  # the wrapper that was left begins after this late batch
             self._cut_offset = max(self._cut_offset, unit.last_offset + 1)
         try:
             self._writer.add_unit(self._judged(unit, index))
@@ -360,6 +374,7 @@ class SplitDecoder:
         )
 
     def _control(self, batch: RecordBatch) -> ControlType:
+        """Return the type of a control batch, and remember its marker."""
         kind = control_type(decode(batch, MOST_CONTROL_BYTES))
         if kind in (ControlType.COMMIT, ControlType.ABORT):
             is_commit = kind is ControlType.COMMIT

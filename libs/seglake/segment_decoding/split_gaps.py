@@ -1,4 +1,4 @@
-"""Collects gap rows: offsets of one split that no batch in the tables has. A value that grows."""
+"""Collects gap rows: offsets of one split that no batch in the tables has."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -14,7 +14,7 @@ from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.split_counts import SplitCounts
 from seglake.segment_decoding.tasks import PartitionSplit
 
-_MOST_GAPS = 8192  # a row for each is in memory
+_MOST_GAPS = 8192  # rows in memory at a time
 
 
 class _Undecided(NamedTuple):
@@ -25,17 +25,24 @@ class _Undecided(NamedTuple):
 
 
 class SplitGaps:
-    """Collects batches left out by their transactions, and yields them with other holes as gaps.
+    """Collector of batches left out by their transactions; yields them and other holes as gaps.
 
     Memory grows with the number of contiguous runs of such batches.
     """
 
     def __init__(self, split: PartitionSplit, stamp: RowStamp, counts: SplitCounts) -> None:
+        """Start without gaps.
+
+        Args:
+            split: the split.
+            stamp: origin of the rows.
+            counts: receives the number of gaps.
+        """
         self._split = split
         self._stamp = stamp
         self._counts = counts
         self._undecided: list[_Undecided] = []
-        self._damage: list[bool] = []  # since the last sound batch: is it a marker
+        self._damage: list[bool] = []  # per span since the last sound batch: is it a marker
         self._markers: set[int] = set()
 
     def add_damage(self, content: bytes) -> None:
@@ -43,7 +50,7 @@ class SplitGaps:
         self._damage.append(is_flipped_marker(content))
 
     def end_damage(self, previous_offset: int | None, next_offset: int | None) -> None:
-        """End the damage between two sound offsets, None where there is none."""
+        """End the damage between two sound offsets; None for no such offset."""
         if not self._damage:
             return
         start = 0 if previous_offset is None else previous_offset + 1
@@ -52,7 +59,13 @@ class SplitGaps:
         self._damage.clear()
 
     def add_undecided(self, offsets: OffsetRange, producer_id: int, size_bytes: int) -> None:
-        """Leave out a sound batch of a transaction that has not ended."""
+        """Add a sound batch that is left out because its transaction has not ended.
+
+        Args:
+            offsets: its offsets.
+            producer_id: its producer.
+            size_bytes: its bytes on the disk.
+        """
         self._counts.undecided_bytes += size_bytes
         before = self._undecided[-1] if self._undecided else None
         if before is not None and (before.offsets[1], before.producer_id) == (
@@ -67,7 +80,8 @@ class SplitGaps:
         """Yield all gaps.
 
         Args:
-            is_compacted: for each segment of the split, the cleaner has been there.
+            holes: holes between the sound batches, in order.
+            is_compacted: for each segment of the split, whether the cleaner has run on it.
         """
         for start in range(0, len(holes), _MOST_GAPS):
             few = holes[start : start + _MOST_GAPS]
@@ -82,6 +96,7 @@ class SplitGaps:
         return unread_markers(self._split.markers) | self._markers
 
     def _hole(self, hole: Hole, is_compacted: Sequence[bool]) -> Iterator[Row]:
+        """Yield the rows of one hole."""
         before = max(hole.segment_index - 1, 0)
         is_cleaned = is_compacted[hole.segment_index] or is_compacted[before]
         for start, stop, cause in causes_in(hole, self._split, is_compacted=is_cleaned):
@@ -91,6 +106,7 @@ class SplitGaps:
             yield gap_row(self._split.key, start, stop, cause, None, self._stamp)
 
     def _undecided_row(self, found: _Undecided) -> Row:
+        """Return the row of offsets without a decision."""
         start, stop = found.offsets
         self._counts.count_gap(GapCause.UNDECIDED, start, stop)
         detail = f"of a transaction of producer {found.producer_id} that has not ended"

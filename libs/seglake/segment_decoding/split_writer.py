@@ -1,8 +1,8 @@
 """Makes rows of the batches and the damage of one split. Effect: reads damage.
 
-The only caller of record decoding. Batches wait until enough of them can be decoded together; a
-flush then goes through what waits, in the order of the bytes, since a batch may still turn out to
-be damaged inside.
+It is the only caller of the record decoder. Batches wait until enough of them can be decoded
+together. A flush then treats the waiting items in the order of the bytes, since a batch may still
+prove to be damaged inside.
 """
 
 from collections.abc import Iterator
@@ -48,20 +48,26 @@ from seglake.segment_decoding.tasks import (
     Totals,
 )
 
-_MOST_PENDING = 32_768  # batches and damage; the last run may bring more
+_MOST_PENDING = 32_768  # batches and damage; the last run may exceed it
 
 
 class SplitWriter:
-    """Collects the batches and defects of a split in the order of their bytes."""
+    """Writer of the batches and defects of a split, added in the order of their bytes."""
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
+        """Start without batches.
+
+        Args:
+            split: the split.
+            settings: settings of the run.
+        """
         self._split = split
         self._settings = settings
         self._builder = ColumnBuilder(
             settings.max_decompressed_batch_bytes, settings.decoded_bytes, split.range_start
         )
         self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
-        self._pending_count = 0  # of batches and damage
+        self._pending_count = 0  # number of batches and defects
         self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
         self._previous_offset: int | None = None
         if split.takes_end and split.range_start > split.log_start_offset:
@@ -99,14 +105,14 @@ class SplitWriter:
         self._holes.defect()
 
     def forget(self) -> None:
-        """Drop what waits: only damage does, and a later run will record it."""
+        """Drop the waiting damage, which a later run will record."""
         self._pending.clear()
         self._pending_count = 0
         self._is_forgotten = True
 
     def is_full_for(self, item: Unit | BatchRun | Defect | Tail) -> bool:
-        """Return whether what waits is to be flushed before the item is added."""
-        # Damage that comes last may be forgotten.
+        """Return whether the waiting items must be flushed before the item is added."""
+        # Do not flush trailing damage: it may have to be dropped.
         if self._pending and not isinstance(self._pending[-1], PendingDefect):
             is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
             if is_full or self._pending_count >= _MOST_PENDING:
@@ -129,9 +135,9 @@ class SplitWriter:
         self._pending_count += 1
 
     def add_run(self, pending: PendingRun) -> int:
-        """Queue wanted batches from the first on; return their number.
+        """Queue the first wanted batches of a run, and return their number.
 
-        Fewer than all where what waits is to be flushed first, or the next one is damaged.
+        It stops early if a flush is due, or before a damaged batch.
         """
         places, run = pending.decoded_places, pending.run
         count = len(run)
@@ -152,11 +158,12 @@ class SplitWriter:
         return count
 
     def add_defect(self, defect: Defect, segment_index: int) -> None:
+        """Queue damage."""
         self._pending.append(PendingDefect(defect, segment_index))
         self._pending_count += 1
 
     def finish(self) -> Iterator[DecodedRows]:
-        """Yield the rows of what still waits, and the gaps."""
+        """Yield the rows of the waiting items, and the gaps."""
         yield from self.flush()
         self._has_trailing_defect = bool(self._quarantined) or self._holes.has_defect_since
         yield from self._quarantine_rows(None)
@@ -172,9 +179,16 @@ class SplitWriter:
         markers: tuple[Marker, ...],
         tails: tuple[TailReport, ...],
     ) -> SplitReport:
-        """Return the findings; complete after the last row of `finish`."""
+        """Return the findings; complete after the last row of `finish`.
+
+        Args:
+            counted: bytes by treatment, before decoding.
+            cut_offset: first offset of a batch that crosses the range's end, None without one.
+            markers: markers in the split.
+            tails: tails of segments before the last.
+        """
         counts = self._counts
-        moved = counts.faulty_bytes  # counted as sound when they were met
+        moved = counts.faulty_bytes  # they were counted as sound at first
         has_batch = self._holes.next_offset is not None
         trailing, last = self._has_trailing_defect, self._last
         return SplitReport(
@@ -204,7 +218,7 @@ class SplitWriter:
         )
 
     def flush(self) -> Iterator[DecodedRows]:
-        """Decode what waits, and yield its rows."""
+        """Decode the waiting items, and yield their rows."""
         pending, self._pending, self._pending_count = self._pending, [], 0
         columns, outcomes = self._builder.flush_runs()
         decoded = iter(outcomes)
@@ -233,7 +247,7 @@ class SplitWriter:
     def _settle(
         self, pending: PendingUnit, outcome: UnitOutcome | None, flushed: FlushedRows
     ) -> Iterator[DecodedRows]:
-        """Say what became of a batch, and yield the damage in front of it."""
+        """Decide the fate of a batch, and yield the damage before it."""
         unit, rows = pending.unit, 0
         if outcome is not None:
             rows = outcome.row_stop - flushed.row_stop
@@ -241,7 +255,7 @@ class SplitWriter:
         start, stop = self._offsets(pending, outcome)
         fault = None if outcome is None else outcome.fault
         if fault is None and outcome is not None and start >= stop == self._split.range_next:
-            self._counts.above_bytes += unit.size_bytes  # only its inside shows where it begins
+            self._counts.above_bytes += unit.size_bytes  # decoding shows that it begins above
             return
         fault = REPEATED if start >= stop and fault is None else fault
         is_kept = start < stop and (outcome is None or outcome.is_kept)
@@ -265,7 +279,7 @@ class SplitWriter:
             self._name_the_rest(pending, outcome)
 
     def _offsets(self, pending: PendingUnit, outcome: UnitOutcome | None) -> OffsetRange:
-        """Return the offsets of a batch above all earlier ones; if none, start is above stop."""
+        """Return a batch's offsets above all earlier ones; if none, start is not below stop."""
         unit, split = pending.unit, self._split
         first, stop = unit.first_offset, unit.last_offset + 1
         if outcome is not None:
@@ -282,10 +296,10 @@ class SplitWriter:
         return start, stop
 
     def _name_the_rest(self, pending: PendingUnit, outcome: UnitOutcome) -> None:
-        """Add damage for the records of a batch that are in no row though others are."""
+        """Add damage for the records of a batch that have no row although others have."""
         unit, fault = pending.unit, outcome.fault_of_rest
         if outcome.fault is not None and outcome.next_offset <= unit.last_offset:
-            self._holes.defect()  # it may hold what is missing after its rows
+            self._holes.defect()  # it may have the records missing after its rows
         if fault is not None:
             self._counts.kept_bytes += unit.size_bytes
             self._name(PendingDefect(defect_of(unit, *fault), pending.segment_index))
@@ -293,7 +307,7 @@ class SplitWriter:
     def _settle_pieces(
         self, pending: PendingUnit, outcome: PiecesOutcome, flushed: FlushedRows
     ) -> Iterator[DecodedRows]:
-        """Say what became of a wrapper that is damaged inside: each part of it is a batch."""
+        """Decide the fate of a wrapper that is damaged inside: each part of it is a batch."""
         unit, part_count = outcome.unit, 0
         whole_count = sum(1 if isinstance(p, Defect) else p.record_count for p in outcome.pieces)
         for piece in outcome.pieces:
@@ -320,7 +334,7 @@ class SplitWriter:
         outcome: RunOutcome | None,
         flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """Settle a run of which some batches were decoded, and yield the rows that are due.
+        """Settle a run in which some batches were decoded, and yield the damage before it.
 
         A run with damage inside is settled batch by batch.
         """
@@ -347,6 +361,7 @@ class SplitWriter:
         flushed.add_run(run, added, self._places[index])
 
     def _record_rows(self, columns: Columns, units: SharedColumns) -> Iterator[DecodedRows]:
+        """Yield the rows of the decoded records, and their interpretation in an internal topic."""
         rows, replaced = record_rows(columns, units, self._origin)
         if self._internal is not None:
             interpreted, secrets = self._internal.of_records(rows)
@@ -374,16 +389,17 @@ class SplitWriter:
         return batch_row(row, self._places[pending.segment_index])
 
     def _meet_defect(self, pending: PendingDefect) -> None:
+        """Quarantine damage that may explain missing offsets."""
         self._holes.defect()
         self._name(pending)
 
     def _name(self, pending: PendingDefect) -> None:
-        """Quarantine bytes that do not explain why offsets are missing."""
+        """Quarantine bytes that do not explain missing offsets."""
         self._quarantined.append(pending)
         self._counts.count_defect(pending.defect)
 
     def _quarantine_rows(self, next_offset: int | None) -> Iterator[DecodedRows]:
-        """Yield the damage that waited for the next sound offset, a row at a time: it has bytes."""
+        """Yield the damage before the next sound offset; one row at a time, for memory."""
         for defect, segment_index in self._quarantined:
             place = self._places[segment_index]
             path = self._split.segment_splits[segment_index].file.path

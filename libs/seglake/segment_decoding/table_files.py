@@ -1,4 +1,4 @@
-"""The files that one task writes: one for each table and topic it meets. Effect."""
+"""Writes the files of one task: one for each table and topic with rows. Effect."""
 
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,11 +12,11 @@ from seglake.segment_decoding.decoded_rows import DecodedRows, joined_rows
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
-_BUFFERED = (BATCHES, QUARANTINE, GAPS)  # of others each flush brings many rows, or large ones
+_BUFFERED = (BATCHES, QUARANTINE, GAPS)  # a flush has enough rows of other tables
 _MOST_BUFFERED_ROWS = 16_384
 _MOST_BUFFERED_BYTES = 8 << 20
 _CLOSED_AT_A_TIME = 8
-_MOST_WAITING = 32  # to be closed: each holds a connection, or memory
+_MOST_WAITING = 32  # files to be closed: each holds a connection, or memory
 
 
 @dataclass(slots=True)
@@ -28,23 +28,30 @@ class _Waiting:
     size_bytes: int = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
+        """Add rows."""
         self.batches.append(batch)
         self.row_count += batch.num_rows
         self.size_bytes += batch.nbytes
 
     @property
     def is_full(self) -> bool:
+        """Return whether the rows are enough for a row group."""
         return self.row_count >= _MOST_BUFFERED_ROWS or self.size_bytes >= _MOST_BUFFERED_BYTES
 
 
 class TableFiles:
-    """Collects the rows of one topic after another and writes them.
+    """Writer of the rows of one topic after another.
 
-    End it with `finish` or with `abandon`. Files are closed in threads, while the next are
-    written: on HDFS and S3 that is spent waiting.
+    End it with `finish` or with `abandon`. Files are closed in threads, while the next are written:
+    on HDFS and S3 closing is mostly waiting.
     """
 
     def __init__(self, settings: DecodeSettings) -> None:
+        """Start without files.
+
+        Args:
+            settings: settings of the run.
+        """
         self._settings = settings
         self._topic: str | None = None
         self._open: dict[str, ParquetFile] = {}
@@ -53,13 +60,13 @@ class TableFiles:
         self._closing: list[tuple[ParquetFile, Future[DataFile | None]]] = []
 
     def begin(self, topic: str) -> None:
-        """What follows belongs to this topic."""
+        """Begin the rows of a topic, and close the files of the one before."""
         if topic != self._topic:
             self._close_topic()
             self._topic = topic
 
     def add(self, decoded: DecodedRows) -> None:
-        """Write the rows as one row group; those of small tables when there are enough of them.
+        """Write rows as one row group; those of small tables once there are enough of them.
 
         A file that is long enough is finished.
         """
@@ -76,13 +83,14 @@ class TableFiles:
             self._write_waiting(table)
 
     def finish(self) -> tuple[DataFile, ...]:
-        """Close all files and name them."""
+        """Close all files and return them."""
         self._close_topic()
         self._pool.shutdown()
         files = [future.result() for _, future in self._closing]
         return tuple(file for file in files if file is not None)
 
     def _write(self, table: Table, rows: pa.RecordBatch) -> None:
+        """Write rows to the table's open file, and close it if it is long enough."""
         file = self._open.get(table.name)
         if file is None:
             if self._topic is None:
@@ -97,32 +105,35 @@ class TableFiles:
             self._close(table.name)
 
     def _write_waiting(self, table: Table) -> None:
+        """Write the collected rows of a small table."""
         waiting = self._waiting.pop(table.name, None)
         if waiting is not None:
             self._write(table, joined_rows(waiting.batches))
 
     def _close_topic(self) -> None:
+        """Close all files of the current topic."""
         for table in _BUFFERED:
             self._write_waiting(table)
         for name in list(self._open):
             self._close(name)
 
     def _close(self, name: str) -> None:
+        """Close a file in a thread."""
         file = self._open.pop(name)
         self._closing.append((file, self._pool.submit(file.close)))
         if len(self._closing) > _MOST_WAITING:
             wait([self._closing[-_MOST_WAITING - 1][1]])
 
     def abandon(self) -> None:
-        """Delete everything that was written."""
+        """Delete all written files."""
         for file in self._open.values():
             file.abandon()
         self._open.clear()
         self._pool.shutdown()
         settings = self._settings
         for file, future in self._closing:
-            file.abandon()  # what could not be closed is still there
-            with contextlib.suppress(StorageError):  # then there is nothing to delete, or no way
+            file.abandon()  # a file that could not be closed still exists
+            with contextlib.suppress(StorageError):  # the file is gone, or cannot be deleted
                 done = future.result()
                 if done is not None:
                     path = settings.storage.join(settings.lake_path, done.table, done.path)

@@ -20,17 +20,18 @@ from seglake.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class SegmentSplit:
-    """Bytes [start, stop) of one segment; `start` is a batch start.
+    """Bytes [start, stop) of one segment; a batch begins at `start`.
 
     Attributes:
         limit_offset: offsets from here on cannot be in the segment.
-        expected_offset: the end of the offsets before `start`.
-        start_crc: checksum that the batch at `start` had when it was surveyed, -1 unknown.
-        is_cleaned: the cleaner's checkpoint lies above the segment's base.
-        is_compacted: the cleaner has been here, so missing offsets are no loss.
-        is_plain: the survey met nothing odd in it.
-        next_offset: the end of the offsets before `stop`, as surveyed; 0 where that is in doubt.
-        first_offset: of the batch at `start`, as surveyed; 0 unknown.
+        expected_offset: end of the offsets before `start`.
+        start_crc: checksum of the batch at `start` in the survey, -1 if unknown.
+        is_last: no later segment exists.
+        is_cleaned: the cleaner's checkpoint is above the segment's base offset.
+        is_compacted: the cleaner has run here, so missing offsets are no loss.
+        is_plain: the survey found nothing odd in it.
+        next_offset: end of the offsets before `stop` in the survey; 0 if it is doubtful.
+        first_offset: first offset of the batch at `start` in the survey; 0 if unknown.
     """
 
     file: SegmentFile
@@ -48,6 +49,7 @@ class SegmentSplit:
 
     @property
     def size_bytes(self) -> int:
+        """Return the number of bytes."""
         return self.stop - self.start
 
 
@@ -56,7 +58,7 @@ class WantedOffsets(NamedTuple):
 
     Attributes:
         rows: ranges of offsets in the lake's gaps and of records that its batches lack, rising and
-            apart from each other; (n, 2), half-open.
+            disjoint; (n, 2), half-open.
         gaps: the ranges that no batch of the lake spans.
         recorded: the lake's damage of the partition, each span by its IDENTITY.
     """
@@ -71,7 +73,7 @@ class WantedOffsets(NamedTuple):
         return self._replace(rows=rows, gaps=gaps)
 
     def share(self, start: int, stop: int) -> bool:
-        """Return whether a row of an offset in [start, stop) is wanted."""
+        """Return whether any row with an offset in [start, stop) is wanted."""
         return bool(len(_between(self.rows, start, stop)))
 
     def hold(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -91,7 +93,7 @@ class WantedOffsets(NamedTuple):
 
 
 def are_held(ranges: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each offset whether one of the ranges, as in `WantedOffsets`, holds it."""
+    """Return for each offset whether one of the rising ranges contains it."""
     if not len(ranges):
         return np.zeros(len(offsets), np.bool_)
     place = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
@@ -100,6 +102,7 @@ def are_held(ranges: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[n
 
 
 def _between(ranges: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int64]:
+    """Return the ranges that share an offset with [start, stop)."""
     return ranges[(ranges[:, 1] > start) & (ranges[:, 0] < stop)]
 
 
@@ -108,20 +111,22 @@ class PartitionSplit:
     """A piece of one partition's log: segment splits in order, and the offsets wanted from them.
 
     Attributes:
-        range_start, range_next: the range of offsets that one ledger row will cover; other
-            splits may belong to it.
+        range_start: start of the range of offsets that one ledger row will cover; other splits may
+            belong to it.
+        range_next: end of that range.
         log_start_offset: records below exist on the disk but not in the log. A marker below is
             ingested all the same: it may end a transaction of an earlier run.
+        durable_offset: high watermark or recovery point, the higher.
         is_plain: the survey found nothing odd, so the walk may end at the first batch above.
         markers: markers in the split, and each producer's next one after it: the outcomes.
-        gap_cause: cause of the gap to repair; None when a log is ingested for the first time.
-        cuts_end: the part inside of a batch that crosses the range's end is ingested; else the
+        gap_cause: cause of the gap to repair; None for a first ingest.
+        cuts_end: the inner part of a batch that crosses the range's end is ingested; if False, the
             whole batch is left for a later run.
         takes_end: the range is empty, and stands for damage after it whose offsets are unknown.
-        leaves_end: an empty range stands for the damage at the end of the log, copies among it.
-        is_final: nobody will write on; see `SegmentBounds`.
-        limit_offset: first offset of others' records, also in a batch whose header ends before.
-            None means the range's end. If it is above that end, no split follows.
+        leaves_end: an empty range stands for the damage at the end of the log, with copies in it.
+        is_final: nobody will append any more, see `SegmentBounds`.
+        limit_offset: first offset of records outside the split, also in a batch whose header ends
+            before. None means the range's end. If it is above that end, no split follows.
         wanted: offsets of the rows that a refill ingests; None means all in the range.
     """
 
@@ -144,6 +149,7 @@ class PartitionSplit:
 
     @property
     def size_bytes(self) -> int:
+        """Return the number of bytes in all segment splits."""
         return sum(segment_split.size_bytes for segment_split in self.segment_splits)
 
     @property
@@ -152,12 +158,13 @@ class PartitionSplit:
         return max(self.range_start, self.log_start_offset)
 
     def ceiling(self, last_offset: int, counted_offset: int = 0) -> int:
-        """Return the end of what is taken of a batch that, by its header, ends with an offset.
+        """Return the end of the ingested offsets of a batch that ends, by its header, at an offset.
 
         Args:
-            counted_offset: where it ends if each record that its header counts has an offset. So
-                far it may reach above the end of the log, and no further: a record with any other
-                offset there would hide what is written later.
+            last_offset: last offset of the batch, by its header.
+            counted_offset: end of the batch if each record that its header counts has an offset.
+                The batch may reach above the end of the log up to there, and no further: a record
+                at a higher offset would hide records that are written later.
         """
         if last_offset >= self.range_next or self.limit_offset is None:
             return self.range_next
@@ -169,11 +176,13 @@ class PartitionSplit:
         """Return the part of a batch inside the range and, at the log start, inside the log.
 
         Args:
-            ceiling_offset: as `ceiling` says; None: the range's end.
+            first_offset: first offset of the batch.
+            last_offset: last offset of the batch.
+            ceiling_offset: end by `ceiling`; None for the range's end.
         """
         ceiling = self.range_next if ceiling_offset is None else ceiling_offset
         if self.range_start <= first_offset >= self.log_start_offset and last_offset < ceiling:
-            return first_offset, last_offset + 1  # nearly every batch, of which there are many
+            return first_offset, last_offset + 1  # the usual case, kept fast
         is_below = last_offset < self.log_start_offset
         floor = self.range_start if is_below else self.floor_offset
         return max(first_offset, floor), min(last_offset + 1, ceiling)
@@ -184,7 +193,15 @@ class DecodeSettings:
     """Settings that every task of a run needs besides its splits.
 
     Attributes:
-        generations: those that the rows of each topic are committed as; 0 where nothing is.
+        started_at_us: start of the run, in microseconds since 1970.
+        takes_aborted: ingest records of aborted transactions (read_uncommitted).
+        takes_undecided: ingest records of open transactions in read_committed, too.
+        window_bytes: bytes of one read.
+        decoded_bytes: plain bytes that are decoded together.
+        max_decompressed_batch_bytes: most plain bytes of a batch; a larger batch is a defect.
+        max_raw_bytes: most bytes that quarantine keeps of damage.
+        target_file_bytes: bytes at which a data file is finished.
+        generations: generation of the rows by topic; 0 for a topic without one.
     """
 
     storage: Storage
@@ -193,8 +210,8 @@ class DecodeSettings:
     run_id: str
     attempt_id: str
     started_at_us: int
-    takes_aborted: bool  # read_uncommitted
-    takes_undecided: bool  # records of open transactions in read_committed, too
+    takes_aborted: bool
+    takes_undecided: bool
     window_bytes: int
     decoded_bytes: int
     max_decompressed_batch_bytes: int
@@ -218,6 +235,7 @@ class DecodeTask:
 
     @property
     def size_bytes(self) -> int:
+        """Return the number of bytes in all splits."""
         return sum(split.size_bytes for split in self.splits)
 
     def of_attempt(self, attempt_id: str, generations: Mapping[str, int]) -> "DecodeTask":
@@ -228,18 +246,19 @@ class DecodeTask:
 
 
 class ByteCount(NamedTuple):
-    """Bytes of a split by treatment; each is in exactly one of these, except `kept`."""
+    """Bytes of a split by treatment; each byte is in exactly one count, except those in `kept`."""
 
-    sound: int = 0  # in batches, whatever came of their records
+    sound: int = 0  # in sound batches, whether their records became rows or not
     quarantined: int = 0
     tail: int = 0
-    below: int = 0  # taken by an earlier run
-    above: int = 0  # left for a later one
+    below: int = 0  # ingested by an earlier run
+    above: int = 0  # left for a later run
     undecided: int = 0  # in sound batches of transactions that have not ended
-    kept: int = 0  # sound, and in quarantine too: in batches that have rows of some records only
+    kept: int = 0  # in sound batches that are also in quarantine: some records have no row
 
     @property
     def total(self) -> int:
+        """Return the bytes of the split."""
         return sum(self) - self.kept
 
     @property
@@ -254,16 +273,19 @@ class ByteCount(NamedTuple):
 
     @property
     def in_quarantine(self) -> int:
+        """Return the bytes of all rows of `quarantine`."""
         return self.quarantined + self.kept
 
 
 class Totals(NamedTuple):
     """Counts of a split; sums are over the rows in `records`.
 
-    `offsets` are those in the rows of `batches` and `gaps`, each clipped to the range.
-    The last three are of the decoded tables: rows whose bytes could not be read, records left
-    out because their transaction was aborted or has not ended, rows without a value that is or may
-    be a secret.
+    Attributes:
+        offsets: offsets in the rows of `batches` and `gaps`, each clipped to the range.
+        unread_internal: rows of decoded tables whose bytes could not be read.
+        unsettled_internal: records without such a row because their transaction was aborted or has
+            not ended.
+        redacted: rows of decoded tables without a value that is or may be a secret.
     """
 
     records: int = 0
@@ -281,7 +303,7 @@ class Totals(NamedTuple):
 
 
 class TailReport(NamedTuple):
-    """Bytes behind the last batch of a segment that others follow: zeros."""
+    """Zeros after the last batch of a segment that is not the last."""
 
     segment: str
     position: int
@@ -289,7 +311,7 @@ class TailReport(NamedTuple):
 
 
 class ThinnedBatch(NamedTuple):
-    """A batch with fewer records than offsets, as the cleaner leaves."""
+    """A batch from which the cleaner has removed records."""
 
     offsets: OffsetRange
     crc: int
@@ -300,14 +322,16 @@ class SplitReport:
     """Findings and counts of a task in one split.
 
     Attributes:
-        first_offset, next_offset: from the first sound batch to the end of the last, clipped to
-            the range; None and None if there is none.
-        has_leading_defect, has_trailing_defect: damage before the first or after the last of them.
-        is_compacted_at_start, is_compacted_at_end: the cleaner was at that edge.
+        first_offset: first offset of the sound batches, clipped to the range; None without one.
+        next_offset: end of the sound batches, clipped to the range; None without one.
+        has_leading_defect: there is damage before the first sound batch.
+        has_trailing_defect: there is damage after the last sound batch.
+        is_compacted_at_start: the cleaner has run at the first edge.
+        is_compacted_at_end: the cleaner has run at the last edge.
         cut_offset: first offset of a batch that crosses the range's end, else None.
         gaps: gaps between its batches.
         open_rows: rows whose transaction has not ended.
-        times_ms: least and greatest timestamp in `records`, None without a row.
+        times_ms: least and greatest timestamp in `records`, in ms since 1970; None without a row.
         inner_bytes: bytes that its rows count beyond `bytes`; see `SplitCounts`.
         refilled: merged offsets that a refill's rows of `batches` span.
         thinned: those batches that have fewer records than offsets, if the lake has damage.
@@ -338,9 +362,11 @@ class SplitReport:
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """Files and reports of one task; `failures` has reasons by index of unreadable splits.
+    """Files and reports of one task.
 
-    A failed split has None for a report and no rows in the files.
+    Attributes:
+        reports: report of each split; None for a failed one, which has no rows in the files.
+        failures: index and reason of each unreadable split.
     """
 
     reports: tuple[SplitReport | None, ...]
