@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from functools import partial
 
-from seglake.cli import report_option
 from seglake.cli.arguments import parser_of
 from seglake.cli.outcome import run_job
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
@@ -32,6 +31,4 @@ def _audit(call: Call) -> Done:
 
     arguments, settings, options, view = call
     found = run_audit(arguments.lake, arguments.source, settings, options, view)
-    write_report = partial(report_option.write, arguments, settings, found)
-    text = found.to_text(is_quiet=arguments.quiet > 0)
-    return Done(found, text, write_report)
+    return Done(found, found.to_text(is_quiet=arguments.quiet > 0))

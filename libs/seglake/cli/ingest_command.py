@@ -1,9 +1,7 @@
 """`seglake ingest`: Kafka log segments to Delta tables."""
 
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli import report_option
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
@@ -17,5 +15,4 @@ def _ingest(call: Call) -> Done:
 
     arguments, settings, options, view = call
     summary = run_ingest(arguments.source, arguments.lake, settings, options, view)
-    write_report = partial(report_option.write, arguments, settings, summary)
-    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)
+    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0))

@@ -16,4 +16,4 @@ def _maintain(call: Call) -> Done:
     arguments, settings, options, view = call
     more = MaintainOptions(**options, tables=arguments.tables, upgrade=arguments.upgrade)
     summary = run_maintain(arguments.lake, settings, more, view)
-    return Done(summary, summary.to_text(), lambda: None)
+    return Done(summary, summary.to_text())

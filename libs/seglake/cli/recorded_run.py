@@ -27,12 +27,8 @@ if TYPE_CHECKING:
     from seglake.settings.settings import Settings
 
 
-class Summary(Protocol):
+class Summary(report_option.Reported, Protocol):
     """Result of a command's function."""
-
-    @property
-    def exit_code(self) -> int:
-        """Return the exit code that the command ends with."""
 
     def to_json(self) -> str:
         """Return the summary as JSON on one line."""
@@ -48,11 +44,10 @@ class Call(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Result of a command: a summary, its text, and a function that writes the report."""
+    """Result of a command: a summary and its text."""
 
     summary: Summary
     text: str
-    write_report: Callable[[], None]
 
 
 class Command(NamedTuple):
@@ -96,7 +91,7 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         settings = settings_of(arguments)
         report_option.check(arguments, settings)
         # Imported here, so that wrong calls are answered at once.
-        from seglake.commands import RunOptions
+        from seglake.commands import NotALakeError, RunOptions
 
         options = RunOptions(
             engine=arguments.engine,
@@ -105,11 +100,14 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
             dry_run=arguments.dry_run,
         )
         view = None if log is None else _event_view(log, verbosity)
-        summary, text, write_report = command.run(Call(arguments, settings, options, view))
+        summary, text = command.run(Call(arguments, settings, options, view))
         in_json = summary.to_json() if arguments.json or recorders else ""
         hand_over(summary.exit_code, json.loads(in_json or "{}"))
         write_out(f"{in_json if arguments.json else text}\n")
-        _reported(write_report, log)
+        try:
+            report_option.write(arguments, settings, summary)
+        except NotALakeError as error:  # the run found no data to create a lake for
+            _tell(log, f"no report was written: {error}")
     return summary.exit_code
 
 
@@ -142,16 +140,6 @@ def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorde
     from seglake.run_records.event_record import EventRecord
 
     return EventRecord(log, has_traceback=arguments.verbose > 0)
-
-
-def _reported(write_report: Callable[[], None], log: "EventLog | None") -> None:
-    """Write the report, unless the run found no data to create a lake for."""
-    from seglake.commands import NotALakeError
-
-    try:
-        write_report()
-    except NotALakeError as error:
-        _tell(log, f"no report was written: {error}")
 
 
 def _tell(log: "EventLog | None", text: str) -> None:

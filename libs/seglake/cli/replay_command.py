@@ -1,9 +1,7 @@
 """`seglake replay`: decodes quarantined bytes again, and fills gaps."""
 
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli import report_option
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
@@ -17,5 +15,4 @@ def _replay(call: Call) -> Done:
 
     arguments, settings, options, view = call
     summary = run_replay(arguments.lake, arguments.source, settings, options, view)
-    write_report = partial(report_option.write, arguments, settings, summary)
-    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0), write_report)
+    return Done(summary, summary.to_text(is_verbose=arguments.verbose > 0))

@@ -4,16 +4,28 @@ Effect: writes the page.
 """
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from seglake.errors import WrongCallError
 from seglake.settings.settings import LakeFormat, Settings
 
 if TYPE_CHECKING:
-    from seglake.commands import AuditResult
-    from seglake.ingest_steps.report.ingest_summary import IngestSummary
-    from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
-    from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
+    from seglake.findings.findings import Findings
+
+
+class Reported(Protocol):
+    """Result of a command that a report can show."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code that the command ends with."""
+
+    @property
+    def findings(self) -> "Findings":
+        """Return what a person may have to look at."""
+
+    def to_text(self) -> str:
+        """Return what the command prints."""
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:
@@ -36,11 +48,7 @@ def check(arguments: argparse.Namespace, settings: Settings) -> None:
     check_report_place(arguments.report, settings)
 
 
-def write(
-    arguments: argparse.Namespace,
-    settings: Settings,
-    found: "IngestSummary | ReplaySummary | RetakeSummary | AuditResult",
-) -> None:
+def write(arguments: argparse.Namespace, settings: Settings, found: Reported) -> None:
     """Write the report if it is requested, with the findings and the output of the command."""
     if arguments.report is None:
         return

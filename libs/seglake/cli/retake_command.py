@@ -1,9 +1,7 @@
 """`seglake retake`: re-ingests ranges that an unclean leader election replaced."""
 
 from collections.abc import Sequence
-from functools import partial
 
-from seglake.cli import report_option
 from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
@@ -18,5 +16,4 @@ def _retake(call: Call) -> Done:
     arguments, settings, options, view = call
     more = RetakeOptions(**options, partition=arguments.partition, all=arguments.all)
     summary = run_retake(arguments.source, arguments.lake, settings, more, view)
-    write_report = partial(report_option.write, arguments, settings, summary)
-    return Done(summary, summary.to_text(), write_report)
+    return Done(summary, summary.to_text())

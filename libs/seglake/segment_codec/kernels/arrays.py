@@ -123,15 +123,9 @@ class KeptArrays:
 
 def unit_results(count: int) -> UnitResults:
     """Return zeroed results for `count` units."""
-    return UnitResults(
-        statuses=np.zeros(count, np.int32),
-        row_stops=np.zeros(count, np.int64),
-        first_offsets=np.zeros(count, np.int64),
-        record_counts=np.zeros(count, np.int64),
-        is_kept=np.zeros(count, np.bool_),
-        next_offsets=np.zeros(count, np.int64),
-        skipped_counts=np.zeros(count, np.int64),
-    )
+    kinds = {"statuses": np.int32, "is_kept": np.bool_}
+    arrays = (np.zeros(count, kinds.get(name, np.int64)) for name in UnitResults._fields)
+    return UnitResults(*arrays)
 
 
 def row_arrays(kept: KeptArrays, capacity: int) -> RowArrays:
@@ -169,11 +163,7 @@ def header_arrays(
 
 def no_header_arrays(row_count: int) -> HeaderArrays:
     """Return arrays for rows without headers."""
-    return HeaderArrays(
-        row_stops=np.zeros(row_count + 1, np.int32),
-        name_stops=np.zeros(1, np.int32),
-        names=np.zeros(0, np.uint8),
-        value_stops=np.zeros(1, np.int32),
-        values=np.zeros(0, np.uint8),
-        has_value=np.zeros(0, np.bool_),
-    )
+    arrays = header_arrays(KeptArrays(), row_capacity=row_count, header_capacity=0, byte_capacity=0)
+    for array in arrays:
+        array.fill(0)
+    return arrays

@@ -37,12 +37,12 @@ from seglake.segment_codec.kernels.arrays import (
 )
 from seglake.segment_codec.kernels.batch_run import BatchRun
 from seglake.segment_codec.kernels.damaged_wrapper import InnerPart, InnerPiece, pieces_of
-from seglake.segment_codec.kernels.faults import FAULTS, OK
 from seglake.segment_codec.kernels.outcomes import (
     Outcome,
     PiecesOutcome,
     RunOutcome,
     UnitOutcome,
+    unit_outcome,
 )
 
 RECORD_BATCHES = (RecordBatch, BatchRun)
@@ -190,24 +190,9 @@ class Flush:
             results=self.results.part(start, stop),
         )
 
-    def _of_unit(self, unit: Unit, start: int) -> UnitOutcome:
-        results = self.results
-        status = int(results.statuses[start])
-        record_count, next_offset = int(results.record_counts[start]), unit.last_offset + 1
-        if isinstance(unit, RecordBatch):
-            record_count = unit.header.record_count  # the kernel's count is bounded
-            next_offset = int(results.next_offsets[start])
-        return UnitOutcome(  # per batch: by position, for speed
-            unit,
-            int(results.row_stops[start]),
-            FAULTS.get(status),
-            int(results.first_offsets[start]),
-            record_count,
-            int(self.stops[start] - self.starts[start]),
-            status == OK or bool(results.is_kept[start]),
-            next_offset,
-            int(results.skipped_counts[start]),
-        )
+    def _of_unit(self, unit: Unit, index: int) -> UnitOutcome:
+        plain_bytes = int(self.stops[index] - self.starts[index])
+        return unit_outcome(unit, self.results, index, plain_bytes)
 
 
 def decoded(flush: Flush) -> tuple[Columns, list[Outcome]]:

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode, Fault
+from seglake.segment_codec.formats.record_batch import RecordBatch
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.arrays import UnitResults
 from seglake.segment_codec.kernels.batch_run import BatchRun
-from seglake.segment_codec.kernels.faults import FAULTS
+from seglake.segment_codec.kernels.faults import FAULTS, OK
 
 REPEATED: Fault = DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"
 
@@ -53,6 +54,33 @@ class UnitOutcome(NamedTuple):
         return DefectCode.OFFSET_OUT_OF_ORDER, detail
 
 
+def unit_outcome(unit: Unit, results: UnitResults, index: int, plain_bytes: int) -> UnitOutcome:
+    """Return the outcome of one unit from the results of all.
+
+    Args:
+        unit: a batch, a wrapper or a run of messages.
+        results: results of the kernels.
+        index: place of the unit in the results.
+        plain_bytes: size of its decompressed bytes.
+    """
+    status = int(results.statuses[index])
+    record_count, next_offset = int(results.record_counts[index]), unit.last_offset + 1
+    if isinstance(unit, RecordBatch):
+        record_count = unit.header.record_count  # of any size; the kernel's has a bound
+        next_offset = int(results.next_offsets[index])
+    return UnitOutcome(  # per batch: by position, for speed
+        unit,
+        int(results.row_stops[index]),
+        FAULTS.get(status),
+        int(results.first_offsets[index]),
+        record_count,
+        plain_bytes,
+        status == OK or bool(results.is_kept[index]),
+        next_offset,
+        int(results.skipped_counts[index]),
+    )
+
+
 class RunOutcome(NamedTuple):
     """Results of a run's batches; statuses are those of the kernels."""
 
@@ -73,19 +101,8 @@ class RunOutcome(NamedTuple):
 
     def of_batches(self) -> Iterator[UnitOutcome]:
         """Yield an outcome per batch."""
-        for index in range(len(self.run)):
-            batch = self.run.batch(index)
-            yield UnitOutcome(
-                unit=batch,
-                row_stop=int(self.results.row_stops[index]),
-                fault=FAULTS.get(int(self.results.statuses[index])),
-                first_offset=int(self.results.first_offsets[index]),
-                record_count=batch.header.record_count,
-                plain_bytes=int(self.plain_bytes[index]),
-                is_kept=bool(self.results.is_kept[index]),
-                next_offset=int(self.results.next_offsets[index]),
-                skipped_count=int(self.results.skipped_counts[index]),
-            )
+        for index, plain_bytes in enumerate(self.plain_bytes.tolist()):
+            yield unit_outcome(self.run.batch(index), self.results, index, plain_bytes)
 
 
 class PiecesOutcome(NamedTuple):
