@@ -123,7 +123,7 @@ class KeptArrays:
 
 def unit_results(count: int) -> UnitResults:
     """Return zeroed results for `count` units."""
-    kinds = {"statuses": np.int32, "is_kept": np.bool_}
+    kinds: dict[str, type[np.generic]] = {"statuses": np.int32, "is_kept": np.bool_}
     arrays = (np.zeros(count, kinds.get(name, np.int64)) for name in UnitResults._fields)
     return UnitResults(*arrays)
 
