@@ -167,11 +167,11 @@ def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:
     return rows if keep.all() else rows.filter(pa.array(keep))
 
 
-def numbers(rows: pa.Table, column: str) -> NDArray[np.int64]:
+def numbers(rows: pa.Table | pa.RecordBatch, column: str) -> NDArray[np.int64]:
     """Return a column of numbers, NULL_NUMBER for null."""
     # Any: pyarrow's stubs know neither the type of a column nor that of its null.
     values: Any = rows.column(column).cast(pa.int64())
-    found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy()
+    found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy(zero_copy_only=False)
     return found
 
 

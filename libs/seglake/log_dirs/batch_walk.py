@@ -6,6 +6,7 @@ from typing import NamedTuple
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.batch_search import MOST_WRAPPED_BYTES, unit_at, walk_start
+from seglake.log_dirs.segment_files import with_limits
 from seglake.segment_codec.formats import message_set
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError
@@ -16,7 +17,7 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.batch_checksums import batch_checksum
 from seglake.segment_codec.walk.offset_order import OffsetOrder
 from seglake.segment_codec.walk.segment import SegmentWalk
-from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
 from seglake.segment_codec.walk.window import Window
 from seglake.storage.storage import Storage
 
@@ -79,10 +80,8 @@ class LogHeads:
         Close the generator if it is not read to its end.
         """
         start, stop = offsets
-        limits = [file.base_offset for file in self._files[1:]]
-        limits += [limit_after(file.base_offset, self._proved_offset) for file in self._files[-1:]]
         reached = start
-        for file, limit in zip(self._files, limits, strict=True):
+        for file, limit in with_limits(self._files, self._proved_offset):
             if limit <= start or file.base_offset >= stop:
                 continue
             with self._storage.open_reader(file.path) as reader:

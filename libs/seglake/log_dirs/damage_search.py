@@ -1,16 +1,17 @@
 """Finds damaged bytes between sound batches, above an offset of a log. Effect: reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.batch_search import walk_start
+from seglake.log_dirs.segment_files import with_limits
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.walk.offset_order import OffsetOrder
 from seglake.segment_codec.walk.segment import Item, SegmentWalk
-from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
 from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
@@ -80,7 +81,9 @@ class _Search:
     def damage(self) -> Iterator[DamageFound]:
         """Yield damage with a sound batch after it."""
         waiting: list[tuple[SegmentFile, Defect]] = []
-        for file, limit in _segments_above(self._replica.segments, self._offset):
+        for file, limit in with_limits(self._replica.segments):
+            if limit <= self._offset:
+                continue
             if self._left_bytes <= 0:
                 self._is_cut = True
                 return
@@ -112,14 +115,3 @@ class _Search:
             is_last = file is self._replica.segments[-1]
             bounds = SegmentBounds(file.base_offset, limit, is_last, self._replica.durable_offset)
             yield from SegmentWalk(window, bounds, OffsetOrder(base_offset)).items(position)
-
-
-def _segments_above(
-    segments: Sequence[SegmentFile], offset: int
-) -> Iterator[tuple[SegmentFile, int]]:
-    """Yield the segments that may have offsets above a given one, with the end of their offsets."""
-    limits = [file.base_offset for file in segments[1:]]
-    limits += [limit_after(file.base_offset) for file in segments[-1:]]
-    for file, limit in zip(segments, limits, strict=True):
-        if limit > offset:
-            yield file, limit

@@ -12,6 +12,7 @@ from seglake.kafka_log.batch_headers import last_batch_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.batch_search import indexed_start
+from seglake.log_dirs.segment_files import with_limits
 from seglake.log_dirs.segment_side_files import anchors, read_index
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
@@ -21,7 +22,7 @@ from seglake.segment_codec.formats.reference_decoder import decode
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.offset_order import OffsetOrder
 from seglake.segment_codec.walk.segment import SegmentWalk
-from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
+from seglake.segment_codec.walk.segment_bounds import SegmentBounds
 from seglake.segment_codec.walk.window import Window
 from seglake.segment_decoding.gap_search_values import (
     Crossing,
@@ -39,12 +40,8 @@ def search(request: SearchRequest) -> Searched:
     """Return the findings in a copy; an unreadable file offers nothing."""
     spans: list[FoundSpan] = []
     unread = ""
-    for index, file in enumerate(request.files):
-        following = request.files[index + 1] if index + 1 < len(request.files) else None
-        proved = max((stop for _, stop in request.gaps), default=0)
-        limit = limit_after(file.base_offset, proved)
-        if following is not None:
-            limit = following.base_offset
+    proved = max((stop for _, stop in request.gaps), default=0)
+    for index, (file, limit) in enumerate(with_limits(request.files, proved)):
         gaps = [
             number
             for number, (start, stop) in enumerate(request.gaps)

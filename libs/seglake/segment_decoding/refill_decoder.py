@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.transaction_markers import TransactionState
-from seglake.lake.parquet_rows import NULL_NUMBER
+from seglake.lake.parquet_rows import numbers
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
@@ -76,13 +76,13 @@ class RefillDecoder:
                 yield from self._batches(batches, np.zeros(0, np.bool_))
                 batches = rows
             elif found.table is RECORDS:
-                is_wanted = self._wanted.hold(_numbers(rows, "offset"))
+                is_wanted = self._wanted.hold(numbers(rows, "offset"))
                 yield from self._batches(batches, is_wanted)
                 batches = None
                 if is_wanted.any():
                     yield DecodedRows(RECORDS, self._records(rows, is_wanted))
             else:  # decoded rows of an internal topic; rows of a snapshot are left out
-                is_wanted = self._wanted.hold(_numbers(rows, "record_offset"))
+                is_wanted = self._wanted.hold(numbers(rows, "record_offset"))
                 if "snapshot" in rows.schema.names:
                     is_wanted &= ~_is_valid(rows, "snapshot")
                 if is_wanted.any():
@@ -133,17 +133,17 @@ class RefillDecoder:
         """
         if rows is None:
             return
-        row_stops = np.cumsum(_numbers(rows, "row_count"))
+        row_stops = np.cumsum(numbers(rows, "row_count"))
         counted = np.concatenate(([0], np.cumsum(is_wanted)))
         taken = counted[np.minimum(row_stops, len(is_wanted))]
         counts = np.diff(taken, prepend=0)
-        firsts, lasts = _numbers(rows, "base_offset"), _numbers(rows, "last_offset")
+        firsts, lasts = numbers(rows, "base_offset"), numbers(rows, "last_offset")
         is_kept = (counts > 0) | self._wanted.have_gaps_in(firsts, lasts)
         if not is_kept.any():
             return
         if self._wanted.recorded:
-            is_thinned = is_kept & (_numbers(rows, "record_count") <= lasts - firsts)
-            crcs = _numbers(rows, "crc")
+            is_thinned = is_kept & (numbers(rows, "record_count") <= lasts - firsts)
+            crcs = numbers(rows, "crc")
             self._thinned += [
                 ThinnedBatch((int(firsts[at]), int(lasts[at]) + 1), int(crcs[at]))
                 for at in np.flatnonzero(is_thinned).tolist()
@@ -152,7 +152,7 @@ class RefillDecoder:
         column = pa.array(counts).cast(rows.schema.field(place).type)
         kept = rows.set_column(place, rows.schema.field(place), column).filter(pa.array(is_kept))
         self._totals["batches"] += kept.num_rows
-        self._size_bytes += int(_numbers(kept, "size_bytes").sum())
+        self._size_bytes += int(numbers(kept, "size_bytes").sum())
         self._spans += zip(firsts[is_kept].tolist(), (lasts[is_kept] + 1).tolist(), strict=True)
         self._spans = merged(self._spans)
         yield DecodedRows(BATCHES, kept)
@@ -160,7 +160,7 @@ class RefillDecoder:
     def _records(self, rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
         """Return the wanted rows, and count them."""
         kept = _filtered(rows, is_wanted)
-        offsets, times = _numbers(kept, "offset"), _numbers(kept, "timestamp_ms")
+        offsets, times = numbers(kept, "offset"), numbers(kept, "timestamp_ms")
         totals = self._totals
         totals["records"] += len(offsets)
         totals["offset_sum"] += exact_sum(offsets)
@@ -239,14 +239,6 @@ def _payload_bytes(rows: pa.RecordBatch, name: str) -> int:
     # Any: the stubs know no type of a column.
     column: Any = rows.column(name).cast(pa.binary())
     return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-
-
-def _numbers(rows: pa.RecordBatch, name: str) -> NDArray[np.int64]:
-    """Return a column of numbers, NULL_NUMBER for null."""
-    # Any: as above.
-    column: Any = rows.column(name).cast(pa.int64())
-    found: NDArray[np.int64] = column.fill_null(NULL_NUMBER).to_numpy(zero_copy_only=False)
-    return found
 
 
 def _is_valid(rows: pa.RecordBatch, name: str) -> NDArray[np.bool_]:
