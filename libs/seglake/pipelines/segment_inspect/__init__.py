@@ -1,1 +1,1 @@
-"""What Kafka's files hold, shown to a person or as JSON lines. Reads only, on one machine."""
+"""Shows the contents of Kafka's files to a person or as JSON lines. Reads only, on one machine."""

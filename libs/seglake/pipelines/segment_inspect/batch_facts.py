@@ -1,6 +1,6 @@
-"""Batches and damage, as the columns of `batches` and `quarantine` that need no run.
+"""Batches and damage as the columns of `batches` and `quarantine` that need no run.
 
-Of a damaged batch only what its header claims is known.
+Only the claims of its header are known of a damaged batch.
 """
 
 from typing import Any, NamedTuple
@@ -17,11 +17,11 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.claimed_unit import claimed_unit
 from seglake.storage.storage import Reader
 
-MOST_RAW_BYTES = 1 << 20  # as many of a defect's bytes as a quarantine row keeps by default
+MOST_RAW_BYTES = 1 << 20  # the part of a defect's bytes that a row of `quarantine` keeps by default
 
 
 class Origin(NamedTuple):
-    """Origin of bytes; None if the names and files around them do not give it."""
+    """Origin of bytes; None for parts that the names and files around them do not tell."""
 
     source_id: str | None = None
     topic_id: str | None = None
@@ -32,12 +32,13 @@ class Origin(NamedTuple):
 
 
 class BatchFound(NamedTuple):
-    """A batch, or what the header of a damaged one claims.
+    """A batch, or the claims of a damaged batch's header.
 
     Attributes:
-        unit: without its payload if the batch is damaged.
-        decoded: None for a damaged batch.
-        marks: words for a person on where it stands in the log.
+        unit: the batch; without its payload if it is damaged.
+        origin: the partition and segment.
+        decoded: the decoded batch; None if it is damaged.
+        marks: words for a person on its place in the log.
     """
 
     unit: Unit
@@ -47,24 +48,24 @@ class BatchFound(NamedTuple):
 
     @property
     def header(self) -> HeaderColumns:
-        """Return the columns from the batch's header."""
+        """Return the columns of the batch's header."""
         return header_columns(self.unit)
 
     @property
     def codec(self) -> str | None:
-        """Return the codec's name; None for ids that Kafka has not given out."""
+        """Return the codec's name; None for an id that Kafka has not assigned."""
         return codec_name(self.unit)
 
     @property
     def base_offset(self) -> int | None:
-        """Return the first offset; None for a damaged wrapper, whose header has only the last."""
+        """Return the first offset; None for a damaged wrapper, whose header lacks it."""
         if self.decoded is not None:
             return self.decoded.first_offset
         return None if isinstance(self.unit, Wrapper) else self.unit.first_offset
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset; that of a damaged batch is its header's claim."""
+        """Return the last offset; for a damaged batch, the header's claim."""
         return self.unit.last_offset if self.decoded is None else self.decoded.last_offset
 
     @property
@@ -82,11 +83,11 @@ class BatchFound(NamedTuple):
 
     @property
     def control_type(self) -> ControlType | None:
-        """Return the kind of marker; None for data and for damage."""
+        """Return the kind of a marker; None for data and for damaged batches."""
         return None if self.decoded is None else self.decoded.control_type
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of `batches` that need no run, and `valid`."""
+        """Return the columns of `batches` that need no run, and the column `valid`."""
         columns = {
             **self.origin._asdict(),
             **self.header._asdict(),
@@ -104,7 +105,7 @@ class BatchFound(NamedTuple):
 
 
 class DefectFound(NamedTuple):
-    """Damaged bytes, and the nearest valid offsets in front of them and behind them."""
+    """Damaged bytes, and the nearest valid offsets before and after them."""
 
     defect: Defect
     raw: RawBytes
@@ -126,7 +127,15 @@ class DefectFound(NamedTuple):
 def claimed_batch(
     reader: Reader, position: int, size_bytes: int, origin: Origin, mark: str
 ) -> BatchFound | None:
-    """Return the claims of a damaged batch's header; None if no whole batch fits there."""
+    """Return the claims of a damaged batch's header; None if no whole batch fits there.
+
+    Args:
+        reader: reads the segment.
+        position: first byte of the damage.
+        size_bytes: number of damaged bytes.
+        origin: the partition and segment.
+        mark: word for a person on the damage.
+    """
     unit = claimed_unit(reader, position, size_bytes)
     return None if unit is None else BatchFound(unit, origin, None, (mark,))
 
@@ -134,10 +143,13 @@ def claimed_batch(
 def damage(
     defect: Defect, origin: Origin, previous_offset: int | None, reader: Reader
 ) -> tuple[BatchFound | None, DefectFound]:
-    """Return a defect, and what its header claims if it is one whole batch.
+    """Return a defect, and its header's claims if it is exactly one whole batch.
 
     Args:
-        previous_offset: the last valid one in front of the damage, None if there is none.
+        defect: the damage.
+        origin: the partition and segment.
+        previous_offset: last valid offset before the damage; None if there is none.
+        reader: reads the segment.
     """
     if defect.content is not None:
         raw = RawBytes(defect.content[:MOST_RAW_BYTES], defect.size_bytes <= MOST_RAW_BYTES)

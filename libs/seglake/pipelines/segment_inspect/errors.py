@@ -1,12 +1,18 @@
-"""Bad calls; bad bytes never come through here: they are shown."""
+"""Errors of wrong calls; damaged bytes are no errors, but are shown."""
 
 from seglake.errors import WrongCallError
 
 
 class WrongPathError(WrongCallError):
-    """The path cannot be looked into in this way."""
+    """The path cannot be inspected in this way."""
 
     def __init__(self, *, path: str, reason: str) -> None:
+        """Make the message.
+
+        Args:
+            path: the path, as it was located.
+            reason: why it cannot be inspected.
+        """
         self.path = path
         self.reason = reason
         super().__init__(f"cannot inspect {path}: {reason}")

@@ -1,4 +1,4 @@
-"""Findings in files, as values, in the order in which they are shown."""
+"""Contents of files as values, in the order in which they are shown."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,9 +13,9 @@ from seglake.segment_codec.formats.side_files.log_dir import SkipReason
 
 @dataclass(frozen=True, slots=True)
 class FileFound:
-    """A file or folder that is looked into; what does not apply is None.
+    """An inspected file or folder; values that do not apply are None.
 
-    `damage` is what is wrong with a side file, `skipped` why a file does not count.
+    `damage` explains what is wrong with a side file, `skipped` why a file is not part of the log.
     """
 
     path: str
@@ -39,10 +39,10 @@ class FileFound:
 
 
 class HoleFound(NamedTuple):
-    """Offsets that no valid batch spans, before the next batch.
+    """Offsets that no valid batch has, before the next batch.
 
-    `is_explained`: compaction removed them, they lie below the log start, or damage found before
-    the batch hides them.
+    `is_explained`: compaction removed them, they are below the log start, or earlier damage hides
+    them.
     """
 
     start_offset: int
@@ -51,14 +51,14 @@ class HoleFound(NamedTuple):
 
 
 class TailFound(NamedTuple):
-    """Bytes behind the last batch of a file that are not damage."""
+    """Bytes after the last batch of a file that are not damage."""
 
     tail: Tail
     origin: Origin
 
 
 class RecordFound(NamedTuple):
-    """A record of the batch that was found last."""
+    """A record of the last shown batch."""
 
     record: Record
     timestamp_type: int  # Kafka's number, as in `batches`
@@ -66,23 +66,29 @@ class RecordFound(NamedTuple):
 
 
 class EntryFound(NamedTuple):
-    """A line of an index or side file, by the names of its fields."""
+    """An entry of an index or side file, by the names of its fields."""
 
     fields: dict[str, object]
 
 
 class SideFileSummary(NamedTuple):
-    """The end of a look into an index or side file."""
+    """End of the inspection of an index or side file."""
 
     file: FileFound
 
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """The end of a look into a segment, a partition folder or a log dir.
+    """End of the inspection of a segment, a partition folder or a log dir.
 
     Attributes:
-        unread_segments: number of segments that are there in a compressed form only.
+        path: the inspected path.
+        kind: its kind.
+        totals: counts of its contents.
+        notes: facts for a person.
+        log_start_offset: log start of the partition; None if unknown.
+        high_watermark: high watermark of the partition; None if unknown.
+        unread_segments: number of segments that exist only as compressed files.
     """
 
     path: str
@@ -105,4 +111,4 @@ Finding = (
     | EntryFound
     | Summary
 )
-"""A batch that a defect's header claims comes just before the defect."""
+"""Contents to show; a batch that a defect's header claims directly precedes the defect."""

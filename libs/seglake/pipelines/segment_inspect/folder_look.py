@@ -1,4 +1,4 @@
-"""Partition folders and log dirs: their segments walked, other files listed. Effect: reads."""
+"""Inspects partition folders and log dirs: walks segments, lists other files. Effect: reads."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
@@ -38,7 +38,14 @@ _USES = {
 def inspect_partition_folder(
     storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
 ) -> Iterator[Finding]:
-    """Show a partition folder, walked as a conversion would; for an offset only its segment."""
+    """Yield a partition folder's contents as an ingest reads them; for one offset, one segment.
+
+    Args:
+        storage: the storage of the folder.
+        path: the folder.
+        entries: its files.
+        shown: the part to show.
+    """
     notes: list[str] = []
     partition = partition_at(storage, path, entries, notes) or UNKNOWN_PARTITION
     yield from _walk_folder(storage, path, entries, partition, shown, notes)
@@ -52,7 +59,16 @@ def inspect_log_dirs(
     entries: Sequence[FileInfo],
     shown: ShownPart,
 ) -> Iterator[Finding]:
-    """Show the log dirs below a folder with these entries, each on its own, and the sum of all."""
+    """Yield the contents of each log dir below a folder, and the sum of all.
+
+    Args:
+        storage: the storage of the folder.
+        path: the folder.
+        log_dirs: the log dirs below it.
+        closed: folders that could not be listed.
+        entries: entries of the folder itself.
+        shown: the part to show.
+    """
     yield FileFound(path, PathKind.FOLDER, 0)
     totals = Totals()
     for log_dir in log_dirs:
@@ -66,13 +82,14 @@ def inspect_log_dirs(
 def inspect_log_dir(
     storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
 ) -> Generator[Finding, None, Totals]:
-    """Show a log dir: its files, then every partition folder, and the sum of all."""
+    """Yield a log dir's files, then each partition folder's contents, and the sum of all."""
     yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
     notes: list[str] = []
     for entry in entries:
         if not entry.is_folder:
             yield from _side_file(storage, entry, notes)
-    files = read_log_dir_files(storage, entries, [], StorageError)  # damage was shown by file
+    # Their damage has been shown with each file.
+    files = read_log_dir_files(storage, entries, [], StorageError)
     notes += [found.reason for found in unread_files(path, entries)]
     totals = Totals()
     for entry in entries:
@@ -144,7 +161,7 @@ def _other_files(storage: Storage, files: PartitionFiles, notes: list[str]) -> I
 
 
 def _side_file(storage: Storage, entry: FileInfo, notes: list[str]) -> Iterator[Finding]:
-    """Show a side file's size, number of entries and damage; not the entries."""
+    """Yield a side file's size, number of entries and damage, without the entries."""
     if entry.problem:
         notes.append(f"{entry.path}: {entry.problem}")
         return

@@ -1,4 +1,4 @@
-"""Findings as JSON objects; `type` says what each of them is."""
+"""Contents as JSON objects; `type` names the kind of each."""
 
 from base64 import b64encode
 from dataclasses import asdict
@@ -11,10 +11,11 @@ Line = dict[str, Any]
 
 
 def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
-    """Return a finding as `--json` prints it.
+    """Return a finding in the form that `--json` prints.
 
     Args:
-        with_payload: keys, values, headers and damaged bytes too, as base64.
+        finding: the content to show.
+        with_payload: add keys, values, headers and damaged bytes, as base64.
     """
     match finding:
         case findings.FileFound():
@@ -49,7 +50,7 @@ def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
 
 
 def _known(columns: Line) -> Line:
-    """Leave out what does not apply."""
+    """Return the columns without those that are None."""
     return {name: value for name, value in columns.items() if value is not None}
 
 
@@ -58,7 +59,7 @@ def _place(origin: Origin) -> Line:
 
 
 def _record(found: findings.RecordFound, *, with_payload: bool) -> Line:
-    """Return a record's columns; sizes stand for the payload where it is not wanted."""
+    """Return a record's columns; without payload, sizes take its place."""
     record = found.record
     columns: Line = {
         **_place(found.origin),

@@ -1,6 +1,6 @@
-"""The walk through the segments of one partition, shown as it goes. Effect: reads.
+"""Walks the segments of one partition and yields their contents. Effect: reads.
 
-Damage is shown once the next valid offset is known, so what follows it waits that long.
+Damage is yielded when the next valid offset is known; contents after it wait as long.
 """
 
 from collections.abc import Iterator
@@ -41,12 +41,10 @@ _MOST_WAITING_BYTES = 16 << 20
 
 
 class LogScan:
-    """Shows the segments of one partition, in their order.
+    """Walk through the segments of one partition, in their order.
 
-    Args:
-        first_offset: where the partition begins, the base offset of its first segment.
-        shown: says of which batches records are shown too, but for control records and those below
-            `log_start_offset`.
+    Attributes:
+        totals: counts of the contents so far.
     """
 
     def __init__(
@@ -58,6 +56,15 @@ class LogScan:
         log_start_offset: int,
         shown: ShownPart,
     ) -> None:
+        """Prepare the walk.
+
+        Args:
+            storage: the storage of the segments.
+            partition: the partition and its checkpoints.
+            first_offset: base offset of the partition's first segment.
+            log_start_offset: log start; records below it are not shown.
+            shown: decides for which batches records are shown too; control records never are.
+        """
         self.totals = Totals()
         self._notes: list[str] = []
         self._storage = storage
@@ -66,14 +73,14 @@ class LogScan:
         self._shown = shown
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
-        self._place: tuple[str | None, int] | None = None  # of the batch that was shown last
+        self._place: tuple[str | None, int] | None = None  # place of the last shown batch
         self._origin = partition.origin
         self._is_compacted, self._is_damaged_since = False, False
         self._waiting: list[Finding] = []
         self._waiting_bytes = 0
 
     def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> Iterator[Finding]:
-        """Show one segment; one that cannot be read to its end becomes a note."""
+        """Yield the contents of one segment; note it if it cannot be read to its end."""
         file = place.file
         self._origin = self._partition.origin._replace(segment=file.name)
         try:
@@ -87,13 +94,20 @@ class LogScan:
             self._notes.append(f"{file.name} was not read to its end: {error}")
 
     def finish(self) -> Iterator[Finding]:
-        """Show what still waits for a next valid offset: there is none."""
+        """Yield contents that still wait for a next valid offset, of which there is none."""
         return self._release(None)
 
     def summary(
         self, path: str, kind: PathKind, log_start_offset: int | None, notes: list[str]
     ) -> LogSummary:
-        """Return the summary of all findings; `notes` are on files beside the segments."""
+        """Return the summary of the walk.
+
+        Args:
+            path: the inspected path.
+            kind: its kind.
+            log_start_offset: log start to show; None if unknown.
+            notes: notes on files beside the segments.
+        """
         return LogSummary(
             path,
             kind,
@@ -169,7 +183,8 @@ class LogScan:
         is_in_batch = (self._origin.segment, defect.position) == self._place
         self.totals.defect(defect, is_in_batch=is_in_batch)
         claims, found = damage(defect, self._origin, self._previous_offset, reader)
-        if claims is not None and not is_in_batch:  # it is shown already, with its records
+        # A batch at this place was shown before, with its records.
+        if claims is not None and not is_in_batch:
             yield from self._show(claims)
         yield from self._show(found)
 
@@ -182,7 +197,7 @@ class LogScan:
         yield from self._show(TailFound(tail, self._origin))
 
     def _show(self, finding: Finding) -> Iterator[Finding]:
-        """Show something now; damage waits for the next valid offset, and the rest behind it."""
+        """Yield a finding now; damage waits for the next valid offset, as do later findings."""
         if isinstance(finding, DefectFound):
             self._waiting_bytes += len(finding.raw.content)
         elif not self._waiting:

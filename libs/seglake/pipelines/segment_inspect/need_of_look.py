@@ -1,4 +1,4 @@
-"""Detects findings that a person should look at. Pure."""
+"""Recognizes contents that a person should look at. Pure."""
 
 from seglake.pipelines.segment_inspect.batch_facts import DefectFound
 from seglake.pipelines.segment_inspect.findings import (
@@ -16,7 +16,7 @@ from seglake.segment_codec.formats.side_files.log_dir import FolderKind, parse_f
 def needs_look(finding: Finding) -> bool:
     """Return whether a person should look at a finding.
 
-    That is damage, an unexplained hole, an end that is no padding, and an unreadable file.
+    These are damage, an unexplained hole, an end that is not padding, and an unreadable file.
     """
     match finding:
         case DefectFound():
@@ -35,6 +35,6 @@ def needs_look(finding: Finding) -> bool:
 
 
 def _is_given_up(path: str) -> bool:
-    """Return whether a broker was to delete the folder."""
+    """Return whether a broker had marked the folder for deletion."""
     folder = parse_folder_name(path.rsplit("/", 1)[-1])
     return folder is not None and folder.kind is not FolderKind.LIVE

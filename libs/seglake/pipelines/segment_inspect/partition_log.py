@@ -1,7 +1,6 @@
-"""Whose log a partition folder is, and where its segments stand in it. Effect: reads.
+"""Identifies the partition of a folder, and the place of its segments in the log. Effect: reads.
 
-A look fails for no file beside the log: one that cannot be read, or says what cannot be, counts as
-missing and is noted.
+An unreadable or damaged file beside the log is no failure: it counts as missing, with a note.
 """
 
 from collections.abc import Sequence
@@ -41,7 +40,7 @@ UNKNOWN_PARTITION = Partition(Origin(), NO_CHECKPOINTS)
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """A segment in its log; limits are as in `SegmentBounds`."""
+    """A segment in its log; the limits are those of `SegmentBounds`."""
 
     file: SegmentFile
     limit_offset: int
@@ -49,7 +48,7 @@ class SegmentPlace:
 
 
 def last_place(file: SegmentFile, partition: Partition = UNKNOWN_PARTITION) -> SegmentPlace:
-    """Where a segment stands that no other follows."""
+    """Return the place of a segment that no other follows."""
     limit_offset = limit_after(file.base_offset, partition.checkpoints.durable_offset)
     return SegmentPlace(file, limit_offset, is_last=True)
 
@@ -57,7 +56,14 @@ def last_place(file: SegmentFile, partition: Partition = UNKNOWN_PARTITION) -> S
 def place_in(
     storage: Storage, partition: Partition, segments: Sequence[SegmentFile], index: int
 ) -> SegmentPlace:
-    """Where the segment with this index stands among those of its log."""
+    """Return the place of a segment in its log.
+
+    Args:
+        storage: the storage of the segments.
+        partition: the partition.
+        segments: all segments of the log, by base offset.
+        index: index of the segment.
+    """
     file = segments[index]
     if index + 1 == len(segments):
         return last_place(file, partition)
@@ -65,7 +71,13 @@ def place_in(
 
 
 def lone_segment(storage: Storage, path: str, base_offset: int) -> SegmentFile:
-    """A segment file without the folder it belongs to."""
+    """Return a segment file without the folder that it belongs to.
+
+    Args:
+        storage: the storage of the file.
+        path: the file.
+        base_offset: its base offset.
+    """
     folder, _, name = path.rpartition("/")
     index_name = name.replace(f".{FileKind.LOG}", f".{FileKind.INDEX}")
     index_path = storage.join(folder or "/", index_name)
@@ -76,7 +88,7 @@ def lone_segment(storage: Storage, path: str, base_offset: int) -> SegmentFile:
 
 
 def is_partition(name: str, entries: Sequence[FileInfo]) -> bool:
-    """Whether a folder is a partition's; of an empty one the name decides."""
+    """Return whether a folder is a partition's; for an empty one its name decides."""
     if not entries:
         return parse_folder_name(name) is not None
     return is_partition_folder(name, entries)
@@ -85,7 +97,14 @@ def is_partition(name: str, entries: Sequence[FileInfo]) -> bool:
 def partition_at(
     storage: Storage, path: str, entries: Sequence[FileInfo], notes: list[str]
 ) -> Partition | None:
-    """Whose a folder is, by its log dir too; None when it is no partition folder."""
+    """Identify the partition of a folder, also by its log dir; None if it is no partition folder.
+
+    Args:
+        storage: the storage of the folder.
+        path: the folder.
+        entries: its files.
+        notes: notes on unreadable files are added to it.
+    """
     parent, _, name = path.rpartition("/")
     folder = parse_folder_name(name)
     if folder is None or not is_partition(name, entries):
@@ -106,7 +125,15 @@ def partition_in(
     entries: Sequence[FileInfo],
     notes: list[str],
 ) -> Partition:
-    """Whose a partition folder is, in a log dir with these files."""
+    """Identify the partition of a folder inside of a log dir with known files.
+
+    Args:
+        storage: the storage of the folder.
+        files: contents of the log dir's own files.
+        folder: name of the folder, parsed.
+        entries: its files.
+        notes: notes on unreadable files are added to it.
+    """
     by_name = {entry.name: entry for entry in entries if not entry.is_folder}
     origin = Origin(
         source_id=files.cluster_id,
@@ -115,7 +142,8 @@ def partition_in(
         partition=folder.partition,
         broker_id=files.broker_id,
     )
-    if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):  # checkpoints are the successor's
+    # The checkpoints are those of the folder's successor.
+    if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
         return Partition(origin, NO_CHECKPOINTS)
     return Partition(origin, files.checkpoints_of(TopicPartition(folder.topic, folder.partition)))
 
@@ -123,7 +151,14 @@ def partition_in(
 def log_start_of(
     storage: Storage, partition: Partition, segments: Sequence[SegmentFile], notes: list[str]
 ) -> int:
-    """Where the log begins: by its checkpoint, unless that lies above the end of the log."""
+    """Return the log start: that of its checkpoint, unless it is above the end of the log.
+
+    Args:
+        storage: the storage of the segments.
+        partition: the partition.
+        segments: its segments, by base offset.
+        notes: a note on an implausible checkpoint is added to it.
+    """
     claimed = partition.checkpoints.log_start_offset
     first = segments[0].base_offset if segments else 0
     if claimed is not None and segments and claimed > segments[-1].base_offset:

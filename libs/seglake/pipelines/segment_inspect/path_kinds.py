@@ -1,4 +1,4 @@
-"""What a file is, by its name."""
+"""Kinds of files, recognized by name."""
 
 import re
 from enum import StrEnum
@@ -7,7 +7,7 @@ from seglake.segment_codec.formats.side_files.log_dir import SideFile, parse_fil
 
 
 class PathKind(StrEnum):
-    """Everything that can be looked into."""
+    """Kinds of files and folders that can be inspected."""
 
     LOG = "log"
     INDEX = "index"
@@ -41,15 +41,15 @@ _KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}(-\d+)?\.checkpoint(\.part|\.deleted
 
 
 def is_packed(name: str) -> bool:
-    """Whether a file is an archive, or compressed as a whole, by its name."""
+    """Return whether a file is an archive or completely compressed, by its name."""
     return name.lower().endswith(_PACKED)
 
 
 def kind_of_file(name: str) -> PathKind:
-    """What a file is by its name."""
+    """Return the kind of a file, by its name."""
     segment_file = parse_file_name(name)
     if segment_file is not None:
-        return PathKind(segment_file.kind)  # by the same words
+        return PathKind(segment_file.kind)  # both have the same names
     if _KRAFT_SNAPSHOT.fullmatch(name):
         return PathKind.KRAFT_SNAPSHOT
     if name in _SIDE_KINDS:

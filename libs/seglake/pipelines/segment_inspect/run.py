@@ -44,16 +44,22 @@ def inspect(
     part: Part = _EVERYTHING,
     check: bool = False,
 ) -> ExitCode:
-    """Print the findings at a path, and return the exit code.
+    """Print the contents at a path, and return the exit code.
 
     Args:
-        check: return LOOK if a finding needs a look, shown or not, or no record has the offset that
-            is looked up. Without it, return DONE.
-        as_json: one object a line, as `inspected` yields them; otherwise text.
-        out: stream to write each finding to at once; stays open.
+        path: a file or a folder: a path or a URI.
+        storage: the storage of all places.
+        records: show records too.
+        as_json: write one object of `inspected` per line; otherwise text.
+        out: stream to write to at once; it stays open.
+        part: the part to show; an offset is looked up in a segment or a partition folder.
+        check: return LOOK if something needs a look, shown or not, or no record has the requested
+            offset. Without it, return DONE.
 
     Raises:
-        As `inspected`.
+        UnsupportedUriError: no storage supports this kind of URI.
+        WrongPathError: nothing is there, access is denied, or it is nothing to inspect.
+        StorageError, StoreSilentError: it cannot be read now.
     """
     look = _Look(storage, part)
     findings = look.findings(path, records=records, is_text=not as_json)
@@ -71,18 +77,20 @@ def inspect(
 def inspected(
     path: str, storage: Storage, *, records: bool = False, part: Part = _EVERYTHING
 ) -> Iterator[dict[str, Any]]:
-    """Yield the findings at a path as dicts, whose `type` names the kind; the last is a summary.
+    """Yield the contents at a path as dicts, whose `type` names the kind; the last is a summary.
 
     The types are file, batch, hole, defect, tail, record, entry and summary. Damage raises nothing.
 
     Args:
-        records: also the records with their keys and values, and damaged bytes, in base64; without
-            it no payload is shown.
-        part: what of it is shown; an offset is looked up in a segment or a partition folder.
+        path: a file or a folder: a path or a URI.
+        storage: the storage of all places.
+        records: yield records with their keys and values too, and damaged bytes, in base64;
+            without it no payload is yielded.
+        part: the part to yield; an offset is looked up in a segment or a partition folder.
 
     Raises:
-        UnsupportedUriError: the path is none of a storage that is known.
-        WrongPathError: nothing is there, it may not be read, or it is nothing to look into.
+        UnsupportedUriError: no storage supports this kind of URI.
+        WrongPathError: nothing is there, access is denied, or it is nothing to inspect.
         StorageError, StoreSilentError: it cannot be read now.
     """
     look = _Look(storage, part)
@@ -91,7 +99,7 @@ def inspected(
 
 
 class _Look:
-    """Inspects a path by its kind; `needs_look` is complete after all findings."""
+    """Inspection of a path by its kind; `needs_look` is complete after all contents."""
 
     def __init__(self, storage: Storage, part: Part) -> None:
         self._storage = storage
@@ -99,7 +107,7 @@ class _Look:
         self.needs_look = False
 
     def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Finding]:
-        """Yield the findings to show."""
+        """Yield the contents to show."""
         found_path = self._storage.locate(path)
         try:
             info = self._storage.info(found_path)
@@ -160,7 +168,7 @@ class _Look:
     def _file(self, path: str, shown: ShownPart) -> Iterator[Finding]:
         storage = self._storage
         with storage.open_reader(path) as reader:
-            reader.read(0, 1)  # so that a file that cannot be read fails before anything is shown
+            reader.read(0, 1)  # an unreadable file fails before anything is shown
         kind = kind_of_file(_name(path))
         if kind is PathKind.UNKNOWN:
             if claimed_first_offset(storage, path) is not None:

@@ -1,4 +1,4 @@
-"""One segment file, and what the files around it say of it. Effect: reads."""
+"""Inspects one segment file, with facts from the files around it. Effect: reads."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +27,14 @@ from seglake.storage.storage import FileInfo, Storage
 def inspect_segment(
     storage: Storage, path: str, kind: PathKind, shown: ShownPart
 ) -> Iterator[Finding]:
-    """Show a segment file; also one that a conversion would pass over."""
+    """Yield the contents of a segment file, even of one that an ingest skips.
+
+    Args:
+        storage: the storage of the file.
+        path: the file.
+        kind: a segment or a KRaft snapshot.
+        shown: the part to show.
+    """
     notes: list[str] = []
     partition, place = _place_of(storage, path, kind, notes)
     first_offset = place.file.base_offset
@@ -38,7 +45,12 @@ def inspect_segment(
 
 
 def claimed_first_offset(storage: Storage, path: str) -> int | None:
-    """The offset of the batch that a file of any name seems to begin with, None without one."""
+    """Return the first offset of the batch that a file seems to begin with; None without one.
+
+    Args:
+        storage: the storage of the file.
+        path: a file with any name.
+    """
     with storage.open_reader(path) as reader:
         unit = claimed_unit(reader, 0, reader.size_bytes)
     return None if unit is None or unit.first_offset < 0 else unit.first_offset
@@ -49,7 +61,7 @@ def _place_of(
 ) -> tuple[Partition, SegmentPlace]:
     folder_path, _, name = path.rpartition("/")
     if kind is PathKind.KRAFT_SNAPSHOT:
-        # A finished copy of state, not the end of a log: what is cut or zero in it is damage.
+        # A snapshot is a finished copy of state, not the end of a log: a cut or zeros are damage.
         place = last_place(SegmentFile(0, path, name, size_bytes=0, index_path=None))
         return UNKNOWN_PARTITION, replace(place, is_last=False)
     file_name = parse_file_name(name)

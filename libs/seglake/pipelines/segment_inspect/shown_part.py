@@ -1,7 +1,8 @@
-"""Selects the findings to show: of some offsets, or the damage alone.
+"""Selects contents to show: of some offsets, or damage only. Pure.
 
-Pure. Everything is walked and counted all the same, so that a summary is that of the whole; but
-for one offset, as a broker does, only the batches from the offset index's entry to behind it.
+All contents are walked and counted in any case, so that a summary is that of the whole. Only for a
+single offset, the walk covers few batches, as in a broker: from the entry of the offset index to
+the first batch after the offset.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,8 +30,9 @@ class Part:
     """Part that a person requests; the default is everything.
 
     Attributes:
-        offset: what is at this offset only.
-        from_offset: the first offset shown.
+        offset: the only offset to show; None for all.
+        from_offset: the first offset to show; None for all.
+        only_defects: show damage only.
     """
 
     offset: int | None = None
@@ -38,6 +40,7 @@ class Part:
     only_defects: bool = False
 
     def __post_init__(self) -> None:
+        """Raise WrongCallError for a negative offset, or options that exclude each other."""
         for name, value in (("from_offset", self.from_offset), ("offset", self.offset)):
             if value is not None and value < 0:
                 raise WrongCallError(f"{name} is a number from 0 on, got {value}")
@@ -47,58 +50,63 @@ class Part:
 
     @property
     def is_everything(self) -> bool:
+        """Return whether everything is requested."""
         return self == Part()
 
     @property
     def is_of_offsets(self) -> bool:
+        """Return whether offsets are requested."""
         return self.offset is not None or self.from_offset is not None
 
     @property
     def range(self) -> tuple[int, int]:
-        """Return the offsets that are shown; half-open."""
+        """Return the requested offsets as a half-open range."""
         if self.offset is not None:
             return self.offset, self.offset + 1
         return self.from_offset or 0, _END
 
 
 class ShownPart:
-    """Lets through what is asked for.
-
-    Args:
-        records: records are shown too; that at a single offset always is.
-        is_brief: of a log dir only its partitions are shown, and their damage.
+    """Filter for requested contents.
 
     Attributes:
         is_found: a record, or a marker, of the part was shown.
     """
 
     def __init__(self, part: Part, *, records: bool, is_brief: bool) -> None:
+        """Prepare the filter.
+
+        Args:
+            part: the requested part.
+            records: show records too; the record at a single offset is shown in any case.
+            is_brief: show only the partitions of a log dir, and their damage.
+        """
         self._part = part
         self._records = records or part.offset is not None
         self._is_brief = is_brief
-        self._has_damage = False  # the partition that is shown
+        self._has_damage = False  # of the partition in progress
         self.is_found = False
 
     @property
     def offset(self) -> int | None:
-        """Return the only offset that is shown, if there is one."""
+        """Return the single requested offset; None if there is none."""
         return self._part.offset
 
     @property
     def run_breaks(self) -> tuple[int, ...]:
-        """Return offsets to cut runs of messages at, so that one is shown alone."""
+        """Return offsets at which runs of messages are cut, so that one message is shown alone."""
         return () if self._part.offset is None else self._part.range
 
     def wants_records(self, batch: BatchFound) -> bool:
-        """Return whether records of a batch are to be decoded; else they are only counted."""
+        """Return whether a batch's records are decoded; if not, they are only counted."""
         return self._records and not self._part.only_defects and self._is_in_part(batch)
 
     def of(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield the findings to show, in order."""
+        """Yield the requested ones of some contents, in order."""
         if self._part.is_everything:
             yield from findings
             return
-        held: list[Finding] = []  # the line of a segment, and what a damaged batch claims
+        held: list[Finding] = []  # a segment's line, and the claims of a damaged batch
         for finding in findings:
             if isinstance(finding, Summary):
                 held.clear()
@@ -156,7 +164,7 @@ class ShownPart:
 
 
 def _is_held(finding: Finding) -> bool:
-    """Return whether a finding is shown only with what follows it."""
+    """Return whether a content is shown only together with the content after it."""
     if isinstance(finding, FileFound):
         return finding.kind in SEGMENT_KINDS and finding.skipped is None
     return isinstance(finding, BatchFound) and finding.decoded is None

@@ -1,4 +1,4 @@
-"""Index and side files: their entries, and what is wrong with them. Effect: reads."""
+"""Inspects index and side files: their entries and their damage. Effect: reads."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def _offsets(data: bytes) -> list[dict[str, Any]]:
     return [{**key._asdict(), "offset": offset} for key, offset in offsets.items()]
 
 
-# Those of binary files have entries and damage; what is wrong with a text file is raised.
+# Parsers of binary files return entries and damage; those of text files raise on damage.
 _BINARY: Mapping[PathKind, Callable[[bytes, int], Any]] = {
     PathKind.INDEX: offset_index.parse,
     PathKind.TIMEINDEX: time_index.parse,
@@ -51,10 +51,15 @@ READ_KINDS = frozenset({*_BINARY, *_TEXT})
 
 
 def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFound, Sequence[Any]]:
-    """A file of any kind but a segment, and its entries: named tuples or dicts.
+    """Return the facts of a file that is no segment, and its entries: named tuples or dicts.
+
+    Args:
+        storage: the storage of the file.
+        path: the file.
+        kind: its kind; a kind without a parser has no entries.
 
     Raises:
-        StorageError: it cannot be read.
+        StorageError: the file cannot be read.
     """
     with storage.open_reader(path) as reader:
         size_bytes = reader.size_bytes
@@ -70,7 +75,7 @@ def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFou
 
 
 def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[Finding]:
-    """Show an index or side file entry by entry."""
+    """Yield an index or side file entry by entry."""
     found, entries = read_side_file(storage, path, kind)
     yield found
     for entry in entries:
@@ -79,7 +84,7 @@ def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[F
 
 
 def _parsed(data: bytes, kind: PathKind, base_offset: int) -> tuple[Sequence[Any], str | None]:
-    """The entries of a file, and its damage."""
+    """Return the entries of a file, and its damage."""
     if kind in _BINARY:
         parsed = _BINARY[kind](data, base_offset)
         return parsed.entries, parsed.damage

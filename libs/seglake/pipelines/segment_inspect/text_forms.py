@@ -1,4 +1,4 @@
-"""Shows single values to a person: times, payloads, names, producers."""
+"""Texts of single values for a person: times, payloads, names, producers."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,7 +13,7 @@ _MOST_SHOWN_BYTES = 160
 
 
 def time_text(time_ms: int | None) -> str:
-    """Return a time in UTC; the raw number where the year has not four digits, '-' for none."""
+    """Return a time in UTC; the number itself outside of years 1 to 9999, and '-' for no time."""
     if time_ms is None or time_ms == -1:
         return "-"
     if not _EARLIEST_MS <= time_ms <= _LATEST_MS:
@@ -23,7 +23,7 @@ def time_text(time_ms: int | None) -> str:
 
 
 def payload_text(data: bytes | None) -> str:
-    """Return a key or value: quoted text where it is text, else hex; long ones are cut."""
+    """Return a key or value as quoted text if it is printable, else as hex; long ones are cut."""
     if data is None:
         return "null"
     shown = data[:_MOST_SHOWN_BYTES]
@@ -35,7 +35,7 @@ def payload_text(data: bytes | None) -> str:
 
 
 def offsets_text(found: BatchFound) -> str:
-    """Show first and last offset; a wrapper's first is unknown before it is decoded."""
+    """Return first and last offset; a wrapper's first offset is unknown before it is decoded."""
     first, last = found.base_offset, found.last_offset
     if first is None:
         return f"?-{last}"
@@ -43,7 +43,7 @@ def offsets_text(found: BatchFound) -> str:
 
 
 def producer_text(found: BatchFound) -> str:
-    """Show producer id, epoch and sequence."""
+    """Return producer id, epoch and sequence as text."""
     header = found.header
     if header.producer_id is None:
         return "-"
@@ -52,7 +52,7 @@ def producer_text(found: BatchFound) -> str:
 
 
 def flags_text(found: BatchFound) -> str:
-    """Show the flags in a batch's header."""
+    """Return the flags in a batch's header as text."""
     header = found.header
     flags = [f"v{found.unit.magic}"]
     if header.leader_epoch is not None:
@@ -71,7 +71,7 @@ def flags_text(found: BatchFound) -> str:
 
 
 def record_text(record: Record, *, with_payload: bool) -> str:
-    """Show a record on one line."""
+    """Return a record as one line."""
     head = f"offset {record.offset}  {time_text(record.timestamp_ms)}"
     if not with_payload:
         sizes = f"key {_size_text(record.key)}  value {_size_text(record.value)}"

@@ -1,4 +1,4 @@
-"""Findings as lines for a person: a batch is one line, and its columns stand under each other."""
+"""Contents as lines for a person: one line for each batch, in columns."""
 
 from typing import TextIO
 
@@ -30,15 +30,16 @@ _MOST_BRIEF_DEFECTS = 20
 
 
 class TextReport:
-    """Writes lines for a person.
-
-    Args:
-        out: borrowed; written to as findings come. What its encoding lacks is escaped.
-        with_payload: keys, values and headers too; without it a log dir's partition folders are
-            shown by their summaries and their damage only.
-    """
+    """Writer of lines for a person."""
 
     def __init__(self, out: TextIO, *, with_payload: bool) -> None:
+        """Prepare the writer.
+
+        Args:
+            out: stream to write to at once; it stays open. Unprintable characters are escaped.
+            with_payload: write keys, values and headers too; without them, partition folders of a
+                log dir are shown by their summaries and damage only.
+        """
         self._out = out
         self._with_payload = with_payload
         self._is_brief = False
@@ -51,7 +52,7 @@ class TextReport:
         self._removed: list[findings.FileFound] = []
 
     def show(self, finding: findings.Finding) -> None:
-        """Write what there is to say of the next finding."""
+        """Write the lines of the next finding."""
         match finding:
             case findings.FileFound():
                 self._file(finding)
@@ -69,7 +70,7 @@ class TextReport:
             case findings.EntryFound():
                 self._line(f"  {entry_text(finding.fields)}")
             case findings.SideFileSummary():
-                pass  # the line of the file has it all
+                pass  # the file's own line has all of it
             case findings.LogSummary():
                 if self._is_brief and finding.kind is PathKind.PARTITION_FOLDER:
                     self._brief_summary(finding)
@@ -77,7 +78,7 @@ class TextReport:
                     self._log_summary(finding)
 
     def _file(self, found: findings.FileFound) -> None:
-        """Write a line for the file; a segment's batches follow under it."""
+        """Write a line for a file; the batches of a segment follow."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
             self._is_in_partition = False
@@ -102,7 +103,7 @@ class TextReport:
             self._line(f"  {found.name:<40} {_file_facts(found)}")
 
     def _batch(self, found: BatchFound) -> None:
-        """Write a line for a batch; a damaged one with its header's claims."""
+        """Write a line for a batch; for a damaged batch, its header's claims."""
         if self._is_brief:
             return
         self._headings(_HEADINGS)
@@ -228,7 +229,7 @@ class TextReport:
         self._line(f"  {name:<11}{text}")
 
     def _keep(self, line: str) -> None:
-        """Keep a line for under the partition's own, which comes last."""
+        """Keep a line that will follow the partition's line."""
         if len(self._kept) < _MOST_BRIEF_DEFECTS:
             self._kept.append(line)
         else:

@@ -1,4 +1,4 @@
-"""Adds up what a look into segments found."""
+"""Adds up the contents of inspected segments."""
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
@@ -14,9 +14,9 @@ from seglake.segment_codec.formats.errors import TailKind
 class Totals:
     """Counts of one partition or, after `add`, of several.
 
-    `offsets_not_there` are those between the first and the last valid batch that no valid batch
-    spans, `next_offset` is the end of the last. Sound (valid), damaged and tail bytes add up to
-    the bytes of the segments; damage inside of a compressed batch is in none.
+    `offsets_not_there` counts the offsets between the first and the last valid batch that no valid
+    batch spans; `next_offset` is the end of the last one. Sound (valid), damaged and tail bytes
+    add up to the bytes of the segments; damage inside of a compressed batch is in none of them.
     """
 
     size_bytes: int = 0
@@ -41,10 +41,12 @@ class Totals:
         return any(kind != TailKind.ZERO for kind in self.tails)
 
     def batch(self, batch: ValidBatch, found: BatchFound, *, is_first: bool) -> int | None:
-        """Count a valid batch; return the start of a hole before it, None when there is none.
+        """Count a valid batch, and return the start of a hole before it; None if there is no hole.
 
         Args:
-            is_first: it is no further part of a compressed batch that is damaged inside.
+            batch: the decoded batch.
+            found: its columns.
+            is_first: False for a further part of a compressed batch that is damaged inside.
         """
         header, last_offset = found.header, batch.last_offset
         self.batches += 1
@@ -60,29 +62,29 @@ class Totals:
         elif batch.first_offset > expected:
             self.offsets_not_there += batch.first_offset - expected
             return expected
-        elif last_offset < expected - 1:  # it came late and lies in a hole counted before
+        elif last_offset < expected - 1:  # it came late and is inside of a hole counted before
             self.offsets_not_there -= last_offset + 1 - batch.first_offset
         return None
 
     def defect(self, defect: Defect, *, is_in_batch: bool) -> None:
-        """Count damage; its bytes are those of a valid batch if records of that are skipped."""
+        """Count damage; if a valid batch only lacks some records, its bytes stay the batch's."""
         self.defects[defect.code] += 1
         if defect.content is None and not is_in_batch:
             self.defect_bytes += defect.size_bytes
 
     def tail(self, tail: Tail) -> None:
-        """Count what ends a file."""
+        """Count the bytes after the last batch of a file."""
         self.tails[tail.kind] += 1
         self.tail_bytes += tail.size_bytes
 
     def add(self, other: "Totals") -> None:
-        """Add another partition's counts; its offsets are of another log and stay out."""
+        """Add another partition's counts, except its offsets, which are of another log."""
         self._time(other.newest_timestamp_ms)
         for name in {column.name for column in fields(self)} - _NOT_ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def columns(self) -> dict[str, Any]:
-        """Return the counts by their names."""
+        """Return the counts by name."""
         values = {column.name: getattr(self, column.name) for column in fields(self)}
         counters = {name: dict(values[name]) for name in ("codecs", "defects", "tails")}
         return {**values, **counters}

@@ -1,6 +1,6 @@
 """Decodes the batches of a walk, to find faults that no checksum shows.
 
-Batches are decoded in groups, whose rows are dropped, so that small ones cost little each.
+Batches are decoded in groups, and the rows are dropped, so that a small batch costs little.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from seglake.segment_codec.kernels.damaged_wrapper import false_offset_defect
 from seglake.segment_codec.kernels.outcomes import PiecesOutcome, UnitOutcome
 from seglake.segment_codec.walk.segment import Item
 
-MOST_DECOMPRESSED_BYTES = 64 << 20  # of one batch; what lies above is a defect, as in a conversion
+MOST_DECOMPRESSED_BYTES = 64 << 20  # limit of one batch; a larger one is a defect, as in an ingest
 
 _GROUP_BYTES = 4 << 20
 _GROUP_UNITS = 512
@@ -29,7 +29,7 @@ _GROUP_UNITS = 512
 class ValidBatch(NamedTuple):
     """A batch that decodes; `first_offset` and `record_count` are known for old wrappers too.
 
-    `last_offset` is the header's or the last record's, whichever is higher.
+    `last_offset` is the higher one of the header's and of the last record's.
     """
 
     unit: Unit
@@ -43,7 +43,7 @@ class ValidBatch(NamedTuple):
 def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
     """Yield the items of a walk, in their order, with every batch decoded.
 
-    Reads ahead by one group: at most _GROUP_UNITS batches or about _GROUP_BYTES decompressed.
+    It reads ahead by one group: at most _GROUP_UNITS batches or about _GROUP_BYTES decompressed.
     """
     builder = ColumnBuilder(MOST_DECOMPRESSED_BYTES, reached_offset=LOWEST_OFFSET)
     waiting, highest = 0, LOWEST_OFFSET
@@ -72,7 +72,11 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
 
 
 def records_in(unit: Unit) -> list[Record]:
-    """Return the records of a valid batch: those before a wrong count, if its count is wrong."""
+    """Return the records of a valid batch; if its count is wrong, those before the wrong one.
+
+    Args:
+        unit: a batch that `judged` has found valid.
+    """
     if isinstance(unit, RecordBatch):
         return given_records(unit, MOST_DECOMPRESSED_BYTES)[0]
     return decode(unit, MOST_DECOMPRESSED_BYTES)
