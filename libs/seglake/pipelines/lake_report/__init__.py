@@ -1,1 +1,1 @@
-"""A lake as one page to look at: runs, partitions and their offsets, damage, what to do."""
+"""Shows a lake as one page: runs, partitions with their offsets, damage, and remedies."""

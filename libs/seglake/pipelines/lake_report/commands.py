@@ -1,4 +1,4 @@
-"""Commands that mend what a lake has. Pure."""
+"""Commands that repair findings of a lake. Pure."""
 
 import shlex
 from collections.abc import Iterable
@@ -15,7 +15,13 @@ _MOST_TOPICS = 5
 
 
 def command_for(kind: FindingKind, lake: str, keys: Iterable[PartitionKey]) -> str | None:
-    """Return the command that mends some partitions, to be copied; None where there is none."""
+    """Return the command that repairs a finding of some partitions; None if there is none.
+
+    Args:
+        kind: the finding.
+        lake: the lake as the person gave it.
+        keys: the partitions with this finding.
+    """
     topics = sorted({key.topic for key in keys})
     named = ["--topics", *topics] if len(topics) <= _MOST_TOPICS else []
     if any(is_internal_topic(topic) for topic in topics):

@@ -1,4 +1,4 @@
-"""Findings about a partition that a person should look at or know. Pure."""
+"""Findings on a partition that a person should look at or know. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from seglake.progress.run_reporter import show_count, show_duration
 from seglake.segment_codec.formats.errors import DefectCode
 
 _MOST_RANGES = 3
-# Words in the details of other replicas' batches.
+# Words in the details of quarantined batches of other replicas.
 _CONFLICTS = {
     " lost an election": FindingKind.LOST_TAIL,
     " differs from ": FindingKind.REPLICAS_DIFFER,
@@ -38,8 +38,11 @@ def findings_of(
 
     Args:
         lost: ranges that were not recovered; each cause is a finding.
-        told: findings of the run that requested the report; they take precedence.
-        stuck_after: time for which a bound may stand still while the log grows; None for ever.
+        seen: the newest observation of the log; None without one.
+        damage: damage of the partition.
+        told: findings of the run before the report; they take precedence.
+        now: time of the report.
+        stuck_after: time that a bound may stand still while the log grows; None for no limit.
     """
     found: dict[FindingKind, Finding] = {}
     of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
@@ -50,13 +53,13 @@ def findings_of(
 
 
 def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
-    """Yield the finding on batches of replicas that lost an election."""
+    """Yield the finding on quarantined batches of replicas that lost an election."""
     if lost := tails.get(TailKind.LOST):
         yield Finding(FindingKind.LOST_TAIL, shown_tail(lost))
 
 
 def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[Finding]:
-    """Yield the unread places in folders with a partition's name."""
+    """Yield findings on unread places in folders with a partition's name."""
     for place in places:
         if place.key is not None:
             yield Finding(loss_of(place).kind, place.reason, str(place.key))
@@ -69,7 +72,7 @@ def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Findi
 
 
 def _is_only_too_large(damage: Damage) -> bool:
-    """Return whether all unresolved batches in quarantine are sound: no other replica is needed."""
+    """Return whether all unresolved damage is batches above a limit: no other replica is needed."""
     codes = {place.code for place in damage.places if not place.is_resolved}
     is_all = damage.place_count == len(damage.places)
     return is_all and codes - {DefectCode.REPLICA_CONFLICT} == {DefectCode.DECOMPRESSION_LIMIT}
@@ -123,7 +126,7 @@ def _of_log(
         yield Finding(FindingKind.DAMAGED_ABOVE, "; ".join(damaged))
     kind = KIND_OF_STOP.get(seen.stopped_by)
     if kind is FindingKind.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
-        return  # an earlier run went to the end of the log
+        return  # an earlier run ingested up to the end of the log
     if kind is not None and kind is not FindingKind.WAITING:
         detail = seen.detail if seen.says_why_unread else None
         reasons = [detail, *(each.reason for each in seen.waiting)]
@@ -131,7 +134,7 @@ def _of_log(
 
 
 def _shown(found: GapRanges) -> str:
-    """Show the number of offsets, and the first ranges."""
+    """Return the number of offsets and the first ranges as text."""
     ranges = ", ".join(f"[{start}, {stop})" for start, stop in found.ranges[:_MOST_RANGES])
     more = ", …" if len(found.ranges) > _MOST_RANGES else ""
     return f"{show_count(found.offsets, 'offset')} in {ranges}{more}"

@@ -1,7 +1,7 @@
-"""A report as one HTML page that needs nothing else. Effect: reads the page's parts.
+"""A report as one HTML page that loads nothing else. Effect: reads the page's parts.
 
-Everything in the page that is not ours is escaped, by the template or as JSON, and scripts run
-only if their hash is named: nothing that a lake holds can become one.
+Values from the lake are escaped, by the template or as JSON, and only scripts with a listed hash
+run: nothing in a lake can become a script.
 """
 
 import base64
@@ -27,7 +27,7 @@ from seglake.pipelines.lake_report.page_data import to_json
 
 _SCRIPTS = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.min.js", "page.js")
 _STYLE = "page.css"
-# What Plot puts into each of its figures, by the class name that page.js gives them.
+# Styles that Plot adds to each of its figures, for the class name that page.js gives them.
 _PLOT_STYLE = "plot.css"
 _MOST_RUNS = 100
 _MOST_NAMES = 5
@@ -39,7 +39,7 @@ _EXITS = {
 
 
 def to_html(report: LakeReport) -> bytes:
-    """Return the page."""
+    """Return the report as an HTML page in UTF-8."""
     loader = PackageLoader("seglake", "pipelines/lake_report/page")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
@@ -76,7 +76,7 @@ def to_html(report: LakeReport) -> bytes:
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Return the Content-Security-Policy: no place but this page, no script and style but these."""
+    """Return the Content-Security-Policy: no other places, and only these scripts and styles."""
     by_kind = {"script-src": scripts, "style-src": styles}
     allowed = [f"{kind} {' '.join(map(_hash, texts))}" for kind, texts in by_kind.items()]
     nothing = [f"{kind} 'none'" for kind in ("default-src", "base-uri", "form-action")]
@@ -88,9 +88,9 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-# Object: rows of the template.
+# object: rows of the template hold values of several types.
 def _findings(report: LakeReport) -> list[dict[str, object]]:
-    """Return each kind that there is, with its partitions: those to look at first."""
+    """Return the existing kinds of findings with their partitions, the most urgent first."""
     found: dict[FindingKind, list[PartitionReport]] = {}
     for each in report.partitions:
         for finding in each.findings:
@@ -109,10 +109,12 @@ def _findings(report: LakeReport) -> list[dict[str, object]]:
 
 
 def _advice_for(line: str, kinds: Collection[FindingKind]) -> str | None:
-    """Say what to do about a line of a summary, as far as its label or its cause tells.
+    """Return the advice on a line of a summary, if its label or cause tells the kind.
 
     Args:
-        kinds: those that the lake still has; damage that hides nothing needs no other replica.
+        line: the line.
+        kinds: kinds of findings that the lake still has; damage that hides no offsets needs no
+            other replica.
     """
     label = line.partition(": ")[0]
     found = {loss.kind for loss in Loss if label == loss.verdict and f" {loss.words} in " in line}
@@ -123,7 +125,7 @@ def _advice_for(line: str, kinds: Collection[FindingKind]) -> str | None:
 
 
 def _number(value: int) -> str:
-    """Show a number with thin spaces between thousands."""
+    """Return a number with thin spaces between thousands."""
     return f"{value:,}".replace(",", "\u202f")
 
 

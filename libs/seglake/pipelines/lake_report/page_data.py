@@ -1,6 +1,6 @@
-"""A report as compact JSON for the page: names once, ranges as flat lists. Pure.
+"""A report as compact JSON for the page: each name once, ranges as flat lists. Pure.
 
-What page.js reads stands in the order of `_partition`, `_seen` and `_place`.
+page.js reads lists in the order of `_partition`, `_seen` and `_place`.
 """
 
 import json
@@ -20,13 +20,13 @@ from seglake.pipelines.lake_report.model import (
 
 _STATES = {state: index for index, state in enumerate(OffsetState)}
 _STOPS = {stop: index for index, stop in enumerate(StoppedBy)}
-_EXACT_STOP = 1 << 53  # JavaScript knows no greater integers exactly
-_Names: TypeAlias = dict[str, int]  # texts that come again and again, each with its index
+_EXACT_STOP = 1 << 53  # the largest integers that JavaScript represents exactly are below this
+_Names: TypeAlias = dict[str, int]  # repeated texts, each with its index
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def to_json(report: LakeReport) -> str:
-    """Return JSON for a script element of the page: nothing in it ends the element."""
+    """Return JSON for a script element of the page; no text in it can end the element."""
     names: dict[str, _Names] = {kind: {} for kind in ("topics", "sources", "ids", "segments")}
     partitions = [_partition(each, names) for each in report.partitions]
     data = {
@@ -43,7 +43,7 @@ def to_json(report: LakeReport) -> str:
     return json.dumps(data, separators=(",", ":")).translate(_ESCAPES)
 
 
-# Any: what JSON can hold.
+# Any: the types that JSON can hold.
 def _partition(each: PartitionReport, names: dict[str, _Names]) -> list[Any]:
     key = each.key
     return [
@@ -93,7 +93,7 @@ def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
 
 
 def _index(known: _Names, name: str | None) -> int:
-    """Return the index of a known name, -1 for None."""
+    """Return the index of a name, adding an unknown one; -1 for None."""
     return -1 if name is None else known.setdefault(name, len(known))
 
 

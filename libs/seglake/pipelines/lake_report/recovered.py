@@ -1,4 +1,4 @@
-"""Recovery of each partition, from its strip and its log's observations. Pure."""
+"""Recovery of each partition, from its offsets by state and its observation. Pure."""
 
 from collections.abc import Mapping
 
@@ -27,8 +27,11 @@ def partition_recovery(
     """Return a partition's counts of records and of offsets without one, by cause.
 
     Args:
-        strip: the partition's offsets by state, with exact counts.
-        tails: batches in quarantine of replicas that lost.
+        ledger: the partition's ledger.
+        records: number of its records in the tables.
+        strip: its offsets by state, with exact counts.
+        seen: the newest observation of the log; None without one.
+        tails: quarantined batches of replicas that lost.
     """
     lost = {
         loss: _gaps(strip[OffsetState(cause)])
