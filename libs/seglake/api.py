@@ -44,7 +44,7 @@ Places = Place | Iterable[Place]
 
 
 def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "IngestSummary":
-    """Ingest what is new in the sources into the tables of a lake, exactly once.
+    """Ingest new data of the sources into the tables of a lake, exactly once.
 
     Args:
         source: log dirs, partition folders, or folders above log dirs: local paths or URIs.
@@ -53,7 +53,7 @@ def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "Inges
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
-        SeglakeError: the run failed; what was committed stays, and it is safe to run again.
+        SeglakeError: the run failed; earlier commits stay, and it is safe to run again.
     """
     _check(options, RunOptions)
     return run_ingest(_places(source), str(lake), settings_of(options), options)
@@ -69,23 +69,23 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
-        SeglakeError: the run failed; what was committed stays, and it is safe to run again.
+        SeglakeError: the run failed; earlier commits stay, and it is safe to run again.
     """
     _check(options, RunOptions)
     return run_replay(str(lake), _places(source), settings_of(options), options)
 
 
 def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "RetakeSummary":
-    """Ingest again what lost an election after it was ingested, from the log that won.
+    """Ingest ranges again whose rows lost an election, from the winning log.
 
     Args:
-        source: log dirs with that log.
+        source: log dirs with the winning log.
         lake: the folder of the tables.
         options: options of `seglake retake`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
-        SeglakeError: the run failed; what was committed stays, and it is safe to run again.
+        SeglakeError: the run failed; earlier commits stay, and it is safe to run again.
     """
     _check(options, RetakeOptions)
     return run_retake(_places(source), str(lake), settings_of(options), options)
@@ -108,7 +108,7 @@ def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) ->
 
 
 def maintain(lake: Place, **options: Unpack[MaintainOptions]) -> "MaintainSummary":
-    """Compact a lake's tables, and delete what dead runs and replaced versions have left.
+    """Compact a lake's tables, and delete files of dead runs and of replaced versions.
 
     Args:
         lake: the folder of the tables.
@@ -131,14 +131,14 @@ def inspect(
     only_defects: bool = False,
     **options: Unpack[SettingOptions],
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a segment, an index or side file, a partition folder or log dirs hold.
+    """Yield the contents of a segment, an index or side file, a partition folder or log dirs.
 
     Args:
         path: the file or the folder.
-        records: records too, not only batches.
-        offset: only what is at this offset: a batch, its record, damage or a hole.
+        records: yield records too, not only batches.
+        offset: yield only the contents at this offset: a batch, its record, damage or a hole.
         from_offset: the first offset that is yielded (`--from`).
-        only_defects: only damage.
+        only_defects: yield only damage.
         options: options that make up the settings.
 
     Yields:
@@ -155,11 +155,11 @@ def inspect(
     part = Part(offset=offset, from_offset=from_offset, only_defects=only_defects)
     storage = open_storages(settings_of(options).spark.properties)
     lines = inspected(str(path), storage, records=records, part=part)
-    return chain([next(lines)], lines)  # begun, so that a wrong call fails here
+    return chain([next(lines)], lines)  # a wrong call fails here, with the first line
 
 
 def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "LakeReport":
-    """Write a lake as one HTML page to look at, and return what the page says.
+    """Write one HTML page about a lake, and return its content.
 
     Args:
         lake: the folder of the tables.
@@ -185,11 +185,11 @@ def register(
     iceberg: Place | None = None,
     **options: Unpack[SettingOptions],
 ) -> "Registration":
-    """Make the tables and views of a lake known to a catalog, and return what it has of it now.
+    """Register a lake's tables and views in a catalog, and return the entries.
 
     Args:
         lake: the folder of the tables.
-        database: where they go, such as "kafka"; made when it is missing.
+        database: the catalog's database, such as "kafka"; made if it is missing.
         metastore: a Hive metastore, as "thrift://host:9083". Without it the catalog is the one that
             Spark's own properties name.
         iceberg: instead of a catalog, a folder for Iceberg's metadata. Needs the extra "iceberg".

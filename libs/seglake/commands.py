@@ -63,8 +63,8 @@ class RetakeOptions(RunOptions, total=False):
     """Options of `retake`.
 
     Attributes:
-        partition: these partitions of the topics only.
-        all: whole partitions, also what lost no election; `topics` must be given.
+        partition: numbers of the partitions to retake; all of the topics' if left out.
+        all: retake whole partitions, also rows that lost no election; `topics` must be given.
     """
 
     partition: Sequence[int]
@@ -75,8 +75,8 @@ class MaintainOptions(RunOptions, total=False):
     """Options of `maintain`.
 
     Attributes:
-        tables: these only.
-        upgrade: first add what a lake of an earlier version lacks.
+        tables: names of the tables to maintain; all if left out.
+        upgrade: first add tables and columns that a lake of an earlier version lacks.
     """
 
     tables: Sequence[str]

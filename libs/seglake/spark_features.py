@@ -65,7 +65,7 @@ def arrow_table(frame: "DataFrame") -> "pa.Table":
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    batches = frame._collect_as_arrow()  # type: ignore[operator]  # of a mixin, as toPandas calls it
+    batches = frame._collect_as_arrow()  # type: ignore[operator]  # of a mixin; toPandas calls it too
     return pa.Table.from_batches(batches, to_arrow_schema(frame.schema))
 
 

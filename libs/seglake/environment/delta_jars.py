@@ -22,7 +22,7 @@ _STORAGE_DIGESTS = {
     "3.3.3": "45ad193053fd30cebe6d9ab1889873cde39b223a0f210e00ebee8b6642476901",
     "4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
-# Of each release of Spark and Scala: Delta's module, its release, and the SHA-256 of its JAR.
+# By releases of Spark and Scala: Delta's module, its release, and the SHA-256 of its JAR.
 _DELTA = {
     ("3.5", "2.12"): (
         "delta-spark_2.12",

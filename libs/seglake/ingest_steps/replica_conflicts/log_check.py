@@ -139,7 +139,6 @@ def _compared_ends(
     shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
     # The log ends below the ingested offsets, or lacks the epoch of the last ingested batch. A log
     # that ends below them but knows a newer leader has won an election.
-    # below and knows a newer leader has won an election.
     counted_until = _counted_until(ledger, frontier.next_offset)
     is_shorter = _ends_before(replica, news, counted_until) is not None
     if has_older_epoch or (is_shorter and not behind):
