@@ -19,6 +19,7 @@ from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
+from support.meanwhile import Meanwhile, once
 
 _STEPS = (
     r"listed c: partitions=1 copies=1 unreadable=0",
@@ -110,6 +111,30 @@ def test_events_have_it_with_module_and_step(tmp_path: Path) -> None:
         "step": "committing",
         "module": "ingest_steps.committing.wave",
     }
+
+
+def test_a_topic_that_another_run_committed_first_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    source, lake = _log_dir(tmp_path / "disk"), tmp_path / "lake"
+    caplog.set_level(logging.DEBUG, logger="seglake")
+    with Meanwhile(once(lambda: _shown(source, lake, LocalEngine(1), -1))) as engine:
+        _shown(source, lake, engine, -1)
+    waves = [of.getMessage() for of in caplog.records if of.name.endswith(".wave")]
+    committed = [re.sub(r"attempt \S+ ", "", text) for text in waves if "decoded" not in text]
+    assert committed == ["committed orders generation=1", "another run committed orders first"]
+
+
+def test_workers_are_logged_by_their_number(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    with LocalEngine(2) as engine, RunReporter(stream, verbosity=2) as reporter:
+        assert reporter.run_tasks(engine, abs, [-1, -2], sizes=[1, 1], text="work") == [1, 2]
+    shown = [line.partition("seconds=")[0] for line in stream.getvalue().splitlines()]
+    assert shown == [
+        "seglake: work",
+        "seglake: task_engine.engine: opened a pool: processes=2",
+        "seglake: progress.run_reporter: work: tasks=2 bytes=2 largest=1 ",
+    ]
 
 
 def test_a_refused_log_is_logged_with_the_reason(tmp_path: Path) -> None:

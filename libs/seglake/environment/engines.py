@@ -1,5 +1,6 @@
 """Opens and closes the engine that a command requests. Effect."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,6 +18,7 @@ from seglake.task_engine.errors import EngineError
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+_LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -107,10 +109,11 @@ class _LateSparkEngine:
                 context = spark_context(
                     self._settings.spark, application="ingest", verbosity=self._verbosity
                 )
-                self._engine = SparkEngine(self._stack.enter_context(context))
+                running = self._stack.enter_context(context)
             else:  # made by a notebook, which goes on to use it
                 _check_fits(self._settings, is_ours=is_ours(running))
-                self._engine = SparkEngine(running)
+            _LOG.debug("Spark %s runs as %s", running.version, running.applicationId)
+            self._engine = SparkEngine(running)
         return self._engine
 
 

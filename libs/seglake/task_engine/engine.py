@@ -7,6 +7,7 @@ A task may run twice (after a lost worker, or as a speculative copy); it has one
 
 import contextlib
 import functools
+import logging
 import multiprocessing
 import os
 import signal
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "LocalEngine", "SparkEngine"]
 
+_LOG = logging.getLogger(__name__)
 _LINEAR_ALGEBRA = "OPENBLAS_NUM_THREADS"
 T = TypeVar("T")
 R = TypeVar("R")
@@ -142,6 +144,7 @@ class LocalEngine:
             self._pool = None
         if self._pool is None:
             self._worker_count = count
+            _LOG.debug("opened a pool: processes=%d", count)
             self._pool = ProcessPoolExecutor(
                 count,
                 mp_context=_process_context(self._preloaded),
