@@ -1,10 +1,10 @@
-"""Appends to tables outside the topics' commits, and reads the rows appended last first. Effect.
+"""Appends to tables outside the topics' commits, and reads the newest rows first. Effect.
 
-On the driver only. Nobody waits for the rows of such a table, so there is no redo file: a driver
-that dies before its commit loses its rows and nothing else. A commit that failed may have happened
-all the same: then its id is in the table's history. Where a table must not get a row twice, the
-commit also moves the generation of an app, so it fails if another driver appended since; then the
-driver reads again what the table lacks.
+On the driver only. No commit waits for the rows of such a table, so there is no redo file: a driver
+that dies before its commit loses only its own rows. A commit that failed may have happened all the
+same: then its id is in the table's history. If a table must not get a row twice, the commit also
+moves the generation of an app, so it fails if another driver appended since; then the driver reads
+the missing rows again.
 """
 
 import time
@@ -27,7 +27,7 @@ from seglake.lake.tables import Table
 def append_file(
     tables: LakeTables, table: Table, file: DataFile, *, run_id: str, now_ms: int
 ) -> None:
-    """Commit one finished file, whatever others have appended.
+    """Commit one finished file, whatever other drivers have appended.
 
     Args:
         tables: the lake.
@@ -102,13 +102,13 @@ def append_lacking(
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of each file, the file that was appended last first.
+    """Yield the rows of each file, the last appended file first.
 
-    Files that were merged were next to each other in this order, and keep their place.
+    Merged files were neighbours in this order, and keep their place.
 
     Args:
         tables: the lake.
-        table: a table that takes no part in the topics' commits.
+        table: a table outside the topics' commits.
         columns: columns to read.
     """
     files = stored_files(tables, table, tables.newest(table))

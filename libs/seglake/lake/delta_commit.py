@@ -149,9 +149,11 @@ class _DeltaView(NamedTuple):
     handle: Handle
 
     def generation(self, app: str) -> int:
+        """Return the version of an app, 0 for none."""
         return self.tables.generation(self.table, self.handle, app)
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
+        """Return the names, without folders, of the topics' data files."""
         [partition] = self.table.partition_by
         uris = self.handle.file_uris(file_pruning_predicate=[(partition, "in", [*topics])])
         return {uri.rpartition("/")[2] for uri in uris}
@@ -168,22 +170,28 @@ class _DeltaPort(CommitPort):
 
     @property
     def pauses_s(self) -> Sequence[float]:
+        """Return the seconds to wait before each try of a commit."""
         return self._storage.pauses_s(self._tables.lake_path)
 
     @property
     def redo_folder(self) -> str:
+        """Return the path of the redo files' folder."""
         return self._tables.redo_folder
 
     def new_commit_id(self) -> str:
+        """Return a random id."""
         return uuid.uuid4().hex
 
     def newest(self, table: Table) -> Generations:
+        """Return the newest version's generations, without a handle."""
         return _DeltaGenerations(self._tables, table, self._tables.state(table))
 
     def opened(self, table: Table) -> _DeltaView:
+        """Return the newest version with a new handle."""
         return _DeltaView(self._tables, table, self._tables.open(table))
 
     def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
+        """Return the commit ids that the log still has; with `behind`, only those after it."""
         handle = self._tables.open(table)
         count = None  # all commits: a run may have died long ago
         if behind is not None:
@@ -191,9 +199,11 @@ class _DeltaPort(CommitPort):
         return commit_ids(self._tables, table, handle, count)
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
+        """Raise ForeignChangeError if another tool has changed rows of the topics' tables."""
         refuse_foreign_changes(self._tables, tables_of(topics))
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
+        """Add the topics' files of the table, and their generations, in one commit."""
         handle = cast("_DeltaView", view).handle  # this port made the view
         files = [f for f in redo.files if f.table == table.name and f.topic in topics]
         said = {"attempt_id": redo.attempt_id, "commit_id": redo.commit_id, "run_id": redo.run_id}
@@ -211,20 +221,26 @@ class _DeltaPort(CommitPort):
         return failure
 
     def make_durable(self, table: Table) -> None:
+        """Sync the table's log, if the storage needs that."""
         if self._storage.needs_sync(self._tables.lake_path):
             sync_log(self._tables, table, self._tables.state(table).version)
 
     def redo_files(self) -> list[Redo]:
+        """Return all redo files of the lake."""
         return redo_file.read_all(self._storage, self.redo_folder)
 
     def write_redo(self, redo: Redo) -> None:
+        """Write a redo file, durable on return."""
         redo_file.write(self._storage, self.redo_folder, redo)
 
     def delete_redo(self, redo: Redo) -> None:
+        """Delete a redo file, if it exists."""
         redo_file.delete(self._storage, self.redo_folder, redo)
 
     def require_files(self, files: Iterable[DataFile]) -> None:
+        """Require that data files exist with their sizes, and make them durable."""
         require_files(self._tables, files)
 
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
+        """Return the rows of one source's ledger."""
         return self._ledger(source_id)

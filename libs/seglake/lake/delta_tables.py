@@ -68,6 +68,7 @@ class LakeTables:
         return self.storage.join(self._log_folder(table), f"{version:020d}.json")
 
     def _log_folder(self, table: Table) -> str:
+        """Return the folder of a table's log."""
         return self.storage.join(self.path(table), LOG_FOLDER)
 
     @property
@@ -317,7 +318,7 @@ class LakeTables:
         with naming_what_is_no_parquet(path):
             rows = pq.ParquetFile(pa.BufferReader(content)).read(schema.names, use_threads=False)
         wanted = with_added(rows, schema.names)
-        return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # as a filter
+        return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # slow import
 
     def has(self, table: Table) -> bool:
         """Return whether a table exists, or existed when it was last checked."""
@@ -367,6 +368,7 @@ class LakeTables:
         return [entry for entry in entries if not entry.name.startswith(".")]
 
     def _log(self, table: Table) -> TableLog:
+        """Return the kept log of a table."""
         if table.name not in self._logs:
             self._logs[table.name] = TableLog(self.storage, self._log_folder(table))
         return self._logs[table.name]

@@ -40,6 +40,7 @@ class NotALakeError(LakeFolderError):
     """The named folder is not a lake, or a table is missing."""
 
     def _text(self) -> str:
+        """Return the message."""
         wanted = "Give the folder that `seglake ingest --lake` wrote to."
         return f"{self.path} is not a lake: {self.reason}. {wanted}"
 
@@ -51,6 +52,7 @@ class LakeRefusedError(LakeFolderError):
     """
 
     def _text(self) -> str:
+        """Return the message."""
         return f"the lake is refused: {self.reason}"
 
 
@@ -89,6 +91,7 @@ class NewerLakeError(LakeFolderError):
         super().__init__(path=path, reason=reason)
 
     def _text(self) -> str:
+        """Return the message."""
         wanted = f"Install seglake {self.made_by}, which made or upgraded it, or a later version."
         return f"{self.path} is of a later version: {self.reason}. {wanted}"
 
@@ -101,6 +104,7 @@ class OlderLakeError(LakeFolderError):
         super().__init__(path=path, reason=f"it lacks {lacks}")
 
     def _text(self) -> str:
+        """Return the message."""
         wanted = "The next ingest adds it, or seglake maintain --upgrade."
         return f"{self.path} is of an earlier version: {self.reason}. {wanted}"
 

@@ -73,7 +73,7 @@ def _commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, A
     return {}
 
 
-# Any: as above.
+# Any: JSON that any tool may have written.
 def foreign_change(
     history: Sequence[Mapping[str, Any]], harmless: frozenset[str]
 ) -> Mapping[str, Any] | None:
@@ -99,7 +99,7 @@ def foreign_change(
     return None
 
 
-# Any: as above.
+# Any: JSON that any tool may have written.
 def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> int | None:
     """Return how many commits a RESTORE undid; None if unknown, or if one is seglake's."""
     parameters = restore.get("operationParameters") or {}
@@ -112,7 +112,7 @@ def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> i
     return None
 
 
-# Any: as above.
+# Any: JSON that any tool may have written.
 def _is_ours(commit: Mapping[str, Any]) -> bool:
     """Return whether a run made the commit: it checked the commits before (`require_own_rows`)."""
     return "run_id" in commit and MAINTAINS not in commit

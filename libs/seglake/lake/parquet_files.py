@@ -176,6 +176,7 @@ class ParquetFile:
         self._storage.discard(output, self._path)
 
     def _check_same_types(self, schema: pa.Schema) -> None:
+        """Raise SchemaError if the Arrow types differ from those of the first rows."""
         first = schema if self._arrow_schema is None else self._arrow_schema
         differences = [
             f"column {now.name} was {before.type} in the first rows and is now {now.type}"
@@ -187,6 +188,7 @@ class ParquetFile:
         self._arrow_schema = first
 
     def _failed(self, error: OSError | StorageError) -> OutputError:
+        """Return the error that the file cannot be written."""
         reason = error.reason if isinstance(error, StorageError) else error.strerror
         return OutputError(action="write", path=self._path, reason=reason or str(error))
 
@@ -265,4 +267,5 @@ def _leaves(name: str, kind: pa.DataType) -> list[str]:
 
 
 def _is_number(kind: pa.DataType) -> bool:
+    """Return whether statistics of a type are useful: numbers and times."""
     return pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_decimal(kind)

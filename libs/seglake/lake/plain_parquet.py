@@ -77,6 +77,7 @@ def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
 
 
 def _files_below(storage: Storage, folder: str) -> list[str]:
+    """Return the paths of all files below a folder."""
     entries = entries_of(storage, folder)
     return [file.path for entry in entries for file in files_of(storage, entry)]
 

@@ -51,6 +51,7 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
         return datetime.fromtimestamp(0, UTC)
 
     def _at(self, path: str) -> str:
+        """Return the path in the storage for a name."""
         return self._storage.join(self._folder, path.removeprefix(f"{SCHEME}://"))
 
 

@@ -232,6 +232,7 @@ def _alter(
 
 
 def _set_properties(handle: Handle, properties: dict[str, str], said: str) -> None:
+    """Commit properties of a table; `said` is the purpose in the commit's info."""
     handle.alter.set_table_properties(
         properties, raise_if_not_exists=False, **_commit_options(said)
     )
@@ -250,14 +251,17 @@ def _commit_options(said: str) -> dict[str, Any]:
 
 
 def _lacking(table: Table, state: TableState) -> list[str]:
+    """Return the columns that a table's version lacks."""
     return added_columns(table, state.column_names)
 
 
 def _columns(table: Table, names: Iterable[str]) -> list[str]:
+    """Return columns of a table in words."""
     return [f"column {name} of {table.name}" for name in names]
 
 
 def _is_marked(state: TableState) -> bool:
+    """Return whether a table has the mark of this version's format."""
     return format_of(state.settings) == FORMAT
 
 

@@ -154,10 +154,12 @@ class TableLog:
         self._actions.version += 1
 
     def _path(self, name: str) -> str:
+        """Return the path of a file of the log."""
         return self._storage.join(self._log_folder, name)
 
 
 def _digits(version: int) -> str:
+    """Return a version as the names of log files have it."""
     return f"{version:0{_VERSION_DIGITS}d}"
 
 
@@ -172,7 +174,7 @@ def _actions_of(entry: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
 def _state(actions: _Actions) -> TableState:
     """Return the state; raise one of `_UNREADABLE` if a field is missing or of a wrong type."""
     generations = dict(actions.generations)
-    settings = dict(actions.metadata["configuration"])  # pairs in a checkpoint
+    settings = dict(actions.metadata["configuration"])  # a checkpoint has pairs
     partition_by = [*actions.metadata["partitionColumns"]]
     if not all(isinstance(text, str) for text in (*settings, *settings.values(), *partition_by)):
         raise TypeError

@@ -55,6 +55,7 @@ class Table(NamedTuple):
 
 
 def _columns(kind: pa.DataType, names: str) -> list[_Field]:
+    """Return columns of one type; `names` are separated by blanks."""
     return [pa.field(name, kind) for name in names.split()]
 
 
@@ -67,6 +68,7 @@ _timestamp = partial(_columns, pa.timestamp("us", tz="UTC"))
 
 
 def _list_of(kind: pa.DataType) -> "pa.ListType[Any]":
+    """Return the type of a list, with Parquet's name of its elements."""
     return pa.list_(pa.field("element", kind))
 
 
@@ -100,6 +102,7 @@ def _table(
     since: int = 0,
     added: frozenset[str] = frozenset(),
 ) -> Table:
+    """Return a table; names in `statistics` are separated by blanks."""
     return Table(
         name=name,
         schema=pa.schema(columns),

@@ -64,6 +64,7 @@ def _is_whole_entry(content: bytes) -> bool:
 
 
 def _is_parquet(content: bytes) -> bool:
+    """Return whether bytes are a readable Parquet file."""
     try:
         pq.read_table(pa.BufferReader(content))
     except (pa.ArrowException, OSError):

@@ -66,6 +66,7 @@ class _Search:
     """Walk over the segments above an offset, up to a limit of bytes."""
 
     def __init__(self, storage: Storage, replica: Replica, offset: int, most_bytes: int) -> None:
+        """Store the arguments of `damage_above`; nothing is read yet."""
         self._storage = storage
         self._replica = replica
         self._offset = offset

@@ -107,7 +107,7 @@ def first_offset_of(storage: Storage, file: SegmentFile) -> int:
     It falls back to the name if the headers are doubtful. It reads more than the first header only
     if that is above the name, as after compaction.
     """
-    plain = replace(file, index_path=None)  # the start is at position 0
+    plain = replace(file, index_path=None)  # no index is needed: the first batch is at position 0
     heads = LogHeads(storage, (plain,), 0).between((file.base_offset, OFFSET_MAX))
     try:
         head = next(heads, None)

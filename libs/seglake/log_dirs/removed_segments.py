@@ -76,6 +76,7 @@ def _sizes(found: Mapping[str, Sequence[FileInfo]]) -> str:
 
 
 def _size(files: Sequence[FileInfo]) -> str:
+    """Return number and bytes of segments as text."""
     if not files:
         return "empty"
     count = f"{len(files)} segment{'' if len(files) == 1 else 's'}"

@@ -85,6 +85,7 @@ class IngestedBatches:
 
     @cached_property
     def _compacted(self) -> frozenset[PartitionKey]:
+        """Return the partitions with gaps that the cleaner made."""
         rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS)
         different: set[tuple[Any, ...]] = set()  # there may be a row per batch of a cleaned log
         for some in rows.to_batches():
@@ -96,10 +97,12 @@ class IngestedBatches:
 
     @cached_property
     def _batches(self) -> Snapshot:
+        """Return the snapshot of `batches`, read once."""
         return read_snapshots(self._tables, [BATCHES])[BATCHES.name]
 
     @cached_property
     def _records(self) -> Snapshot:
+        """Return the snapshot of `records`, read once."""
         return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:

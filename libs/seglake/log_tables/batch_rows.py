@@ -131,7 +131,7 @@ def _header_values(unit: Unit) -> tuple[Any, ...]:
         base_ms,
         header.max_timestamp_ms,
         horizon_ms,
-        _known(max(header.partition_leader_epoch, -1)),  # no checksum covers it
+        _known(max(header.partition_leader_epoch, -1)),  # damage may make it negative
         _known(header.producer_id),
         _known(header.producer_epoch),
         _known(header.base_sequence),

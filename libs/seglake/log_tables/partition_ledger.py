@@ -222,6 +222,7 @@ class PartitionLedger:
 
     @cached_property
     def _layers(self) -> Layers:
+        """Return the current and the superseded ranges."""
         return layers_of(self.rows)
 
     @cached_property

@@ -142,7 +142,7 @@ def _transaction_states(
     states: NDArray[np.int8], counts: NDArray[np.int64], zeros: NDArray[np.int32]
 ) -> Any:
     """Return the column of transaction states, one per row; `zeros` as in `_constant`."""
-    if len(states) and (states == states[0]).all():  # nearly always
+    if len(states) and (states == states[0]).all():  # the usual case
         return _constant(STATES[int(states[0])], zeros)
     return _dictionary(np.repeat(states.astype(np.int32), counts), pa.array([*map(str, STATES)]))
 

@@ -134,8 +134,8 @@ def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.R
         len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
     )
     rows = record_rows(whole.columns, shared_of([unit]), origin)[0]
-    unknown = ["transaction_state"] if whole.is_transactional else []  # its end is elsewhere
-    if batch.is_inside_set and whole.timestamp_type >= 0:  # the header of the set has it
+    unknown = ["transaction_state"] if whole.is_transactional else []  # the marker is elsewhere
+    if batch.is_inside_set and whole.timestamp_type >= 0:  # only the set's header has the type
         unknown.append("timestampType")
     for name in unknown:
         kind = SALVAGED_RECORDS.schema.field(name).type

@@ -112,7 +112,7 @@ class _Collector:
         self._gap = gap
         self._file_index = file_index
         self._spans = spans
-        self._damage: list[Defect] = []  # until the next sound offset is known
+        self._damage: list[Defect] = []  # waits for the next sound offset
         self._is_open = False  # the previous item is in the newest span, so the next one joins it
 
     def damage(self, defect: Defect) -> None:

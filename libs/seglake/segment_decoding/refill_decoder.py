@@ -243,7 +243,7 @@ def _payload_bytes(rows: pa.RecordBatch, name: str) -> int:
 
 def _is_valid(rows: pa.RecordBatch, name: str) -> NDArray[np.bool_]:
     """Return for each value of a column whether it is not null."""
-    # Any: as above.
+    # Any: the stubs know no type of a column.
     column: Any = rows.column(name)
     found: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
     return found

@@ -115,10 +115,12 @@ class _Output:
         self._waiting: list[pa.RecordBatch] = []
 
     def __enter__(self) -> "_Output":
+        """Return the output itself."""
         self._file.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
+        """Abandon the file, unless it was closed."""
         self._file.__exit__(*error)
 
     def write(self, rows: pa.RecordBatch) -> None:

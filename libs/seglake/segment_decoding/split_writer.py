@@ -68,7 +68,7 @@ class SplitWriter:
         )
         self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
         self._pending_count = 0  # number of batches and defects
-        self._quarantined: list[PendingDefect] = []  # until the next sound offset is known
+        self._quarantined: list[PendingDefect] = []  # waits for the next sound offset
         self._previous_offset: int | None = None
         if split.takes_end and split.range_start > split.log_start_offset:
             self._previous_offset = split.range_start - 1

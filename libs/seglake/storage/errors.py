@@ -86,6 +86,7 @@ class LakeFolderError(WrongCallError):
         super().__init__(self._text())
 
     def _text(self) -> str:
+        """Return the message."""
         return f"{self.path} cannot be a lake: {self.reason}"
 
 

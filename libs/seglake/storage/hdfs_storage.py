@@ -150,6 +150,7 @@ class HdfsStorage(RemoteStorage):
         return hdfs_clients.config_now(hdfs_access.access_of(path, self._properties))
 
     def _place(self, path: str) -> _Place:
+        """Return a path's client and its path on the name node."""
         access = hdfs_access.access_of(path, self._properties)
         return _Place(hdfs_clients.client_of(access), access, hdfs_access.split(path)[1], path)
 
@@ -200,6 +201,7 @@ class _HdfsOutput(RemoteOutput):
             self._writer = _create(place)
 
     def _send(self, data: "ReadableBuffer") -> None:
+        """Append bytes."""
         with _named("write", self._place):
             if self._position == 0 or self._writer is None:  # no writer: no write has succeeded yet
                 self._begin(data)
@@ -235,11 +237,13 @@ class _HdfsOutput(RemoteOutput):
         raise failure
 
     def _finish(self) -> None:
+        """Close the file, which makes it durable."""
         if self._writer is not None:
             with _named("write", self._place):
                 self._writer.close()
 
     def _forget(self) -> None:
+        """Release the writer without closing the file."""
         self._writer = None
 
 

@@ -101,6 +101,7 @@ class LocalStorage(Storage):
         return [entry for entry in listed if not (entry.is_folder or entry.problem)]
 
     def _listed(self, path: str, *, after: str = "") -> list[FileInfo]:
+        """Return the entries of a folder with a name after `after`, sorted by name."""
         entries = []
         with _named("list", path), os.scandir(path) as found:
             for entry in found:
@@ -281,6 +282,7 @@ class _LocalReader:
         self._close()
 
     def _close(self) -> None:
+        """Close the descriptor, once."""
         if not self._is_closed:
             self._is_closed = True
             os.close(self._descriptor)

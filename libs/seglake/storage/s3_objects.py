@@ -100,17 +100,20 @@ class S3Output(RemoteOutput):
         )
 
     def _send(self, data: "ReadableBuffer") -> None:
+        """Append bytes; full parts are sent."""
         if self._writer is None:
             raise ValueError("write to a forgotten file")
         with named("write", self._place):
             self._writer.write(data)
 
     def _finish(self) -> None:
+        """Put the object, or complete its parts."""
         if self._writer is not None:
             with named("write", self._place):
                 self._writer.close()
 
     def _forget(self) -> None:
+        """Release the writer, so that no object appears."""
         self._writer = None
 
 

@@ -24,6 +24,8 @@ _BYTES = 8
 
 
 class _Reader(Protocol):
+    """Reader of a file by position."""
+
     @property
     def size_bytes(self) -> int:
         """Return the size of the file."""

@@ -43,7 +43,7 @@ class TransactionEvents:
         self._reached = base_offset
         self._damage: list[DamagedSpan] = []
         self._skipped: list[DamagedSpan] = []
-        self._defects: list[Defect] = []  # since the last sound batch
+        self._defects: list[Defect] = []  # defects since the last sound batch
 
     def defect(self, defect: Defect) -> None:
         """Add damaged bytes, which may hide a marker."""

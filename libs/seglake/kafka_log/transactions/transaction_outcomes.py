@@ -100,6 +100,7 @@ class _Fold(TransactionFold):
     def __init__(
         self, key: PartitionKey, log: WalkedLog, events: Sequence[Event], damage: Sequence[Damage]
     ) -> None:
+        """Start with the transactions that the log's snapshot lists as open."""
         super().__init__()
         self.ended: list[tuple[OpenTransaction, Marker]] = []
         self.notes: list[str] = []

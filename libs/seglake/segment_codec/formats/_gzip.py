@@ -25,6 +25,8 @@ _NAME_PIECE_BYTES = 256
 
 
 class _Stream(NamedTuple):
+    """Content of one deflate stream, its CRC-32 and its end."""
+
     content: bytes
     crc: int
     stop: int

@@ -29,9 +29,16 @@ _RAW, _RLE, _COMPRESSED = 0, 1, 2
 
 
 class _Frame(NamedTuple):
+    """Bounds of a frame.
+
+    Attributes:
+        bound_bytes: most bytes that its blocks can expand to; 0 for a skippable frame.
+        claimed_bytes: content size in its header, None without one.
+    """
+
     start: int
     stop: int
-    bound_bytes: int  # the content cannot be longer
+    bound_bytes: int
     claimed_bytes: int | None
 
 
@@ -159,6 +166,7 @@ def _little_endian(data: memoryview, position: int, length: int) -> int:
 
 @cache
 def _decompressor() -> zstandard.ZstdDecompressor:
+    """Return the process's one decompressor."""
     return zstandard.ZstdDecompressor()
 
 

@@ -28,6 +28,7 @@ def read_varlong(data: memoryview | bytes, index: int, stop: int) -> tuple[int, 
 def _read(
     data: memoryview | bytes, index: int, stop: int, max_bytes: int, bits: int
 ) -> tuple[int, int]:
+    """Return a varint of at most `max_bytes` and the index after it."""
     value = 0
     for count in range(max_bytes):
         if index + count >= stop:

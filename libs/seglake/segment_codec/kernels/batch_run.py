@@ -122,7 +122,7 @@ class BatchRun:
         """Return the offset ranges [start, stop) of batches without holes between them."""
         first, after = self.column("base_offset"), self.next_offsets
         is_break = first[1:] != after[:-1]
-        if not is_break.any():  # nearly always
+        if not is_break.any():  # the usual case
             return iter([(self.first_offset, self.last_offset + 1)])
         breaks = np.flatnonzero(is_break) + 1
         starts = first[np.concatenate(([0], breaks))].tolist()

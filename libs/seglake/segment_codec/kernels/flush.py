@@ -183,6 +183,7 @@ class Flush:
                 yield PiecesOutcome(unit, tuple(of_each))
 
     def _of_run(self, run: BatchRun, start: int, stop: int, first_row: int) -> RunOutcome:
+        """Return the outcome of a run, whose batches have the indexes [start, stop)."""
         return RunOutcome(
             run=run,
             first_row=first_row,
@@ -191,6 +192,7 @@ class Flush:
         )
 
     def _of_unit(self, unit: Unit, index: int) -> UnitOutcome:
+        """Return the outcome of the unit with an index."""
         plain_bytes = int(self.stops[index] - self.starts[index])
         return unit_outcome(unit, self.results, index, plain_bytes)
 
@@ -277,7 +279,7 @@ def _pieces_of_damaged(flush: Flush) -> dict[int, list[InnerPiece]]:
         unit = flush.units[index]
         if isinstance(unit, Wrapper):
             content = flush.data[flush.starts[index] : flush.stops[index]]
-            with suppress(DefectError):  # its outcome has the fault
+            with suppress(DefectError):  # the fault is in the wrapper's outcome
                 found[index] = pieces_of(unit, content)
     return found
 

@@ -46,12 +46,14 @@ _NULL = -(1 << 31)  # any negative length means null
 
 
 class _Batch(NamedTuple):
+    """Facts about one batch of the arrays; `next_offset` is the end by its header."""
+
     stop: Int
     floor: Int
     ceiling: Int
     base_offset: Int
     base_timestamp: Int
-    next_offset: Int  # by the header
+    next_offset: Int
     count: Int
 
 
@@ -81,6 +83,8 @@ class _Given(NamedTuple):
 
 
 class _Head(NamedTuple):
+    """End of a record, and its two deltas."""
+
     end: Int
     timestamp_delta: Int
     offset_delta: Int
@@ -171,6 +175,7 @@ def _read_headers(
 def _write_row(
     data: Array, rows: RowArrays, row: Int, offset: Int, timestamp: Int, payload: _Payload
 ) -> None:
+    """Write the row of one record."""
     rows.offsets[row] = offset
     rows.timestamps[row] = timestamp
     rows.has_key[row] = payload.key_length >= 0

@@ -89,6 +89,7 @@ class _Ranges:
     """Checksums of overlapping ranges; `polynomial` is the checksum's, reflected."""
 
     def __init__(self, window: Window, checksum: Checksum, polynomial: int) -> None:
+        """Start without sums; the window is borrowed."""
         self._window = window
         self._checksum = checksum
         self._polynomial = polynomial

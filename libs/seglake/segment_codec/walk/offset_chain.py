@@ -37,6 +37,8 @@ class Claim(NamedTuple):
 
 
 class _Verdict(Enum):
+    """Verdict on the offsets that a batch claims."""
+
     IN_PLACE = 0
     FALSE = 1
     UNDECIDED = 2
@@ -189,7 +191,7 @@ class OffsetChain:
         if third is None or third.first_offset >= follows:
             true.append(hole + _hole(follows, third))
         if self.next_offset <= behind.first_offset and behind.next_offset <= claim.first_offset:
-            stays = claim.next_offset, behind.next_offset  # in the log, or more come late
+            stays = claim.next_offset, behind.next_offset  # the log goes on, or late batches do
             if third is None or third.first_offset >= stays[0] or third.first_offset == stays[1]:
                 hole_offsets = self.next_offset, claim.first_offset
                 is_whole = (behind.first_offset, behind.next_offset) == hole_offsets

@@ -116,6 +116,7 @@ class _ComparedPlaces(OffsetPlaces):
         is_end_known: bool,
         headers_only: bool,
     ) -> None:
+        """Start a walk; the arguments are those of `places_of`, and the chain of its batches."""
         super().__init__(order, bounds)
         self._chain = chain
         self._items = items

@@ -54,7 +54,7 @@ class HeaderClaims(NamedTuple):
         end = self.next_offset
         if end is None or self.base_offset is None:
             return None
-        is_wrapper = self.magic in (0, 1) and self.codec_id != Codec.NONE  # it names its last one
+        is_wrapper = self.magic in (0, 1) and self.codec_id != Codec.NONE  # it has its last offset
         start = expected_offset if is_wrapper else self.base_offset
         count = end - start
         has_all = self.record_count in (None, count)

@@ -192,6 +192,7 @@ class KeptBlocks:
 
 
 def _check_bounds(position: int, length: int, size_bytes: int) -> None:
+    """Raise OutOfBoundsError unless all bytes lie in the file."""
     if position < 0 or length < 0 or position + length > size_bytes:
         raise OutOfBoundsError(position=position, length=length, size_bytes=size_bytes)
 

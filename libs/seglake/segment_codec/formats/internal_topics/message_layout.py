@@ -103,6 +103,7 @@ class Cursor:
             raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
 
     def _too_short(self, length: int) -> MessageError:
+        """Return the error that fewer bytes are left than needed."""
         where = f"at {self.position}, {self.left_bytes} are left"
         return MessageError(f"{length} bytes are needed {where}")
 
@@ -117,27 +118,33 @@ _Reader: TypeAlias = "Callable[[Cursor], Json]"
 
 
 def _integer(layout: struct.Struct) -> _Reader:
+    """Return a reader of one number."""
     return lambda cursor: cursor.number(layout)
 
 
 def _boolean(cursor: Cursor) -> Json:
+    """Return whether the next byte is not 0."""
     return cursor.number(_BYTE) != 0
 
 
 def _float(cursor: Cursor) -> Json:
+    """Return the next double; as text if it is not finite, which JSON lacks."""
     value: float = _FLOAT64.unpack(cursor.take(_FLOAT64.size))[0]
     return value if math.isfinite(value) else str(value)
 
 
 def _uuid(cursor: Cursor) -> Json:
+    """Return the next UUID as URL-safe base64 without padding, as Kafka shows it."""
     return base64.urlsafe_b64encode(cursor.take(_UUID_BYTES)).decode().rstrip("=")
 
 
 def _text(cursor: Cursor, length: int) -> Json:
+    """Return the next text of a length in bytes, None for a negative one."""
     return None if length < 0 else cursor.take(length).decode("utf-8", errors="replace")
 
 
 def _base64(cursor: Cursor, length: int) -> Json:
+    """Return the next bytes as base64, None for a negative length."""
     return None if length < 0 else base64.b64encode(cursor.take(length)).decode()
 
 
@@ -167,7 +174,10 @@ _SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
 
 
 def _array(element: _Reader, is_flexible: bool) -> _Reader:
+    """Return a reader of an array of elements."""
+
     def read(cursor: Cursor) -> Json:
+        """Return the elements, None for a null array."""
         count = cursor.uvarint() - 1 if is_flexible else cursor.number(_INT32)
         if count > cursor.left_bytes:  # no element is shorter than a byte
             raise MessageError(f"{count} elements in the {cursor.left_bytes} bytes left")
@@ -177,6 +187,8 @@ def _array(element: _Reader, is_flexible: bool) -> _Reader:
 
 
 class _Field(NamedTuple):
+    """A field of a struct in one version."""
+
     name: str
     read: _Reader
     is_nullable: bool

@@ -26,7 +26,7 @@ RESOURCE_TYPES: Mapping[int, str] = {
 }
 
 _CONFIG_TYPE = 4
-_NEVER_SECRET_RESOURCES = frozenset({"topic", "client_metrics", "group"})  # closed lists of names
+_NEVER_SECRET_RESOURCES = frozenset({"topic", "client_metrics", "group"})  # they have no secrets
 _SUSPICIOUS = re.compile(r"passw|secret|credential|token|passphrase|private|jaas|key|cert", re.I)
 _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.")
 _KNOWN_BROKER_CONFIGS = re.compile(

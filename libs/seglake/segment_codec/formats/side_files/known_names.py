@@ -71,6 +71,7 @@ _QUORUM_STATE = "quorum-state"
 
 
 def _unfinished(*names: str) -> str:
+    """Return the pattern of temporary files that will get one of these names."""
     return rf"(?:{'|'.join(map(re.escape, names))})\.tmp"
 
 

@@ -238,6 +238,7 @@ def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
 
 
 def _usable_swap_logs(files: Sequence[SegmentFileName]) -> tuple[SegmentFileName, ...]:
+    """Return the `.log.swap` files that do not belong to an unfinished split."""
     limit = _split_limit(files)
     return tuple(
         file
