@@ -229,7 +229,7 @@ def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTa
 
 
 def _check(options: Mapping[str, object], known: type) -> None:
-    """Refuse what is no option, as Python does where the names stand in the signature."""
+    """Raise TypeError for an unknown option, as Python does for a function's own parameters."""
     names = known.__annotations__  # inherited ones included
     unknown = sorted(options.keys() - names.keys())
     if unknown:

@@ -22,10 +22,10 @@ class Reported(Protocol):
 
     @property
     def findings(self) -> "Findings":
-        """Return what a person may have to look at."""
+        """Return the findings that a person may have to look at."""
 
     def to_text(self) -> str:
-        """Return what the command prints."""
+        """Return the output of the command."""
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -102,13 +102,13 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
 
 
 def delta_package(spark_home: Path) -> str:
-    """Return Delta's Maven coordinates for a Spark, as `--packages` of spark-submit takes them."""
+    """Return Delta's Maven coordinates for a Spark, in the form of spark-submit's `--packages`."""
     jar, *_ = _jars_for(spark_build(spark_home)) or jars_of(*NEWEST)
     return f"{jar.group}:{jar.module}:{jar.version}"
 
 
 def _jars_for(build: SparkBuild | None) -> tuple[Jar, ...]:
-    """Return the JARs for a Spark, those of the newest if its own JARs do not say what it is."""
+    """Return the JARs for a Spark; those for the newest one if its own JARs have other names."""
     return jars_of(build.release, build.scala) if build is not None else jars_of(*NEWEST)
 
 
@@ -117,7 +117,7 @@ def _shown(build: SparkBuild | None) -> str:
 
 
 def _jars_in(folder: Path, jars: tuple[Jar, ...]) -> list[Path]:
-    """Return the JARs of a folder, if those of Delta are among them, in whatever version."""
+    """Return the JARs of a folder; raise DeltaJarsError unless Delta's are among them."""
     found = sorted(folder.glob("*.jar"))
     named = [(jar.module, jar.name) for jar in jars] or [(_MODULE, f"{_MODULE}_*.jar")]
     for module, name in named:

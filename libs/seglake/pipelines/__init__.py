@@ -1,1 +1,1 @@
-"""The pipelines: one folder each, named for what it does."""
+"""The pipelines, one folder each."""
