@@ -1,7 +1,7 @@
--- Functions of Spark that people type and DuckDB lacks. Patterns of times arrive in DuckDB's syntax:
--- `duckdb_tree` translates them.
+-- Functions of Spark that people type and DuckDB lacks. `duckdb_tree` has translated patterns of
+-- times to DuckDB's syntax before.
 
--- Bytes that are not UTF-8 are null. They are the element of a list, because TRY takes no aggregate
+-- Bytes that are not UTF-8 become null. The call is inside of a list, because TRY allows no aggregate
 -- and no subquery.
 CREATE MACRO string(given) AS CASE
   WHEN typeof(given) = 'BLOB'

@@ -1,4 +1,4 @@
--- Functions that both engines have and answer differently: with these macros, as Spark does.
+-- Functions that the engines answer differently; these macros make DuckDB answer like Spark.
 
 CREATE MACRO length(given) AS CASE
   WHEN typeof(given) = 'BLOB' THEN octet_length(try_cast(given AS BLOB))

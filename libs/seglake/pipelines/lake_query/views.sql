@@ -1,11 +1,12 @@
--- The views over the tables, in SQL of Spark and DuckDB. It runs where the tables have their names.
+-- The views over the tables, in SQL of Spark and DuckDB. It runs wherever the tables have their own
+-- names.
 --
--- "view" is a view, which reads only tables and views before it. "part" is a text that views use,
--- as {name} or {name(arguments)}; after "in" comes its engine, where the two differ. "query" is what
--- `seglake sql` asks for itself. Ranges are half-open.
+-- A "view" reads only tables and views before it. A "part" is a text that views use, as {name} or
+-- {name(arguments)}; "in" is followed by its engine, if the engines differ. A "query" is one that
+-- `seglake sql` itself needs. Ranges are half-open.
 
 -- part first_ids
--- Rows written before a topic's id was known belong to the first id that is known.
+-- Rows without a topic id were written before the id was known; they belong to the first known id.
 WITH first_ids AS (
   SELECT source_id, topic, min_by(topic_id, generation) AS first_id
   FROM checkpoints
@@ -14,9 +15,9 @@ WITH first_ids AS (
 )
 
 -- part after_elections(join, table, topic, topic_id, partition, offset)
--- A range of kind `superseded` takes its offsets away from all rows of the partition with a smaller
--- generation: ANTI keeps the other rows, SEMI these. There are few such ranges, mostly none, so the
--- joins broadcast.
+-- A range of kind `superseded` takes its offsets from all rows of the partition with a smaller
+-- generation: ANTI keeps the other rows, SEMI these. There are few such ranges, usually none, so
+-- the joins broadcast.
 SELECT /*+ BROADCAST(superseded_ranges) */ {table}.*
 FROM {table} {join} JOIN superseded_ranges
   ON superseded_ranges.source_id = {table}.source_id
@@ -29,18 +30,18 @@ FROM {table} {join} JOIN superseded_ranges
  AND superseded_ranges.generation > {table}.generation
 
 -- part current(table, offset)
--- Rows of a table with the columns of a log that no election went against.
+-- Rows of a table with a log's columns that lost no election.
 {after_elections(
   ANTI, {table}, {table}.topic, {table}.topic_id, {table}.partition, {table}.{offset})}
 
 -- part current_decoded(table, topic, offset)
--- Rows decoded from an internal topic that no election went against.
+-- Rows decoded from an internal topic that lost no election.
 {after_elections(
   ANTI, {table}, {topic}, {table}.record_topic_id, {table}.record_partition, {offset})}
 
 -- part covered
--- Superseded offsets that the log which won does not reach are free: rows of them that earlier
--- commits ingested cover nothing any more.
+-- Superseded offsets above the end of the winning log are free: rows that earlier commits ingested
+-- there no longer cover them.
 ledger AS (
   SELECT checkpoints.*, coalesce(topic_id, first_id) AS known_id
   FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
@@ -55,7 +56,7 @@ covered AS (
 )
 
 -- part seen_beside_taken
--- What was seen last of each of the partitions `taken`.
+-- The last observation of each partition in `taken`.
 LEFT JOIN last_observations AS seen
   ON seen.source_id = taken.source_id
  AND seen.topic_id IS NOT DISTINCT FROM taken.topic_id
@@ -63,7 +64,7 @@ LEFT JOIN last_observations AS seen
  AND seen.partition = taken.partition
 
 -- part texts in spark
--- Spark 3.5 has no try_validate_utf8: what is not UTF-8 comes back from Java as other bytes.
+-- Spark 3.5 has no try_validate_utf8: Java returns other bytes for those that are not UTF-8.
 CASE WHEN encode(CAST(key AS STRING), 'UTF-8') = key THEN CAST(key AS STRING) END AS key_text,
          CASE WHEN encode(CAST(value AS STRING), 'UTF-8') = value
            THEN CAST(value AS STRING) END AS value_text
@@ -72,8 +73,8 @@ CASE WHEN encode(CAST(key AS STRING), 'UTF-8') = key THEN CAST(key AS STRING) EN
 try(decode(key)) AS key_text, try(decode(value)) AS value_text
 
 -- part is_json in spark
--- Spark's parser stops behind the first value. Only what is one value and nothing more parses both
--- as the element of an array and as the value of an object.
+-- Spark's parser stops after the first value. Only a text that is exactly one value parses both as
+-- the element of an array and as the value of an object.
 from_json(concat('[', value_text, ']'), 'array<string>',
                     map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false'))
             IS NOT NULL
@@ -101,7 +102,7 @@ get_json_object({column}, '$.{name}')
 json_extract_string({column}, '$.{name}')
 
 -- part since_cleared(name) in spark
--- The array of integers in a JSON text, unless it is older than what cleared it.
+-- The array of integers in a JSON text, unless it is older than its last clearing.
 from_json(
          CASE WHEN {name}_at > coalesce(cleared_at, 0) THEN {name}_text ELSE '[]' END, 'array<int>')
 
@@ -109,8 +110,8 @@ from_json(
 CAST(CASE WHEN {name}_at > coalesce(cleared_at, 0) THEN {name}_text ELSE '[]' END AS INTEGER[])
 
 -- part topics
--- A snapshot is the whole state at its end offset, and stands for every record below it, unless
--- some of it cannot be read. Topic ids are never used twice.
+-- A snapshot is the whole state at its end offset, and replaces all records below it, unless it is
+-- partly unreadable. Topic ids are never reused.
 WITH positioned AS (
   SELECT *,
          CASE WHEN snapshot IS NULL THEN record_offset + 1
@@ -158,8 +159,8 @@ WHERE kind = 'superseded'
 {after_elections(SEMI, records, records.topic, records.topic_id, records.partition, records.offset)}
 
 -- view current_salvaged_records
--- Repaired damage has a second row in `quarantine`, of a later commit. A repair may also fill only
--- some of the offsets between two sound batches, and resolve none of the damage there.
+-- Repaired damage has a second row in `quarantine`, from a later commit. A repair may also fill
+-- only some of the offsets between two sound batches, and resolve none of the damage there.
 WITH standing AS (
 {current(salvaged_records, offset)}
 ),
@@ -193,8 +194,9 @@ ANTI JOIN sound
  AND sound.last_offset >= standing.offset
 
 -- view last_observations
--- A run that dies leaves ranges in the ledger and no observation, as did runs before the table.
--- What a retake released lay in a log that lost: how far the one that won goes is not known.
+-- A run that dies leaves ranges in the ledger but no observation, as did runs before this table
+-- existed. Offsets that a retake released were of a losing log: the end of the winning log is
+-- unknown.
 {first_ids},
 seen AS (
   SELECT source_id, topic_id, topic, partition, broker_id, log_start_offset, high_watermark,
@@ -226,7 +228,7 @@ FROM ranked
 WHERE place = 1
 
 -- view last_offsets
--- How far each partition is ingested.
+-- The offset up to which each partition is ingested.
 {first_ids},
 {covered},
 ranges AS (
@@ -262,8 +264,8 @@ SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, taken.next
 FROM taken {seen_beside_taken}
 
 -- view current_gaps
--- A gap has no generation of its own: it is that of the ledger's range that holds its start and was
--- written by the same attempt. A later repair states it anew, an election takes it away.
+-- A gap has no generation of its own, but that of the ledger's range which contains its start and
+-- was written by the same attempt. A later repair records the gap again; an election removes it.
 {first_ids},
 ledger AS (
   SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
@@ -297,9 +299,9 @@ FROM dated
 WHERE repair_generation IS NULL OR repair_generation <= generation
 
 -- view completeness
--- The sums that `seglake audit` proves. Spans are added before others are taken away, so on the way
--- their sum may not fit BIGINT. What was seen last of the log's end says what is left; it is
--- unknown where nothing of the log can be ingested.
+-- The sums that `seglake audit` proves. Spans are added before others are subtracted, so an
+-- intermediate sum may exceed BIGINT. The last observation of the log's end gives the offsets that
+-- are left; they are unknown if nothing of the log can be ingested.
 {first_ids},
 {covered},
 signed AS (
@@ -364,8 +366,8 @@ FROM taken LEFT JOIN lacking
 {seen_beside_taken}
 
 -- view settled_records
--- A batch keeps the outcome that its run knew, and a marker that came later is a batch of its own:
--- the first one of the producer behind the data decides, as it does for a broker.
+-- A batch keeps the outcome that its run knew, and a later marker is a batch of its own: the
+-- producer's first marker after the data decides, as in a broker.
 {first_ids},
 current_batches AS (
 {current(batches, base_offset)}
@@ -410,7 +412,7 @@ FROM known LEFT JOIN outcomes
  AND outcomes.base_offset = known.batch_base_offset
 
 -- view readable_records
--- Records with text and JSON where the bytes are such.
+-- Records with their text and JSON, if their bytes are text or JSON.
 WITH texts AS (
   SELECT *, {texts}
   FROM current_records
@@ -419,7 +421,7 @@ SELECT {readable_columns}
 FROM texts
 
 -- view latest_records
--- The newest record of each key of each partition, if it is no tombstone.
+-- The newest record of each key in each partition, unless it is a tombstone.
 WITH ranked AS (
   SELECT *, row_number() OVER (
     PARTITION BY source_id, topic_id, topic, partition, key ORDER BY settled_records.offset DESC)
@@ -436,7 +438,7 @@ SELECT {readable_columns}
 FROM texts
 
 -- view group_offsets
--- A group's records all lie in one partition, so their offsets tell the newest.
+-- All records of a group are in one partition, so the highest offset is the newest.
 {first_ids},
 current_rows AS (
 {current_decoded(consumer_offsets, '__consumer_offsets', consumer_offsets.record_offset)}
@@ -457,8 +459,8 @@ FROM ranked
 WHERE place = 1 AND NOT is_tombstone
 
 -- view group_lag
--- The lag of each group in each partition, as `kafka-consumer-groups --describe`. The log of a
--- commit is that of its topic id; without one, the newest log of the name.
+-- The lag of each group in each partition, like `kafka-consumer-groups --describe`. A commit
+-- belongs to the log with its topic id; without an id, to the newest log of the name.
 WITH current_rows AS (
 {current_decoded(consumer_offsets, '__consumer_offsets', consumer_offsets.record_offset)}
 ),
@@ -480,7 +482,7 @@ groups AS (
   GROUP BY source_id, group_id
 ),
 -- A run may see an older copy after the leader's log: then the ingested rows show the end. Rows
--- that lost an election show nothing of the log that won.
+-- that lost an election are no evidence on the winning log.
 lost AS (
   SELECT source_id, topic_id, topic, partition, max(next_offset) AS lost_to
   FROM superseded_ranges
@@ -516,7 +518,7 @@ committed AS (
    AND CASE WHEN commits.topic_id IS NULL OR ends.topic_id IS NULL THEN ends.age = 1
             ELSE ends.topic_id = commits.topic_id END
 ),
--- A partition of a topic that a group reads has a row without a commit, too.
+-- A partition of a topic that a group reads has a row even without a commit.
 reading AS (
   SELECT DISTINCT source_id, group_id, topic FROM group_offsets
 ),
@@ -540,9 +542,9 @@ FROM everything LEFT JOIN groups
   ON groups.source_id = everything.source_id AND groups.group_id = everything.group_id
 
 -- view settled_metadata
--- What stands between the begin of a transaction and its abort, or behind a begin without an end,
--- never happened. No transaction reaches into or out of a snapshot. Offsets of a snapshot count
--- from its own start; it belongs to the log start.
+-- Records between the begin of a transaction and its abort, or after a begin without an end, do not
+-- count. No transaction crosses the edge of a snapshot. Offsets of a snapshot count from its own
+-- start; it belongs to the log start.
 WITH current_rows AS (
 {current_decoded(
   cluster_metadata, '__cluster_metadata',
@@ -573,9 +575,9 @@ WHERE marker_offset IS NULL AND record_type IS NOT NULL
        OR coalesce(marker_behind, '') = 'end_transaction')
 
 -- view remote_segments
--- Copies of segments in a remote tier. As brokers do, it drops events of a copy whose start the
--- topic no longer has, and steps that the state does not allow: a copy only ends after its start,
--- and only a deletion that began can end.
+-- Copies of segments in a remote tier. Like a broker, it ignores events of a copy whose start the
+-- topic no longer has, and steps that the state does not allow: a copy ends only after its start,
+-- and a deletion only after its begin.
 WITH current_rows AS (
 {current_decoded(
   remote_log_metadata, '__remote_log_metadata', remote_log_metadata.record_offset)}
@@ -638,10 +640,10 @@ WHERE age = 1 AND value IS NOT NULL
   AND (removals.removed_at IS NULL OR place > removals.removed_at)
 
 -- view partition_leaders
--- The newest state of each partition, as `kafka-topics --describe` shows it. A change names only
--- what it changes. It raises the partition's epoch by one, and the leader's if it names a leader
--- (`PartitionRegistration.merge`). A clean stop of the last broker leaves a partition without a
--- leader: `last_leader` is the broker that had it before.
+-- The newest state of each partition, like `kafka-topics --describe`. A change has only the changed
+-- fields. It raises the partition's epoch by one, and the leader's epoch if it names a leader
+-- (`PartitionRegistration.merge`). After a clean stop of the last broker a partition has no leader:
+-- `last_leader` is the broker that was the leader before.
 {topics},
 changes AS (
   SELECT state.*, record_type = 'partition_change' AS is_change, topics.topic AS topic_name,
