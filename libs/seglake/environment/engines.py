@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from seglake.environment.errors import SparkStartError, WorkersUnfitError
+from seglake.environment.spark_home import provide_pyspark
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.task_advice import advice_on
 from seglake.errors import WrongCallError
@@ -100,6 +101,7 @@ class _LateSparkEngine:
     def _started(self) -> SparkEngine:
         if self._engine is None:
             # Imported here, so that runs without tasks do not wait for PySpark.
+            provide_pyspark()
             from pyspark import SparkContext
 
             from seglake.environment.spark_session import is_ours, spark_context

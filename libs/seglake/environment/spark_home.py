@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from seglake.environment.errors import SparkStartError
+from seglake.spark_features import OLDEST_SPARK, release_of
+
 _CORE = "spark-core_*.jar"
 _CORE_NAME = re.compile(r"spark-core_(?P<scala>\d+\.\d+)-(?P<version>\d+\.\d+.*)\.jar")
 _HADOOP_NAME = re.compile(r"hadoop-client-api-(?P<version>\d.*)\.jar")
@@ -46,13 +49,28 @@ def spark_home(environment: Mapping[str, str] = os.environ) -> Path:
     return around or origin.parent
 
 
-def add_pyspark(environment: Mapping[str, str] = os.environ) -> None:
-    """Make the PySpark of SPARK_HOME importable, if this Python has none of its own."""
-    home = environment.get("SPARK_HOME")
-    if not home or find_spec("pyspark") is not None:
-        return
-    folder = Path(home, "python")
-    sys.path += [str(part) for part in (folder, *sorted(folder.glob("lib/py4j-*.zip")))]
+def provide_pyspark(environment: Mapping[str, str] = os.environ) -> None:
+    """Make the PySpark of SPARK_HOME importable, if this Python has none of its own.
+
+    Raises:
+        SparkStartError: there is no PySpark, or its Spark is too old.
+    """
+    folder = Path(environment.get("SPARK_HOME", ""), "python")
+    if find_spec("pyspark") is None and folder.is_absolute():
+        sys.path += [str(part) for part in (folder, *sorted(folder.glob("lib/py4j-*.zip")))]
+    oldest = ".".join(map(str, OLDEST_SPARK))
+    if find_spec("pyspark") is None:
+        raise SparkStartError(
+            "this Python has no PySpark, and SPARK_HOME names no Spark that has one. Install"
+            f" pyspark {oldest} or newer, or let SPARK_HOME name a Spark; --engine local, where the"
+            " command has it, needs none."
+        )
+    build = spark_build(spark_home(environment))
+    if build is not None and release_of(build.version) < OLDEST_SPARK:
+        raise SparkStartError(
+            f"Spark {build.version} is too old: seglake needs {oldest} or newer. --engine local,"
+            " where the command has it, needs none."
+        )
 
 
 def spark_build(home: Path) -> SparkBuild | None:
