@@ -97,8 +97,9 @@ def leader_epochs_of(
             they are left from before the log was truncated (KAFKA-16541).
         log_end_offset: the exclusive end of the log, `OPEN_END` if it is unknown.
         seen: first offsets and epochs of batches. They win over the file, with two exceptions, for
-            no checksum covers an epoch: an epoch of a single batch must be in the file too, and a
-            batch whose epoch breaks the rise of the others is ignored.
+            no checksum covers an epoch. A batch whose epoch breaks the rise of the others is
+            ignored. If the file has entries, so is an epoch that it lacks and that only one batch
+            has.
     """
     believed = [entry for entry in epochs if entry.start_offset <= log_end_offset]
     told = {entry.epoch for entry in believed}

@@ -78,7 +78,7 @@ class CommitPort(Protocol):
         """
 
     def make_durable(self, table: Table) -> None:
-        """Sync the table's log, with entries of other drivers, against a power cut."""
+        """Sync the table's log, so that a power cut undoes no entry of any driver."""
 
     def redo_files(self) -> list[Redo]:
         """Return all redo files of the lake."""

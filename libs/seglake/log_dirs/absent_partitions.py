@@ -33,7 +33,7 @@ class _Folders(NamedTuple):
 
     @classmethod
     def of(cls, log_dirs: Iterable[FoundLogDir]) -> "_Folders":
-        """Return the folders of log dirs, except those that have nothing of Kafka's."""
+        """Return the folders of log dirs, except those without any file of Kafka's."""
         folders = [
             folder
             for log_dir in log_dirs

@@ -172,7 +172,7 @@ def _log_dirs_of(
 
 
 def _instead(unread: Sequence[UnreadFiles]) -> str:
-    """Return a sentence about content that could become a log dir; empty if there is none."""
+    """Return a sentence about content that could become a log dir; empty without any."""
     said = {
         UnreadKind.ARCHIVE: "archives ({}): unpack them",
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",

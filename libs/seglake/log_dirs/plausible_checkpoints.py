@@ -74,5 +74,5 @@ def is_far(offset: int, supported: int) -> bool:
 
 
 def _why(offset: int, supported: int) -> str:
-    """Return the reason against an offset, as text."""
+    """Return why an offset is not believed, as text."""
     return f"it says {offset}, and nothing else says more than {supported}"

@@ -43,7 +43,7 @@ class SideFileEnds(NamedTuple):
 def side_file_ends(
     storage: Storage, content: PartitionFiles, proved: Iterable[int], *, is_cleaned: bool
 ) -> SideFileEnds:
-    """Return the file that proves the highest end: by its name, or as an index without its log.
+    """Return the file that proves the highest end: by its name, or as an index without a log.
 
     If the log is empty, an index of the size that a broker preallocates is not read.
 

@@ -106,7 +106,7 @@ class SplitGaps:
             yield gap_row(self._split.key, start, stop, cause, None, self._stamp)
 
     def _undecided_row(self, found: _Undecided) -> Row:
-        """Return the row of offsets without a decision."""
+        """Return the gap row of offsets whose transaction has not ended."""
         start, stop = found.offsets
         self._counts.count_gap(GapCause.UNDECIDED, start, stop)
         detail = f"of a transaction of producer {found.producer_id} that has not ended"

@@ -130,7 +130,7 @@ def _client_config(properties: HadoopProperties) -> dict[str, str]:
 
 
 def _server(uri: str, name: str, properties: HadoopProperties) -> str:
-    """Return the target of the longest mount-table link above a path, or of its fallback."""
+    """Return the server of a path; below a mount table, the target of its longest link."""
     scheme, _, authority = uri.partition("://")
     if scheme == "hdfs":
         return uri

@@ -108,7 +108,7 @@ class KeptArrays:
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def empty(self, name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """Return an uninitialised array of at least its old size, cut to `count` elements.
+        """Return an uninitialised array, reused if the kept one is large enough.
 
         Args:
             name: name of the array; it has one user at a time, and always the same kind.

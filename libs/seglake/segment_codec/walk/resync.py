@@ -158,7 +158,7 @@ class Resync:
         return int(self._seen(damaged, PREFIX_BYTES)[PREFIX_BYTES - 1]) != 2
 
     def _candidates(self, start: int, stop: int, low_offset: int) -> Iterator[int]:
-        """Yield positions that look like a header; near `stop`, only with 61 bytes before it."""
+        """Yield positions of possible headers, whole ones of 61 bytes except at the file's end."""
         from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
 
         piece_start = start

@@ -6,8 +6,8 @@ The log holds secrets. Values that are or may be secret are left out: records of
 tokens are only named, and a config's value is left out unless its name proves that it is no secret.
 Kafka has the same rule: a config that it does not know is sensitive.
 
-Source of what is sensitive: apache/kafka 1eb7644,
-KafkaConfigSchema.java, DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
+Source for sensitive configs: apache/kafka 1eb7644, KafkaConfigSchema.java,
+DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
 """
 
 import re
