@@ -96,7 +96,7 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list
 
 
 def provide_writable(environment: MutableMapping[str, str]) -> None:
-    """Copy the kernels to a new writable folder, and provide a home and a user name if they lack.
+    """Copy the kernels to a new writable folder; add a home and a user name if they are missing.
 
     Args:
         environment: the process's variables; those that name these places are changed in place.

@@ -1,7 +1,7 @@
 """Plans damage at the ends of logs, outside of all ranges of offsets. Effect: reads.
 
-No offset shows whether the damage was recorded before, so the rows of `quarantine` decide: a row
-that begins in it and ends with its last byte is of the same damage.
+No offset shows whether such damage was recorded before, so the rows of `quarantine` decide: a row
+that begins inside of the damage and ends with its last byte is of the same damage.
 """
 
 from collections.abc import Iterable

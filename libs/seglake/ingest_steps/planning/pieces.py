@@ -62,7 +62,7 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
 
 
 def end_piece(partition: SurveyedPartition) -> SegmentSplit:
-    """Return the last segment from its last proved batch start on, or whole without one."""
+    """Return the last segment from its last proved batch start on; without one, all of it."""
     index, survey = len(partition.surveys) - 1, partition.surveys[-1]
     limit = _limit(partition, index)
     whole = _whole(partition, index, limit)
