@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from seglake.lake.errors import RowCountError
-from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.parquet_rows import numbers, read_rows
 from seglake.lake.tables import BATCHES, RECORDS, Table
 from seglake.storage.storage import Storage
@@ -57,7 +57,7 @@ def merge(task: MergeTask) -> DataFile:
     with ParquetFile(
         task.storage, task.lake_path, task.table, task.topic, task.compression_level
     ) as output:
-        for rows in _row_groups(pieces):
+        for rows in row_groups(pieces, _ROW_GROUP_BYTES):
             output.write(rows)
         file = output.close() if output.row_count == task.row_count else None
     if file is None:
@@ -132,17 +132,3 @@ def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> It
         partitions, offsets = (numbers(rows, name) for name in order)
         yield rows.take(np.lexsort((offsets, partitions)))
         ahead = [file for file in ahead if not file.is_over]
-
-
-def _row_groups(pieces: Iterator[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches large enough for a row group."""
-    waiting: list[pa.Table] = []
-    size_bytes = 0
-    for piece in pieces:
-        waiting.append(piece)
-        size_bytes += piece.nbytes
-        if size_bytes >= _ROW_GROUP_BYTES:
-            yield from pa.concat_tables(waiting).combine_chunks().to_batches()
-            waiting, size_bytes = [], 0
-    if waiting:
-        yield from pa.concat_tables(waiting).combine_chunks().to_batches()

@@ -10,6 +10,7 @@ pages besides the given rows.
 import hashlib
 import re
 import uuid
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple, Self
 
 import pyarrow as pa
@@ -199,6 +200,25 @@ class ParquetFile:
     def __exit__(self, *raised: object) -> None:
         """Abandon the file, unless it was closed."""
         self.abandon()
+
+
+def row_groups(pieces: Iterable[pa.Table], least_bytes: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows in batches large enough for a row group each.
+
+    Args:
+        pieces: the rows.
+        least_bytes: size of a batch in memory; the last one may be smaller.
+    """
+    waiting: list[pa.Table] = []
+    size_bytes = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size_bytes += piece.nbytes
+        if size_bytes >= least_bytes:
+            yield from pa.concat_tables(waiting).combine_chunks().to_batches()
+            waiting, size_bytes = [], 0
+    if waiting:
+        yield from pa.concat_tables(waiting).combine_chunks().to_batches()
 
 
 def _check_dictionaries(table: Table, rows: pa.RecordBatch) -> None:

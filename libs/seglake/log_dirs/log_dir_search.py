@@ -16,10 +16,15 @@ from seglake.log_dirs.unread_files import (
     segments_of,
     unread_files,
 )
-from seglake.segment_codec.formats.side_files.known_names import Place, Use, known_name
+from seglake.segment_codec.formats.side_files.known_names import (
+    OF_LOG_DIR,
+    OF_PARTITION,
+    Place,
+    Use,
+    known_name,
+)
 from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
-    SideFile,
     parse_file_name,
     parse_folder_name,
     parse_metadata_snapshot_name,
@@ -31,20 +36,9 @@ from seglake.storage.storage import FileInfo, Storage
 
 MOST_LEVELS = 8
 
-_LOG_DIR_FILES = frozenset(
-    {
-        SideFile.META_PROPERTIES,
-        SideFile.HIGH_WATERMARKS,
-        SideFile.RECOVERY_POINTS,
-        SideFile.LOG_START_OFFSETS,
-        SideFile.CLEANER_OFFSETS,
-    }
-)
 _NOT_SEARCHED = "lost+found"  # the file system's own folder: unreadable, without log dirs
 Listings = dict[str, tuple[FileInfo, ...]]  # entries by folder
 Closed = dict[str, StorageError]  # errors by folder that cannot be listed, links resolved
-
-_FOLDER_FILES = frozenset({SideFile.PARTITION_METADATA, SideFile.LEADER_EPOCHS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +367,7 @@ def list_folders(
 
 def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:
     """Return whether the entries include a file that a broker keeps in a log dir."""
-    return any(entry.name in _LOG_DIR_FILES for entry in entries)
+    return any(entry.name in OF_LOG_DIR for entry in entries)
 
 
 def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
@@ -386,7 +380,7 @@ def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
             parse_file_name(entry.name) is not None
             or parse_compressed_name(entry.name) is not None
             or parse_metadata_snapshot_name(entry.name) is not None
-            or entry.name in _FOLDER_FILES
+            or entry.name in OF_PARTITION
         )
         for entry in entries
     )

@@ -4,29 +4,22 @@ Memory: one row group of a data file of `quarantine`. Only the task's argument i
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import SALVAGED_RECORDS
+from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
 from seglake.segment_codec.formats.errors import DefectError
 from seglake.segment_codec.walk.salvage import holds_no_record
 from seglake.storage.storage import Storage
 
-PLACE_COLUMNS = (
-    "source_id",
-    "topic",
-    "partition",
-    "broker_id",
-    "segment",
-    "position",
-    "raw_sha256",
-)
+PLACE_COLUMNS = ("source_id", "topic", "partition", *IDENTITY)
 """Columns that identify a batch's bytes; with the generation, they are a quarantine row's key."""
 
 BatchPlace = tuple[Any, ...]  # Any: the columns have many types
@@ -75,69 +68,42 @@ def salvage(task: SalvageTask) -> SalvageReport:
     records: Counter[str] = Counter()
     batches: Counter[str] = Counter()
     refused: Counter[str] = Counter()
+
+    def salvaged() -> Iterator[pa.Table]:
+        for batch, raw in _wanted_bytes(task):
+            try:
+                found = salvaged_rows(
+                    batch,
+                    raw,
+                    source_id=task.source_id,
+                    run_id=task.run_id,
+                    salvaged_at_us=task.salvaged_at_us,
+                    max_bytes=task.max_bytes,
+                )
+            except DefectError as error:
+                if not (batch.is_of_loser and holds_no_record(raw)):
+                    refused[error.code] += 1
+                continue
+            records[str(batch.key)] += found.num_rows
+            batches[str(batch.key)] += 1
+            yield pa.Table.from_batches([found])
+
+    with ParquetFile(
+        task.storage, task.lake_path, SALVAGED_RECORDS, "", task.compression_level
+    ) as output:
+        for rows in row_groups(salvaged(), _ROW_GROUP_BYTES):
+            output.write(rows)
+        file = output.close()
+    return SalvageReport(() if file is None else (file,), records, batches, refused)
+
+
+def _wanted_bytes(task: SalvageTask) -> Iterator[tuple[DamagedBatch, bytes]]:
+    """Yield each batch of the task once, with its bytes."""
     wanted = dict(task.batches)
-    with _Output(task) as output:
-        for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):
-            raws = rows.column("raw")
-            for index, row in enumerate(rows.select(PLACE_COLUMNS).to_pylist()):
-                place = tuple(row[name] for name in PLACE_COLUMNS)
-                raw = raws[index].as_py() if place in wanted else None
-                if raw is None:
-                    continue
-                batch = wanted.pop(place)
-                try:
-                    found = salvaged_rows(
-                        batch,
-                        raw,
-                        source_id=task.source_id,
-                        run_id=task.run_id,
-                        salvaged_at_us=task.salvaged_at_us,
-                        max_bytes=task.max_bytes,
-                    )
-                except DefectError as error:
-                    if not (batch.is_of_loser and holds_no_record(raw)):
-                        refused[error.code] += 1
-                    continue
-                output.write(found)
-                records[str(batch.key)] += found.num_rows
-                batches[str(batch.key)] += 1
-        return SalvageReport(output.close(), records, batches, refused)
-
-
-class _Output:
-    """A file with row groups of a minimum size; use it in a `with` block."""
-
-    def __init__(self, task: SalvageTask) -> None:
-        """Choose the file; nothing is written yet."""
-        self._file = ParquetFile(
-            task.storage, task.lake_path, SALVAGED_RECORDS, "", task.compression_level
-        )
-        self._waiting: list[pa.RecordBatch] = []
-
-    def __enter__(self) -> "_Output":
-        """Return the output itself."""
-        self._file.__enter__()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        """Abandon the file, unless it was closed."""
-        self._file.__exit__(*error)
-
-    def write(self, rows: pa.RecordBatch) -> None:
-        """Add rows; write them once there are enough for a row group."""
-        self._waiting.append(rows)
-        if sum(waiting.nbytes for waiting in self._waiting) >= _ROW_GROUP_BYTES:
-            self._write_waiting()
-
-    def close(self) -> tuple[DataFile, ...]:
-        """Finish the file and return it; empty if no row was written."""
-        self._write_waiting()
-        file = self._file.close()
-        return () if file is None else (file,)
-
-    def _write_waiting(self) -> None:
-        """Write the waiting rows as one row group."""
-        if self._waiting:
-            rows = pa.Table.from_batches(self._waiting).combine_chunks()
-            self._file.write(rows.to_batches()[0])
-            self._waiting.clear()
+    for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):
+        raws = rows.column("raw")
+        for index, row in enumerate(rows.select(PLACE_COLUMNS).to_pylist()):
+            place = tuple(row[name] for name in PLACE_COLUMNS)
+            raw = raws[index].as_py() if place in wanted else None
+            if raw is not None:
+                yield wanted.pop(place), raw

@@ -59,14 +59,18 @@ class KnownName:
 
 _Rows = tuple[tuple[str, Use, str | None], ...]  # shown name, use, pattern (None: the name itself)
 
-_OF_LOG_DIR = (
+OF_LOG_DIR = (
     "meta.properties",
     "replication-offset-checkpoint",
     "recovery-point-offset-checkpoint",
     "log-start-offset-checkpoint",
     "cleaner-offset-checkpoint",
 )
-_OF_PARTITION = ("leader-epoch-checkpoint", "partition.metadata")
+"""Files by which a log dir is known."""
+
+OF_PARTITION = ("leader-epoch-checkpoint", "partition.metadata")
+"""Files beside the segments by which a partition folder is known."""
+
 _QUORUM_STATE = "quorum-state"
 
 
@@ -84,8 +88,8 @@ _FOLDERS: _Rows = (
     ("<topic>-<partition>", Use.READ, r".+-[0-9]+"),
 )
 _LOG_DIR_FILES: _Rows = (
-    *((name, Use.READ, None) for name in _OF_LOG_DIR),
-    ("<one of these>.tmp", Use.UNUSED, _unfinished(*_OF_LOG_DIR)),
+    *((name, Use.READ, None) for name in OF_LOG_DIR),
+    ("<one of these>.tmp", Use.UNUSED, _unfinished(*OF_LOG_DIR)),
     (".kafka_cleanshutdown", Use.UNUSED, r"\.kafka_cleanshutdown(?:\.tmp)?"),
     (".lock", Use.UNUSED, None),
     ("bootstrap.checkpoint", Use.UNUSED, None),
@@ -100,9 +104,9 @@ _PARTITION_FILES: _Rows = (
     ("….swap", Use.IN_PLACE, rf"{_OFFSET}\.{_KIND}\.swap"),
     ("….cleaned", Use.UNUSED, rf"{_OFFSET}\.{_KIND}\.cleaned"),
     ("….deleted", Use.NOTED, rf"{_OFFSET}\.{_KIND}\.deleted"),
-    *((name, Use.READ, None) for name in _OF_PARTITION),
+    *((name, Use.READ, None) for name in OF_PARTITION),
     (_QUORUM_STATE, Use.UNUSED, None),
-    ("<one of these>.tmp", Use.UNUSED, _unfinished(*_OF_PARTITION, _QUORUM_STATE)),
+    ("<one of these>.tmp", Use.UNUSED, _unfinished(*OF_PARTITION, _QUORUM_STATE)),
     ("<20 digits>-<10 digits>.checkpoint", Use.READ, rf"{_OFFSET}-{_EPOCH}\.checkpoint"),
     ("….checkpoint.part", Use.UNUSED, rf"{_OFFSET}-{_EPOCH}(?:-\d+)?\.checkpoint\.part"),
     ("….checkpoint.deleted", Use.UNUSED, rf"{_OFFSET}-{_EPOCH}\.checkpoint\.deleted"),
