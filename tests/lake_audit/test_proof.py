@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from seglake.kafka_log.offset_gaps import GapCause
@@ -215,6 +215,7 @@ def test_a_gap_stands_unless_a_later_repair_holds_its_start(
 
 
 @_EXAMPLES
+@example([([(low, high)], (10, 5)) for low in (9, 14, 15) for high in (10, 11, 20)])
 @given(
     st.lists(
         st.tuples(
