@@ -9,7 +9,7 @@ from seglake.pipelines.lake_query.topic_views import confused_names, topic_views
 from seglake.pipelines.lake_query.views import Dialect, escaped, topic_view, views
 
 LAKE_PROPERTY = "seglake.lake"
-"""Property of views that `register` creates: the lake whose tables they read."""
+"""Property of what `register` creates: the lake whose tables a view or a description reads."""
 
 _DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 

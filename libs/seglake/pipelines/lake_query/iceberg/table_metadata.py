@@ -35,9 +35,7 @@ from pyiceberg.types import (
 from seglake.lake.snapshots import Snapshot as DeltaSnapshot
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
-
-LAKE_PROPERTY = "seglake.lake"
-"""Property of tables that `register` writes: the lake whose data files they name."""
+from seglake.pipelines.lake_query.scripts import LAKE_PROPERTY
 
 _NAME_MAPPING = "schema.name-mapping.default"
 _FIRST_PARTITION_FIELD = 1000  # the first id that Iceberg's own writers use

@@ -17,12 +17,12 @@ from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.errors import NameTakenError
 from seglake.pipelines.lake_query.iceberg.manifests import manifests_of
 from seglake.pipelines.lake_query.iceberg.table_metadata import (
-    LAKE_PROPERTY,
     TableVersion,
     new_metadata,
     with_snapshot,
 )
 from seglake.pipelines.lake_query.registration import Registration
+from seglake.pipelines.lake_query.scripts import LAKE_PROPERTY
 from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
