@@ -22,7 +22,10 @@ _LIBRARIES = frozenset(
 )
 _CALLED = frozenset({"commands", "catalog_commands"})
 _COMMON = frozenset(
-    {"errors", "findings", "near_names", "printable", "progress", "settings", "spark_features"}
+    {
+        *("errors", "findings", "grouping", "near_names", "printable", "progress", "settings"),
+        "spark_features",
+    }
 )
 _STEPS = _LIBRARIES | _COMMON | {"segment_codec"}
 # They are made of the steps of an ingest.
@@ -37,16 +40,17 @@ _PIPELINES = _OF_STEPS | {
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "errors": frozenset({"printable"}),
+    "grouping": frozenset(),
     "near_names": frozenset(),
     "printable": frozenset(),
     "spark_features": frozenset(),
     "segment_codec": frozenset(),
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),
-    "kafka_log": frozenset({"segment_codec"}),
+    "kafka_log": frozenset({"grouping", "segment_codec"}),
     "lake": frozenset({"errors", "storage", "version"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
-    "log_tables": frozenset({"kafka_log", "lake", "segment_codec", "storage"}),
+    "log_tables": frozenset({"grouping", "kafka_log", "lake", "segment_codec", "storage"}),
     "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
     "progress": frozenset({"printable", "task_engine"}),
     "settings": frozenset({"errors", "kafka_log", "near_names"}),

@@ -99,6 +99,20 @@ def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> No
     assert "refilled 8 records that the cleaner had removed elsewhere" in to_text(audited(lake))
 
 
+def test_a_lake_without_a_topic_id_gets_the_records_of_a_copy_that_names_one(
+    tmp_path: Path,
+) -> None:
+    before, after = _thinned(tmp_path)
+    lake = tmp_path / "lake"
+    (after / "orders-0" / "partition.metadata").unlink()
+    ingested(after, lake)
+    for is_dry_run in (True, False):
+        summary = ingested(before, lake, read=_OLDER, dry_run=is_dry_run)
+        assert summary.refilled == {"orders-0": 8}
+    assert len(viewed(lake, 'SELECT "offset" FROM current_records')) == 20
+    assert audited(lake).exit_code == 0
+
+
 def test_offsets_of_a_cleaned_disk_add_up_after_an_older_copy(tmp_path: Path) -> None:
     """The cleaner kept empty batches, whose records the older copy has."""
     lake = tmp_path / "lake"

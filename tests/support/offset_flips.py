@@ -20,7 +20,7 @@ import pyarrow as pa
 from seglake.ingest_steps.planning.partitions import listed_partitions
 from seglake.ingest_steps.planning.plan import plan_ranges
 from seglake.ingest_steps.planning.replica_survey import survey_partitions
-from seglake.ingest_steps.run_context import ScanContext, decode_settings_of
+from seglake.ingest_steps.run_context import ScanContext
 from seglake.kafka_log.replica import Replica
 from seglake.lake.tables import BATCHES, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import discover
@@ -212,9 +212,7 @@ def answer_of(replica: Replica, settings: Settings, storage: Storage) -> Answer:
             engine=engine,
             reporter=RunReporter(io.StringIO(), verbosity=-1),
         )
-        decoding = decode_settings_of(
-            scan, lake_path="", source_id="test", run_id="", started_at_us=0
-        )
+        decoding = scan.decoding("test")
         listed = listed_partitions([replica], SourceLedger(), storage)
         for partition in survey_partitions(listed, scan):
             answer.hole_count = sum(survey.hole_count for survey in partition.surveys)

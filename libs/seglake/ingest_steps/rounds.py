@@ -8,8 +8,8 @@ import logging
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
 from seglake.ingest_steps.committing.election_rows import SupersededRange
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
@@ -44,7 +44,7 @@ from seglake.ingest_steps.replica_conflicts.log_check import judge
 from seglake.ingest_steps.run_context import RunContext, published
 from seglake.kafka_log.log_identity import ShorterLog, lagging_notes
 from seglake.kafka_log.observation import has_moved
-from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.offset_ranges import merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import notes_of
 from seglake.kafka_log.short_logs import ShortLog
@@ -61,40 +61,25 @@ from seglake.segment_decoding.replica_compare import (
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PlannedPartition(JudgedPartition):
-    """A judged partition with the ranges to ingest.
+    """A judged partition with the ranges to ingest, and after a round's commits what came of them.
 
     Attributes:
         ranges: in order; the last may stand for damage at the end of the log.
         superseded: ranges of the tables that lost an election to this log.
         left: data that cannot be read although it is, or should be, on the disks.
         unread: why the partition cannot be read, or not all of it was committed.
+        committed: ranges that are in the tables now; none in a dry run.
+        conflicts: batches of other replicas that are not those of the tables.
     """
 
     ranges: tuple[RangePlan, ...]
     superseded: tuple[SupersededRange, ...]
     left: UnreadData
     unread: str | None
-
-    @classmethod
-    def of(cls, judged: JudgedPartition, **planned: Any) -> Self:  # Any: of the fields' types
-        """Return a judged partition with what was planned."""
-        known = {name: getattr(judged, name) for name in judged.__dataclass_fields__}
-        return cls(**{**known, **planned})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestedPartition(PlannedPartition):
-    """A planned partition after the commits of its round.
-
-    Attributes:
-        committed: ranges that are in the tables now; none in a dry run.
-        conflicts: batches of other replicas that are not those of the tables.
-    """
-
-    committed: tuple[RangeResult, ...]
-    conflicts: ConflictCount
+    committed: tuple[RangeResult, ...] = ()
+    conflicts: ConflictCount = NO_CONFLICTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +92,7 @@ class Round:
         concurrent: ranges that it committed of them.
     """
 
-    partitions: tuple[IngestedPartition, ...]
+    partitions: tuple[PlannedPartition, ...]
     earlier: NewestObservations
     notes: tuple[str, ...]
     waves: tuple[Wave, ...]
@@ -144,7 +129,7 @@ def ingest_round(replicas: Sequence[Replica], context: RunContext) -> Round:
     check_isolation(topics, ledger, context.settings)
     lake = IngestedBatches(context.tables, context.source_id, ledger)
     listed, earlier = _listed(replicas, ledger, lake, context)
-    surveyed = survey_partitions(listed, context.scan)
+    surveyed = survey_partitions(listed, context)
     judged = judge(listed, surveyed, lake, context)
     new = ConflictRows(clashes_with_replicas(judged, context), generations, context)
     old = ConflictRows(clashes_with_lake(judged, context), generations, context)
@@ -196,8 +181,8 @@ def _planned(
         ranges = [] if wanted is None or why else plan_ranges(wanted, context.settings)
         is_away = each.refusal or each.has_lost
         planned.append(
-            PlannedPartition.of(
-                each,
+            PlannedPartition(
+                **vars(each),
                 ranges=(*ranges, *([] if end is None else [end])),
                 superseded=() if same is None else lost_elections(same, old.clashes, context),
                 left=NOTHING_UNREAD if is_away else unread_data(each.listed, each.surveyed),
@@ -304,10 +289,10 @@ def _ingested(
     planned: Iterable[PlannedPartition],
     done: WaveResult,
     conflicts: Mapping[PartitionKey, ConflictCount],
-) -> Iterator[IngestedPartition]:
+) -> Iterator[PlannedPartition]:
     committed = by_partition(done.committed)
     for each in planned:
-        yield IngestedPartition.of(
+        yield replace(
             each,
             committed=tuple(committed.get(each.key, ())),
             superseded=() if each.key.topic in done.lost else each.superseded,
@@ -316,7 +301,7 @@ def _ingested(
         )
 
 
-def latest(rounds: Iterable[Round]) -> list[IngestedPartition]:
+def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
     """Return the partitions, each as the last round that read it has it."""
     done = [*rounds]
     if len(done) == 1:
@@ -339,9 +324,8 @@ def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, Sho
         unread: partitions that could not be read, to be left out.
     """
     done = [*rounds]
-    came: dict[str, list[OffsetRange]] = {}
-    for result in (result for each in done for result in each.committed):
-        came.setdefault(str(result.key), []).append(result.offsets)
+    committed = (result for each in done for result in each.committed)
+    came = grouped((str(result.key), result.offsets) for result in committed)
     short = {str(each.key): each.left.short for each in latest(done)}
     left = {
         name: log.outside(merged(came.get(name, ())))

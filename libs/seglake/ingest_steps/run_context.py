@@ -37,16 +37,44 @@ class ScanContext:
     engine: Engine
     reporter: RunReporter
 
+    def decoding(
+        self, source_id: str, *, lake_path: str = "", run_id: str = "", started_at_us: int = 0
+    ) -> DecodeSettings:
+        """Return the settings of tasks that decode logs, for a lake or for a query.
+
+        Args:
+            source_id: cluster of the logs.
+            lake_path: the lake to write to; none for a query.
+            run_id: label of the rows.
+            started_at_us: time of the rows, in microseconds; 0 for now.
+        """
+        settings = self.settings
+        return DecodeSettings(
+            storage=self.storage,
+            lake_path=lake_path,
+            source_id=source_id,
+            run_id=run_id,
+            attempt_id="",
+            started_at_us=started_at_us or time.time_ns() // 1000,
+            takes_aborted=settings.read.isolation is Isolation.READ_UNCOMMITTED,
+            takes_undecided=settings.takes_undecided,
+            window_bytes=settings.read.window_bytes,
+            decoded_bytes=settings.read.decoded_bytes,
+            max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
+            max_raw_bytes=settings.quarantine.max_raw_bytes,
+            target_file_bytes=settings.write.target_file_bytes,
+            compression_level=settings.write.compression_level,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunContext:
+class RunContext(ScanContext):
     """Context for writing to a lake as well; has the time of its creation.
 
     Attributes:
         after: called with the name of each step of a commit, for tests that stop there.
     """
 
-    scan: ScanContext
     tables: LakeTables
     ledger: LedgerDigest
     source_id: str
@@ -68,7 +96,10 @@ class RunContext:
     ) -> Self:
         """Return a run that begins now; without a label it gets one."""
         return cls(
-            scan=scan,
+            storage=scan.storage,
+            settings=scan.settings,
+            engine=scan.engine,
+            reporter=scan.reporter,
             tables=tables,
             ledger=LedgerDigest(tables),
             source_id=source_id,
@@ -87,7 +118,17 @@ class RunContext:
         """Return the context for topics that were first ingested with an isolation."""
         settings = self.settings
         settings = replace(settings, read=replace(settings.read, isolation=isolation))
-        return replace(self, scan=replace(self.scan, settings=settings))
+        return replace(self, settings=settings)
+
+    @property
+    def lake_decoding(self) -> DecodeSettings:
+        """Return the settings of the run's tasks; each attempt to commit adds its own id."""
+        return self.decoding(
+            self.source_id,
+            lake_path=self.tables.lake_path,
+            run_id=self.run_id,
+            started_at_us=self.started_at_us,
+        )
 
     def require_writable(self) -> None:
         """Require write access to the lake, before work begins that ends in a commit.
@@ -97,23 +138,6 @@ class RunContext:
         """
         tables = self.tables
         require_writable(tables.storage, tables.lake_path, tables.work_folder)
-
-    @property
-    def storage(self) -> Storage:
-        """Return the storage of the sources and the lake."""
-        return self.scan.storage
-
-    @property
-    def settings(self) -> Settings:
-        return self.scan.settings
-
-    @property
-    def engine(self) -> Engine:
-        return self.scan.engine
-
-    @property
-    def reporter(self) -> RunReporter:
-        return self.scan.reporter
 
 
 def list_sources(
@@ -206,37 +230,3 @@ def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int
         tables, context.source_id, topics, context.ledger.rows
     )
     return generations, SourceLedger(ledger)
-
-
-def decode_settings(context: RunContext) -> DecodeSettings:
-    """Return the settings of a run's tasks; each attempt to commit adds its own id."""
-    return decode_settings_of(
-        context.scan,
-        lake_path=context.tables.lake_path,
-        source_id=context.source_id,
-        run_id=context.run_id,
-        started_at_us=context.started_at_us,
-    )
-
-
-def decode_settings_of(
-    scan: ScanContext, *, lake_path: str, source_id: str, run_id: str, started_at_us: int
-) -> DecodeSettings:
-    """Return the settings of tasks that decode logs, for a lake or for a query."""
-    settings = scan.settings
-    return DecodeSettings(
-        storage=scan.storage,
-        lake_path=lake_path,
-        source_id=source_id,
-        run_id=run_id,
-        attempt_id="",
-        started_at_us=started_at_us,
-        takes_aborted=settings.read.isolation is Isolation.READ_UNCOMMITTED,
-        takes_undecided=settings.takes_undecided,
-        window_bytes=settings.read.window_bytes,
-        decoded_bytes=settings.read.decoded_bytes,
-        max_decompressed_batch_bytes=settings.limits.max_decompressed_batch_bytes,
-        max_raw_bytes=settings.quarantine.max_raw_bytes,
-        target_file_bytes=settings.write.target_file_bytes,
-        compression_level=settings.write.compression_level,
-    )

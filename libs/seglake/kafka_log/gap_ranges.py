@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from seglake.grouping import grouped
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted_near
 
@@ -54,6 +55,14 @@ class GapTally:
         }
 
 
+def tallied(gaps: Iterable[tuple[GapCause, int, int]]) -> dict[GapCause, GapRanges]:
+    """Return the sums by cause of gaps, each with its first offset and the one after its last."""
+    tally = GapTally()
+    for gap in gaps:
+        tally.add(*gap)
+    return tally.by_cause()
+
+
 def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
     """Return the sum of several gap ranges; their ranges are merged."""
     listed = [*parts]
@@ -66,9 +75,6 @@ def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
 
 def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRanges]:
     """Return the sums of several mappings of gap ranges, by cause."""
-    found: dict[Cause, list[GapRanges]] = {}
-    for part in parts:
-        for cause, gaps in part.items():
-            found.setdefault(cause, []).append(gaps)
+    found = grouped(item for part in parts for item in part.items())
     joined = {cause: ranges_joined(gaps) for cause, gaps in found.items()}
     return {cause: gaps for cause, gaps in joined.items() if gaps.gaps}

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
 from seglake.kafka_log.log_starts import start_proved_by
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import SegmentSurvey
 
 Surveys = tuple[SegmentSurvey, ...]
@@ -58,9 +59,7 @@ def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ..
     Each broker writes its checkpoints a few seconds late. So what one checkpoint proves about the
     log that two copies share is used for both.
     """
-    by_key: dict[PartitionKey, list[Replica]] = {}
-    for replica in replicas:
-        by_key.setdefault(replica.key, []).append(replica)
+    by_key = grouped((replica.key, replica) for replica in replicas)
     keys = sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or ""))
     return [tuple(_informed(copy, by_key[key]) for copy in by_key[key]) for key in keys]
 

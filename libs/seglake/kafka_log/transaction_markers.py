@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.grouping import grouped
+
 
 class TransactionState(StrEnum):
     """State of a record's transaction; `none` for a record outside of any."""
@@ -79,9 +81,7 @@ class Markers:
         Args:
             markers: markers of one partition, in any order.
         """
-        self._by_producer: dict[int, list[Marker]] = {}
-        for marker in sorted(markers):
-            self._by_producer.setdefault(marker.producer_id, []).append(marker)
+        self._by_producer = grouped((marker.producer_id, marker) for marker in sorted(markers))
         self._ends: dict[int, _Ends] = {}
 
     def next_marker(self, producer_id: int, offset: int) -> Marker | None:

@@ -41,6 +41,7 @@ class Discovery:
     """Logs and files in the sources, with notes on those that are not read.
 
     Attributes:
+        sources: paths that were searched.
         unreadable: reasons, by name of partition folders that cannot be listed or read, or that
             disappeared; by path of other folders, and of unreadable files beside segments.
         topics: topics of all partition folders, selected or not.
@@ -50,6 +51,7 @@ class Discovery:
         missing_topics: reasons by topic that the user named in full and no source has.
     """
 
+    sources: tuple[str, ...]
     source_id: str
     log_dirs: tuple[FoundLogDir, ...]
     replicas: tuple[Replica, ...]
@@ -145,6 +147,7 @@ def discover(
     unreadable |= _unreadable_folders(found, takes_topic)
     notes += _made_up_for(found, files, takes_topic)
     return Discovery(
+        sources=tuple(sources),
         source_id=source.source_id,
         cluster_id=source.cluster_id,
         log_dirs=tuple(found),

@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.source_ledger import SourceLedger
 
@@ -31,6 +32,11 @@ class CurrentGap(NamedTuple):
     next_offset: int
     cause: GapCause
     detail: str | None = None
+
+    @property
+    def offsets(self) -> OffsetRange:
+        """Return the range of offsets."""
+        return self.start_offset, self.next_offset
 
     @property
     def lacks_evidence(self) -> bool:

@@ -19,7 +19,6 @@ from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.lake.delta_tables import LakeTables
-from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_decoding.replica_compare import CompareRequest
 from seglake.settings.settings import Settings
@@ -75,14 +74,9 @@ def _of_lake(
     partition = SurveyedPartition(listed, choice, bounds, ())
     with LocalEngine(1) as engine:
         tables = LakeTables(str(lake), LocalStorage())
-        context = RunContext(
-            scan=local_scan(Settings(), engine),
-            tables=tables,
-            ledger=LedgerDigest(tables),
-            source_id=DEFAULT_CLUSTER_ID,
-            run_id="run",
-            started_at_us=0,
-            after=lambda step: None,
+        scan = local_scan(Settings(), engine)
+        context = RunContext.begun(
+            scan, tables, DEFAULT_CLUSTER_ID, run_id="run", after=lambda step: None
         )
         return list(lake_requests(partition, context))
 

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import Wave
 from seglake.lake.tables import RECORDS
 from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitReport, TaskReport
@@ -33,10 +34,7 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
 
 def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
     """Return the failed tasks, and all that share a range with one of these, and so on."""
-    ranges: dict[int, list[int]] = {}
-    for number, tasks in pieces.items():
-        for index in tasks:
-            ranges.setdefault(index, []).append(number)
+    ranges = grouped((index, number) for number, tasks in pieces.items() for index in tasks)
     spread = dict(failed)
     waiting = deque(sorted(failed))
     while waiting:

@@ -1,18 +1,20 @@
 """The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap
-from seglake.kafka_log.gap_ranges import GapsByCause, GapTally, gaps_joined
+from seglake.kafka_log.gap_ranges import GapsByCause, gaps_joined, tallied
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, subtracted_near
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
+from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.segment_decoding.damaged_markers import are_markers, unread_markers
 from seglake.segment_decoding.tasks import SplitReport, Totals
@@ -28,22 +30,13 @@ _UNDELETED = {
 _JUST_GONE = "its segment was deleted while the run read the log"
 
 
-class Gap(NamedTuple):
-    """Offsets of a range that no task accounted for."""
-
-    start_offset: int
-    next_offset: int
-    cause: GapCause
-    detail: str | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class RangeResult:
     """A range with what came of it; `next_offset` is where it really ends."""
 
     plan: RangePlan
     reports: tuple[SplitReport, ...]
-    gaps: tuple[Gap, ...]
+    gaps: tuple[CurrentGap, ...]
     next_offset: int
     totals: Totals
 
@@ -57,20 +50,20 @@ class RangeResult:
         return self.plan.start_offset, self.next_offset
 
     @property
+    def ingested(self) -> RangePlan:
+        """Return the plan up to where the range really ends."""
+        return replace(self.plan, next_offset=self.next_offset)
+
+    @property
     def gaps_by_cause(self) -> GapsByCause:
         """Return the range's own gaps and those that its tasks found, by cause."""
-        own = GapTally()
-        for gap in self.gaps:
-            own.add(gap.cause, gap.start_offset, gap.next_offset)
-        return gaps_joined([own.by_cause(), *(report.gaps for report in self.reports)])
+        own = tallied((gap.cause, *gap.offsets) for gap in self.gaps)
+        return gaps_joined([own, *(report.gaps for report in self.reports)])
 
 
 def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
     """Return the ranges of each partition, in the given order."""
-    found: dict[PartitionKey, list[RangeResult]] = {}
-    for result in results:
-        found.setdefault(result.key, []).append(result)
-    return found
+    return grouped((result.key, result) for result in results)
 
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
@@ -85,7 +78,7 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
     cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
-    gaps: list[Gap] = []
+    gaps: list[CurrentGap] = []
 
     def close(stop: int, is_compacted_hole: bool) -> None:
         for start, following in pairwise(_edges(plan, cursor, stop) if cursor < stop else []):
@@ -101,7 +94,8 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
                 cause = plan.undeleted.cause
             if cause is GapCause.QUARANTINED and _are_markers(plan, start, following):
                 cause = GapCause.MARKER
-            gap = Gap(start, following, cause, _detail(plan, start, following, cause))
+            detail = _detail(plan, start, following, cause)
+            gap = CurrentGap(plan.key, start, following, cause, detail)
             if gaps and _is_one(gaps[-1], gap):
                 gaps[-1] = gaps[-1]._replace(next_offset=following)
             else:
@@ -150,8 +144,8 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     left = (
         rest
         for gap in plan.standing_gaps
-        for start, stop in subtracted_near((gap.start_offset, gap.next_offset), spans)
-        for rest in _left(Gap(start, stop, gap.cause, gap.detail), hidden)
+        for start, stop in subtracted_near(gap.offsets, spans)
+        for rest in _left(gap._replace(start_offset=start, next_offset=stop), hidden)
     )
     return RangeResult(
         plan=plan,
@@ -169,12 +163,12 @@ def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange
         part
         for gap in _combined(plan, reports).gaps
         if gap.cause is GapCause.QUARANTINED
-        for part in common(read, (gap.start_offset, gap.next_offset))
+        for part in common(read, gap.offsets)
     ]
     return merged([*around, *(gap for report in reports for gap in report.hidden)])
 
 
-def _left(gap: Gap, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
+def _left(gap: CurrentGap, hidden: Sequence[OffsetRange]) -> Iterator[CurrentGap]:
     """Yield the rest of a gap in the lake, split at offsets that damage of the copy may hide.
 
     At an undecided transaction the lake saw a sound batch: damage elsewhere explains nothing.
@@ -182,14 +176,14 @@ def _left(gap: Gap, hidden: Sequence[OffsetRange]) -> Iterator[Gap]:
     if gap.cause is GapCause.UNDECIDED:
         yield gap
         return
-    whole = gap.start_offset, gap.next_offset
-    rest = subtracted_near(whole, hidden)
-    parts = [Gap(*offsets, gap.cause, gap.detail) for offsets in rest]
-    parts += [Gap(*offsets, GapCause.QUARANTINED) for offsets in subtracted(whole, rest)]
+    rest = subtracted_near(gap.offsets, hidden)
+    parts = [CurrentGap(gap.key, *offsets, gap.cause, gap.detail) for offsets in rest]
+    damaged = subtracted(gap.offsets, rest)
+    parts += [CurrentGap(gap.key, *offsets, GapCause.QUARANTINED) for offsets in damaged]
     yield from sorted(parts, key=lambda part: part.start_offset)
 
 
-def _is_one(before: Gap, gap: Gap) -> bool:
+def _is_one(before: CurrentGap, gap: CurrentGap) -> bool:
     """Return whether a gap goes on where the one before it ends."""
     is_next = before.next_offset == gap.start_offset
     return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.balance import failures_of
 from seglake.ingest_steps.committing.range_result import (
     RangeResult,
@@ -18,7 +19,7 @@ from seglake.ingest_steps.committing.range_result import (
     ledger_row,
 )
 from seglake.ingest_steps.planning.plan import RangePlan, Wave, plan_waves
-from seglake.ingest_steps.run_context import RunContext, decode_settings
+from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.commit_protocol import Attempt, Outcome
 from seglake.lake.delta_commit import commit_wave
@@ -57,7 +58,7 @@ class WaveFiles(Protocol):
 def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
     """Return the waves of these ranges, as the run's settings cut them."""
     write, read = context.settings.write, context.settings.read
-    return plan_waves(ranges, write.wave_bytes, read.split_bytes, decode_settings(context))
+    return plan_waves(ranges, write.wave_bytes, read.split_bytes, context.lake_decoding)
 
 
 def run_waves(
@@ -204,18 +205,14 @@ def _topic_waves(
 ) -> list[TopicWave]:
     stamp = RowStamp(context.source_id, context.run_id, attempt_id)
     now = datetime.now(UTC)
-    by_topic: dict[str, list[RangeResult]] = {}
-    for result in results:
-        by_topic.setdefault(result.key.topic, []).append(result)
-    files_by_topic: dict[str, list[DataFile]] = {}
-    for file in files:
-        files_by_topic.setdefault(file.topic, []).append(file)
+    by_topic = grouped((result.key.topic, result) for result in results)
+    files_by_topic = grouped((file.topic, file) for file in files)
 
     def wave_of(topic: str) -> TopicWave:
         generation = generations[topic] + 1
         ranges = by_topic[topic]
         of_topic = files_by_topic.get(topic, [])
-        gaps = [gap_row(done.key, *gap, stamp) for done in ranges for gap in done.gaps]
+        gaps = [gap_row(*gap, stamp) for done in ranges for gap in done.gaps]
         if gaps:
             of_topic += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
         ledger = [

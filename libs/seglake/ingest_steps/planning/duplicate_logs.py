@@ -11,7 +11,8 @@ from contextlib import closing, suppress
 from itertools import combinations
 from typing import NamedTuple
 
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.grouping import grouped
+from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.segment_codec.formats.errors import SegmentCodecError
@@ -65,9 +66,7 @@ def separated(
     Of two logs that begin with other batches the one stays that the lake has, else the larger one.
     """
     listed = list(replicas)
-    by_broker: dict[tuple[PartitionKey, int | None], list[Replica]] = {}
-    for replica in listed:
-        by_broker.setdefault((replica.key, replica.broker_id), []).append(replica)
+    by_broker = grouped(((replica.key, replica.broker_id), replica) for replica in listed)
     found = [
         duplicate
         for copies in by_broker.values()

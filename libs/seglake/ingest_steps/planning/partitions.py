@@ -1,8 +1,10 @@
 """A partition of a round, from its listing to its plan. Values."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.duplicate_logs import (
     DuplicateLog,
     separated,
@@ -24,6 +26,7 @@ from seglake.kafka_log.unread_segments import unread_offsets
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.storage.storage import Storage
 
 
@@ -44,6 +47,16 @@ class ListedPartition:
     has_moved: bool = False
     duplicates: tuple[DuplicateLog, ...] = ()
 
+    @classmethod
+    def alone(cls, copy: Replica, key: PartitionKey) -> Self:
+        """Return a copy alone, as if nothing of it was ingested."""
+        return cls((replace(copy, key=key),), PartitionLedger(key))
+
+    def lacking(self, wanted: Iterable[OffsetRange]) -> Self:
+        """Return the partition as if the lake had all offsets but these."""
+        others = subtracted((0, OFFSET_MAX), merged(wanted))
+        return replace(self, ledger=PartitionLedger.covering(self.key, others))
+
     @property
     def key(self) -> PartitionKey:
         return self.replicas[0].key
@@ -61,9 +74,7 @@ def listed_partitions(
         lake: tells which of a broker's two logs of a partition it has.
     """
     apart = separated(map(ledger.named, replicas), lake, storage)
-    by_key: dict[PartitionKey, list[DuplicateLog]] = {}
-    for duplicate in apart.duplicates:
-        by_key.setdefault(duplicate.kept.key, []).append(duplicate)
+    by_key = grouped((duplicate.kept.key, duplicate) for duplicate in apart.duplicates)
     return [
         ListedPartition(log, ledger.of(key), duplicates=tuple(by_key.get(key, ())))
         for log in replicas_by_partition(apart.replicas)
@@ -137,7 +148,7 @@ class SurveyedPartition:
         return tuple(merged([*unread, *unsettled]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgedPartition:
     """A partition compared with the lake: whether its log is the ingested one, and which won.
 

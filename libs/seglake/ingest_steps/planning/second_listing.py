@@ -9,6 +9,7 @@ other change of a file waits for the next run: it may be an accident that somebo
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
+from seglake.grouping import grouped
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.kafka_log.short_logs import ShortLog, absent_log, end_claim
@@ -27,10 +28,8 @@ def retryable_replicas(
         left_out: names of partitions.
     """
     there = {replica.folder: replica for replica in after}
-    by_partition: dict[str, list[Replica]] = {}
-    for replica in before:
-        if str(replica.key) in left_out:
-            by_partition.setdefault(str(replica.key), []).append(replica)
+    named = ((str(replica.key), replica) for replica in before)
+    by_partition = grouped((name, replica) for name, replica in named if name in left_out)
     return [
         replace(there[copy.folder], planned_start_offset=copy.log_start_offset)
         for copies in by_partition.values()

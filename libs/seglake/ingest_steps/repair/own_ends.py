@@ -6,7 +6,6 @@ transaction. So a copy with the data has its marker, if its log reaches that far
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from operator import attrgetter
 
 from seglake.ingest_steps.planning.partitions import ListedPartition
@@ -18,7 +17,6 @@ from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transaction_markers import Marker, Markers
 from seglake.kafka_log.transactions.missing_markers import KnownLog, MissingMarkers
 from seglake.kafka_log.transactions.transaction_outcomes import Transactions, transactions_of
-from seglake.log_tables.partition_ledger import PartitionLedger
 
 
 def with_own_ends(
@@ -78,9 +76,7 @@ def _surveyed(
     """Survey each copy by itself; None for an unreadable copy."""
     if not candidates:
         return []
-    copies = [replace(candidate.copy.replica, key=log.key) for candidate in candidates]
-    # With an empty ledger, as if nothing was ingested.
-    logs = [ListedPartition((copy,), PartitionLedger(log.key)) for copy in copies]
+    logs = [ListedPartition.alone(candidate.copy.replica, log.key) for candidate in candidates]
     return [
         None
         if found.unread_reason is not None

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.committing.wave import planned_waves
 from seglake.ingest_steps.planning.partitions import ListedPartition
@@ -58,7 +59,7 @@ def refill(repaired: RepairResult, state: RepairState, own: OwnRanges) -> Repair
     results: list[RangeResult] = []
     reasons: list[Mapping[str, str]] = []
     notes, mended, written_bytes = [*repaired.notes], Counter(repaired.mended), 0
-    waiting = {copy.folder for copies in state.copies.values() for copy in copies}
+    waiting = state.folders
     while waiting:
         found = _holders(state, waiting, own, notes)
         plans, unread = _planned([holders[0] for holders in found], state)
@@ -98,10 +99,8 @@ def expected_refill(
     notes = [*repaired.notes]
     found = _holders(state, folders, NOTHING_OWN, notes)
     plans, unread = _planned([holders[0] for holders in found], state)
-    by_key: dict[str, list[RangePlan]] = {}
-    for plan in plans:
-        by_key.setdefault(str(plan.key), []).append(plan)
-    counts = {name: _counted(of_key, state.context) for name, of_key in by_key.items()}
+    by_name = grouped((str(plan.key), plan) for plan in plans)
+    counts = {name: _counted(of_name, state.context) for name, of_name in by_name.items()}
     return replace(
         repaired,
         notes=tuple(notes),
@@ -131,9 +130,7 @@ def _lost(topic: str) -> str:
 
 def _joined(reasons: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Return the reasons by name; several copies of a partition may be unread."""
-    found: dict[str, list[str]] = {}
-    for name, reason in (item for of in reasons for item in of.items()):
-        found.setdefault(name, []).append(reason)
+    found = grouped(item for of in reasons for item in of.items())
     return {name: "; ".join(of_name) for name, of_name in found.items()}
 
 
@@ -185,13 +182,9 @@ def _planned(
     same = [
         holder for holder, is_of_other in zip(holders, is_other, strict=True) if not is_of_other
     ]
-    # As if nothing of a copy was ingested.
-    logs = [
-        ListedPartition((replace(copy.replica, key=copy.key),), PartitionLedger(copy.key))
-        for copy, _ in same
-    ]
+    logs = [ListedPartition.alone(copy.replica, copy.key) for copy, _ in same]
     plans: list[RangePlan] = []
-    for (copy, holes), partition in zip(same, survey_logs(logs, state.context.scan), strict=True):
+    for (copy, holes), partition in zip(same, survey_logs(logs, state.context), strict=True):
         name = str(copy.key)
         if partition.unread_reason is not None:
             unread[name] = f"{name}: {partition.unread_reason}"
@@ -208,9 +201,7 @@ def _unread_copies(state: RepairState) -> dict[str, str]:
     for key, copies in state.copies.items():
         if not any(copy.unread for copy in copies):
             continue
-        gaps = state.standing.get(key, ())
-        compacted = [(g.start_offset, g.next_offset) for g in gaps if g.cause is GapCause.COMPACTED]
-        texts = []
+        texts, compacted = list[str](), state.compacted(key)
         for copy in copies:
             inside = {of: common(compacted, span) for of, span in spans(copy).items()}
             segments = [segment for segment, ranges in inside.items() if ranges]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.planning.plan import RangePlan, plan_ranges
 from seglake.kafka_log.leader_epochs import OPEN_END
@@ -63,7 +64,7 @@ class LakeHoles:
     @property
     def refillable(self) -> RangeArray:
         """Return the gaps that another copy may fill."""
-        return range_array(_range(gap) for gap in self.gaps if gap.cause in REFILLABLE)
+        return range_array(gap.offsets for gap in self.gaps if gap.cause in REFILLABLE)
 
     @property
     def wanted(self) -> RangeArray:
@@ -92,11 +93,9 @@ def refill_plans(
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
     wanted = WantedOffsets(holes.wanted, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
-    of_region: dict[int, list[RangePlan]] = {}  # several around a segment that cannot be read
-    for plan in plans:
-        if plan.splits:
-            index = bisect_right(starts, plan.start_offset) - 1
-            of_region.setdefault(index, []).append(plan)
+    of_region = grouped(  # several around a segment that cannot be read
+        (bisect_right(starts, plan.start_offset) - 1, plan) for plan in plans if plan.splits
+    )
     return [_refill(found, regions[index], holes, wanted) for index, found in of_region.items()]
 
 
@@ -115,7 +114,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
     segments = merged_ranges(read[are_shared(read, holes.wanted)])
     gaps = holes.refillable
     reached = merged_ranges(np.concatenate((segments, gaps[are_shared(gaps, segments)])))
-    others = merged(_range(gap) for gap in holes.gaps if gap.cause not in REFILLABLE)
+    others = merged(gap.offsets for gap in holes.gaps if gap.cause not in REFILLABLE)
     inside = intersected(reached, range_array(holes.covered)).tolist()
     return [rest for start, stop in inside for rest in subtracted((start, stop), others)]
 
@@ -148,7 +147,3 @@ def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[Current
     first = bisect_left(gaps, region[0], key=lambda gap: gap.start_offset)
     last = bisect_left(gaps, region[1], key=lambda gap: gap.start_offset)
     return gaps[first:last]
-
-
-def _range(gap: CurrentGap) -> OffsetRange:
-    return gap.start_offset, gap.next_offset

@@ -61,29 +61,32 @@ def repair(
     replicas: Collection[Replica],
     context: RunContext,
     *,
-    is_replay: bool = False,
-    own: OwnRanges = NOTHING_OWN,
     topics: Iterable[str] = (),
+    own: OwnRanges = NOTHING_OWN,
     unmoved: Collection[PartitionKey] = (),
+    kept: KeptSources | None = None,
 ) -> RepairResult:
-    """Fill the lake's gaps from replicas of their partitions.
+    """Fill the lake's gaps from replicas of their partitions; a dry run commits nothing.
 
     Args:
-        own: ranges that this run ingested from each replica.
         topics: further topics whose remaining gaps to return.
-        is_replay: also decode quarantined batches again, and ingest those that decode now.
+        own: ranges that this run ingested from each replica.
         unmoved: partitions whose copies are listed as an earlier run searched them.
+        kept: further sources, of a replay, which also decodes quarantined batches again and ingests
+            those that decode now. Only a dry run searches them here; see `repair_from`.
     """
     looked_at = {*topics, *(replica.key.topic for replica in replicas)}
     if not looked_at:
         return RepairResult()
-    rounds: list[_Filled] = []
     state = repair_state(context, looked_at, replicas)
+    if context.is_dry_run:
+        return _expected(state, unmoved, kept)
+    rounds: list[_Filled] = []
     while len(rounds) < _MOST_ROUNDS:
         own_part = _without_refills(state)
         # The first round may fill in the marker that ended a transaction.
         gaps = own_part.gaps if rounds else _unasked(own_part, unmoved)
-        rounds.append(_fill(_found(own_part, gaps, (), is_replay=is_replay), own_part))
+        rounds.append(_fill(_found(own_part, gaps, (), is_replay=kept is not None), own_part))
         if not rounds[-1].done.committed and not rounds[-1].done.lost:
             break
         state = state.renewed()
@@ -100,26 +103,16 @@ def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -
         return _result([_fill(_found(state, {}, more, is_replay=True), state)], context)
 
 
-def expected_repairs(
-    topics: Iterable[str],
-    replicas: Collection[Replica],
-    context: RunContext,
-    *,
-    kept: KeptSources | None = None,
-    unmoved: Collection[PartitionKey] = (),
+def _expected(
+    state: RepairState, unmoved: Collection[PartitionKey], kept: KeptSources | None
 ) -> RepairResult:
-    """Return the current gaps that repairs would fill; commit nothing.
-
-    Args:
-        kept: further sources of a replay.
-        unmoved: partitions whose copies are listed as an earlier run searched them.
-    """
-    state = _without_refills(repair_state(context, {*topics}, replicas))
+    """Return the current gaps that repairs would fill."""
+    state = _without_refills(state)
     with nullcontext(()) if kept is None else kept(state) as more:
         found = _found(state, _unasked(state, unmoved), more, is_replay=kept is not None)
     planned = RepairResult(notes=found.notes, unread=found.unread, planned_fills=found.fills)
-    if context.settings.read.older_copies:
-        return expected_refill(planned, state, {replica.folder for replica in replicas})
+    if state.context.settings.read.older_copies:
+        return expected_refill(planned, state, state.folders)
     return with_left_in_copies(planned, state, NOTHING_OWN, unmoved)
 
 
@@ -207,7 +200,5 @@ def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[F
     state = repair_state(context, {key.topic for key in repaired})
     found: list[Finding] = []
     for key, own in repaired.items():
-        ranges = [result.offsets for result in own]
-        holes = [(gap.start_offset, gap.next_offset) for gap in state.gaps.get(key, ())]
-        found += settled_otherwise(state.ledger.of(key), ranges, holes, context)
+        found += settled_otherwise(key, [result.offsets for result in own], state)
     return found

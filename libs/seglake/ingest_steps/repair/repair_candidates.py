@@ -22,8 +22,6 @@ from seglake.ingest_steps.repair.resolutions import (
 )
 from seglake.ingest_steps.repair.transaction_contradictions import lake_markers
 from seglake.ingest_steps.repair.transaction_files import read_end_files
-from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
 from seglake.progress.run_reporter import show_count
@@ -147,18 +145,19 @@ def _planned(
 ) -> tuple[list[RangePlan], list[PlannedFill]]:
     context, ranges = state.context, list[RangePlan]()
     fills: list[PlannedFill] = []
-    cleaned = _cleaned(candidates, state)
     for key, of_key in candidates.items():
-        has_events = _has_transactions(of_key)
+        has_events = any(span.events for candidate in of_key for span in candidate.spans)
         ledger = state.ledger.of(key)
         markers = lake_markers(ledger, context) if has_events else []
-        log = known_log(of_key, state.gaps[key], markers, ledger.current, cleaned.get(key, ()))
+        # The cleaner may have removed end markers from the log that the lake has.
+        cleaned = state.compacted(key) if has_events else []
+        log = known_log(of_key, state.gaps[key], markers, ledger.current, cleaned)
         lost = MissingMarkers()
         if log.waiting:
             copies = [candidate.copy for candidate in of_key if candidate.spans]
             lost = missing_markers(log, read_end_files(copies, log, context.storage))
             notes += lost.notes
-            lost = with_own_ends(lost, log, of_key, context.scan)
+            lost = with_own_ends(lost, log, of_key, context)
         takes_open = context.settings.takes_undecided
         plans = repair_plans(of_key, state.gaps[key], log, lost, takes_undecided=takes_open)
         ranges += plans.ranges
@@ -173,27 +172,3 @@ def _planned(
                 "gaps, since what is missing may be how they ended"
             )
     return ranges, fills
-
-
-def _has_transactions(candidates: Sequence[CandidateReplica]) -> bool:
-    return any(span.events for candidate in candidates for span in candidate.spans)
-
-
-def _cleaned(
-    candidates: Mapping[PartitionKey, Sequence[CandidateReplica]], state: RepairState
-) -> dict[PartitionKey, list[OffsetRange]]:
-    """Return the offsets that the cleaner removed, of partitions whose copies offer transactions.
-
-    It may have removed their end markers from the log that the lake has; a copy may be older.
-    """
-    keys = {key for key, of_key in candidates.items() if _has_transactions(of_key)}
-    pieces = state.pieces if keys else {}
-    return {
-        key: [
-            offsets
-            for piece in pieces.get(key, ())
-            if piece.cause is GapCause.COMPACTED
-            for offsets in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
-        ]
-        for key in keys
-    }

@@ -131,7 +131,7 @@ def _holes_left(
         for span in candidate.spans
         if span.is_whole
     )
-    return [hole for gap in gaps for hole in subtracted((gap.start_offset, gap.next_offset), found)]
+    return [hole for gap in gaps for hole in subtracted(gap.offsets, found)]
 
 
 def _is_settled(

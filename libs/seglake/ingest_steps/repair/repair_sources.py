@@ -85,7 +85,7 @@ def _copies(
     for replica in replicas:
         stop = min(same_until, high_watermark, _common_next_offset(replica, best))
         within = replica.log_start_offset, stop
-        found = [(gap, common([(gap.start_offset, gap.next_offset)], within)) for gap in gaps]
+        found = [(gap, common([gap.offsets], within)) for gap in gaps]
         parts = tuple(part for _, of_gap in found for part in of_gap)
         if parts:
             copies.append(

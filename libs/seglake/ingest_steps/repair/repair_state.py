@@ -8,12 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.repair.resolutions import (
     QUARANTINE_COLUMNS,
     region_of,
     unresolved,
 )
 from seglake.ingest_steps.run_context import RunContext, published
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS, QUARANTINE
 from seglake.log_tables.batch_lookup import IngestedBatches
@@ -49,6 +52,11 @@ class RepairState:
     gaps: Mapping[PartitionKey, Sequence[CurrentGap]]
     copies: Mapping[PartitionKey, Sequence[Replica]]
 
+    @property
+    def folders(self) -> set[str]:
+        """Return the folders of all copies."""
+        return {copy.folder for copies in self.copies.values() for copy in copies}
+
     @cached_property
     def readable(self) -> dict[PartitionKey, list[Replica]]:
         """Return the finished copies with segments."""
@@ -67,6 +75,15 @@ class RepairState:
     def standing(self) -> dict[PartitionKey, list[CurrentGap]]:
         """Return all unresolved gaps, also the cleaner's, by rising offsets."""
         return standing_gaps(self.pieces)
+
+    def compacted(self, key: PartitionKey) -> list[OffsetRange]:
+        """Return the offsets that the cleaner removed from a partition in the lake, rising."""
+        return sorted(
+            offsets
+            for piece in self.pieces.get(key, ())
+            if piece.cause is GapCause.COMPACTED
+            for offsets in zip(piece.starts.tolist(), piece.stops.tolist(), strict=True)
+        )
 
     @cached_property
     def lake(self) -> IngestedBatches:
@@ -124,9 +141,7 @@ def repair_state(
     generations, ledger = published(context, sorted(topics))
     for topic, topic_id in _only_ids(replicas).items():
         ledger.adopt(topic, topic_id)
-    copies: dict[PartitionKey, list[Replica]] = {}
-    for replica in replicas:
-        copies.setdefault(ledger.of_copy(replica).key, []).append(replica)
+    copies = grouped((ledger.of_copy(replica).key, replica) for replica in replicas)
     gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
     wanted = (row for row in not_compacted(gap_rows) if row["topic"] in topics)
     gaps = fillable_gaps(wanted, ledger)

@@ -161,13 +161,9 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     """
     stated = {result.plan.start_offset for result in results}
     stated |= {gap.start_offset for result in results for gap in result.plan.standing_gaps}
-    left = [
-        (gap.start_offset, gap.next_offset) for gap in damaged if gap.start_offset not in stated
-    ]
+    left = [gap.offsets for gap in damaged if gap.start_offset not in stated]
     for result in results:
-        left += [
-            (gap.start_offset, gap.next_offset) for gap in result.gaps if gap.cause in BEHIND_DAMAGE
-        ]
+        left += [gap.offsets for gap in result.gaps if gap.cause in BEHIND_DAMAGE]
         left += [
             (report.first_offset, report.next_offset)  # its own holes are in the tables only
             for report in result.reports

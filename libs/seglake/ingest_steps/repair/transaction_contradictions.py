@@ -11,20 +11,18 @@ import pyarrow as pa
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.run_context import RunContext
-from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import Marker, Markers, TransactionState
-from seglake.lake.parquet_rows import Within, read_rows
-from seglake.lake.tables import BATCHES, GAPS
+from seglake.lake.tables import BATCHES
+from seglake.log_tables.current_rows import current_rows
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_codec.formats.control_record import ControlType
 
-_KEY_COLUMNS = ("source_id", "topic_id", "partition", "generation", "base_offset")
-_MARKER_COLUMNS = (*_KEY_COLUMNS, "producer_id", "control_type")
-_DATA_COLUMNS = (*_KEY_COLUMNS, "last_offset", "producer_id", "transaction_state")
-_GAP_COLUMNS = ("topic_id", "topic", "partition", "start_offset", "next_offset", "cause")
+_MARKER_COLUMNS = ("base_offset", "producer_id", "control_type")
+_DATA_COLUMNS = ("base_offset", "last_offset", "producer_id", "transaction_state")
 _ENDS = (ControlType.COMMIT, ControlType.ABORT)
 _SETTLED = (TransactionState.COMMITTED, TransactionState.ABORTED)
 
@@ -48,24 +46,23 @@ def lake_markers(ledger: PartitionLedger, context: RunContext) -> list[Marker]:
 
 
 def settled_otherwise(
-    ledger: PartitionLedger,
-    repaired: Sequence[OffsetRange],
-    holes: Sequence[OffsetRange],
-    context: RunContext,
+    key: PartitionKey, repaired: Sequence[OffsetRange], state: RepairState
 ) -> list[Finding]:
     """Return findings for transactions that were ingested otherwise than their markers say.
 
+    A transaction before offsets that are missing may have ended in them, whoever removed them.
+
     Args:
+        key: partition of the transactions.
         repaired: offsets filled since; only transactions whose end they may change are checked.
-        holes: offsets still missing for another reason than the cleaner. A transaction before a
-            hole may have ended in it; the same holds for offsets that the cleaner removed.
+        state: the lake after that.
     """
+    ledger, context = state.ledger.of(key), state.context
     known = lake_markers(ledger, context)
     if not known:
         return []
-    markers = Markers(known)
-    cleaned = _cleaned(ledger, context)
-    unknown = merged([*holes, *cleaned, *_not_covered(ledger.current)])
+    markers, holes = Markers(known), [gap.offsets for gap in state.gaps.get(key, ())]
+    unknown = merged([*holes, *state.compacted(key), *_not_covered(ledger.current)])
     found: dict[_Transaction, list[int]] = {}
     for row in _rows(ledger, context, _DATA_COLUMNS, "transaction_state", _SETTLED):
         marker = markers.next_marker(row["producer_id"], row["base_offset"])
@@ -97,16 +94,6 @@ def _not_covered(ranges: Sequence[OffsetRange]) -> list[OffsetRange]:
     return subtracted((ranges[0][0], ranges[-1][1]), ranges) if ranges else []
 
 
-def _cleaned(ledger: PartitionLedger, context: RunContext) -> list[OffsetRange]:
-    """Return the gaps of a partition that the cleaner made."""
-    rows = context.tables.rows(GAPS, context.source_id, _GAP_COLUMNS).to_pylist()
-    return [
-        (row["start_offset"], row["next_offset"])
-        for row in rows
-        if row["cause"] == GapCause.COMPACTED and ledger.owns(row)
-    ]
-
-
 def _rows(
     ledger: PartitionLedger,
     context: RunContext,
@@ -117,13 +104,7 @@ def _rows(
     """Yield the rows of `batches` of a partition that have one of `values` in a column."""
     import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 
-    tables, key = context.tables, ledger.key
-    only = [Within("partition", key.partition, key.partition)]
     wanted = pa.array([str(value) for value in values])
-    for path in tables.file_paths(BATCHES, topic=key.topic):
-        for rows in read_rows(tables.storage, path, columns, only):
-            texts = rows.column(column).cast(pa.string())
-            for row in rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist():
-                is_current = ledger.is_current(row["base_offset"], row["generation"])
-                if row["source_id"] == context.source_id and is_current and ledger.owns(row):
-                    yield row
+    for rows in current_rows(ledger, context.tables, context.source_id, BATCHES, columns):
+        texts = rows.column(column).cast(pa.string())
+        yield from rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist()

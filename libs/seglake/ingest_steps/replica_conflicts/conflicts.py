@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from seglake.findings.losing_tails import TAIL_COLUMNS, TailsOfPartition, tails_of
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.election_rows import SupersededRange, ledger_files
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.committing.wave import WaveResult, commit_files
@@ -26,7 +27,7 @@ from seglake.ingest_steps.replica_conflicts.conflict_requests import (
     tail_requests,
     undecided_requests,
 )
-from seglake.ingest_steps.run_context import RunContext, decode_settings
+from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_ranges import common
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey
@@ -137,7 +138,7 @@ class ConflictRows:
 
     def unlisted(self) -> dict[PartitionKey, ConflictCount]:
         """Count the batches that are not in quarantine yet, for runs that write nothing."""
-        max_bytes = decode_settings(self._context).max_raw_bytes
+        max_bytes = self._context.lake_decoding.max_raw_bytes
         found = []
         for clash in self.clashes:
             key = clash.compare.key
@@ -180,7 +181,7 @@ class ConflictRows:
     def _request(self, compare: CompareRequest) -> RecordRequest:
         topic = compare.key.topic
         following = {topic: self._generations[topic] + 1}
-        settings = replace(decode_settings(self._context), generations=following)
+        settings = replace(self._context.lake_decoding, generations=following)
         return RecordRequest(compare, self._known_of(compare.key), settings)
 
     def _known_of(self, key: PartitionKey) -> frozenset[Listed]:
@@ -268,8 +269,7 @@ def quarantined_tails(
     if context.is_dry_run or not context.tables.has(QUARANTINE):
         return {}
     columns = ("topic_id", "topic", "partition", *TAIL_COLUMNS)
-    by_key: dict[PartitionKey, list[Mapping[str, Any]]] = {}  # Any: columns of many types
-    for row in context.tables.rows(QUARANTINE, context.source_id, columns).to_pylist():
-        by_key.setdefault(ledger.key_of(row), []).append(row)
-    found = {key: tails_of(rows) for key, rows in by_key.items()}
+    rows = context.tables.rows(QUARANTINE, context.source_id, columns).to_pylist()
+    by_key = grouped((ledger.key_of(row), row) for row in rows)
+    found = {key: tails_of(of_key) for key, of_key in by_key.items()}
     return {key: tails for key, tails in found.items() if tails}

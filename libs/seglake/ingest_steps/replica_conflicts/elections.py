@@ -22,8 +22,7 @@ from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_decoding.replica_compare import Winner
 
 _BATCH_COLUMNS = (
-    *("topic_id", "partition", "base_offset", "last_offset"),
-    *("leader_epoch", "row_count", "generation"),
+    *("base_offset", "last_offset", "leader_epoch", "row_count"),
     *("producer_id", "is_transactional", "is_control"),
 )
 

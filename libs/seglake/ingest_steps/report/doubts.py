@@ -30,29 +30,21 @@ def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Itera
                     yield Finding(FindingKind.UNKNOWN_OUTCOME, doubt.text, name, (offsets,))
 
 
-def taken_doubts(
-    rounds: Iterable[Round], settings: Settings, *, is_dry_run: bool
-) -> Iterator[Finding]:
-    """Yield findings on transactions with uncertain outcomes that a run decides."""
-    planned = [(plan, plan.next_offset) for done in rounds for plan in done.ranges]
-    taken = [(result.plan, result.next_offset) for done in rounds for result in done.committed]
-    return doubts_of(planned if is_dry_run else taken, settings, is_dry_run=is_dry_run)
-
-
 def doubts_of(
-    taken: Iterable[tuple[RangePlan, int]], settings: Settings, *, is_dry_run: bool
+    ranges: Iterable[RangePlan], settings: Settings, *, is_dry_run: bool
 ) -> Iterator[Finding]:
     """Yield findings on transactions with uncertain outcomes in ranges, ingested or planned."""
-    for plan, next_offset in taken:
+    for plan in ranges:
         for doubt in () if plan.bounds is None else plan.bounds.unknown_outcomes:
-            if max(doubt.start_offset, plan.start_offset) < min(doubt.next_offset, next_offset):
+            stop = min(doubt.next_offset, plan.next_offset)
+            if max(doubt.start_offset, plan.start_offset) < stop:
                 if _is_left_out(doubt, settings):
                     said = f"its records {'would be' if is_dry_run else 'are'} left out"
                 else:
                     said = f"{'would be' if is_dry_run else 'was'} ingested as that"
                 text = f"{doubt.text}, and {said}: look at it"
-                ranges = ((doubt.start_offset, doubt.next_offset),)
-                yield Finding(FindingKind.DOUBTFUL_OUTCOME, text, str(plan.key), ranges)
+                ranges_of = ((doubt.start_offset, doubt.next_offset),)
+                yield Finding(FindingKind.DOUBTFUL_OUTCOME, text, str(plan.key), ranges_of)
 
 
 def _is_left_out(doubt: UnknownOutcome, settings: Settings) -> bool:

@@ -13,7 +13,7 @@ from seglake.findings.recovery import (
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.repair.repair_result import RepairResult
-from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause, GapTally, gaps_joined
+from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause, gaps_joined, tallied
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.replica import PartitionKey
@@ -93,13 +93,9 @@ def standing_gaps(
     gaps: Mapping[PartitionKey, Iterable[CurrentGap]],
 ) -> dict[str, GapsByPartition]:
     """Return the sums of the lake's gaps, by cause and partition."""
-    found: dict[PartitionKey, GapsByCause] = {}
-    for key, of_key in gaps.items():
-        tally = GapTally()
-        for gap in of_key:
-            tally.add(gap.cause, gap.start_offset, gap.next_offset)
-        found[key] = tally.by_cause()
-    return _placed(found)
+    return _placed(
+        {key: tallied((gap.cause, *gap.offsets) for gap in of_key) for key, of_key in gaps.items()}
+    )
 
 
 def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:

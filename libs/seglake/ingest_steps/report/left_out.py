@@ -1,6 +1,6 @@
 """Files and ranges of the sources that a run did not read, for its summary and the lake. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from seglake.findings.findings import Finding, Findings
@@ -12,6 +12,7 @@ from seglake.ingest_steps.report.unread_files import (
     unread_place,
 )
 from seglake.ingest_steps.rounds import Round, latest
+from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_dirs.discovery import Discovery
@@ -38,21 +39,19 @@ class LeftOut:
 
 
 def left_out_of(
-    sources: Iterable[str],
     discovery: Discovery,
     rounds: Sequence[Round],
     unread: Mapping[str, str],
     short: Iterable[ShortLog],
-    settled: Collection[str] = (),
+    context: RunContext,
 ) -> LeftOut:
     """Collect the files and ranges that no round read.
 
     Args:
-        sources: paths of the sources.
         unread: reasons by the name of whatever neither a round nor a repair could read.
         short: logs that end below their proved end.
-        settled: places, and folders of places, that are not to be named.
     """
+    settled, locate = context.settled_places, context.storage.locate
     every = [each for done in rounds for each in done.partitions]
     last, names = latest(rounds), {str(each.key) for each in every}
     logs = (log for each in last for log in each.left.unread)
@@ -85,7 +84,7 @@ def left_out_of(
         },
         refused=second | {str(each.key): each.refusal for each in every if each.refusal},
         places=tuple(dict.fromkeys(places)),
-        roots=(*sources, *(log_dir.path for log_dir in discovery.log_dirs)),
+        roots=(*map(locate, discovery.sources), *(log_dir.path for log_dir in discovery.log_dirs)),
     )
 
 

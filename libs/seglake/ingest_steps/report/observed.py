@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from seglake.ingest_steps.planning.damage_above import DamageAbove
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.report.unread import unread_ranges
-from seglake.ingest_steps.rounds import IngestedPartition, Round
+from seglake.ingest_steps.rounds import PlannedPartition, Round
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.log_bounds import log_start_of
 from seglake.kafka_log.observation import (
@@ -136,7 +136,7 @@ def _with_short(
     return replace(seen, not_ingested=not_ingested, observed_at=now, run_id=context.run_id)
 
 
-def _seen(partition: IngestedPartition, context: RunContext, now: datetime) -> Observation:
+def _seen(partition: PlannedPartition, context: RunContext, now: datetime) -> Observation:
     """Return the observation of a partition: by its round, or the earlier one if it holds."""
     log, earlier = partition.listed.replicas, partition.listed.earlier
     if earlier is not None and partition.is_stale:
@@ -150,7 +150,7 @@ def _seen(partition: IngestedPartition, context: RunContext, now: datetime) -> O
     return seen.after(earlier)
 
 
-def _seen_now(partition: IngestedPartition, context: RunContext, now: datetime) -> Observation:
+def _seen_now(partition: PlannedPartition, context: RunContext, now: datetime) -> Observation:
     copy, surveyed = likely(partition.listed.replicas), partition.seen
     if partition.refusal:
         return _by_checkpoints(copy, StoppedBy.REFUSED, partition.refusal, context, now)

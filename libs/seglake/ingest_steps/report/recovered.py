@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.findings.losing_tails import TailsOfPartition
 from seglake.findings.recovery import (
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
@@ -14,37 +13,25 @@ from seglake.findings.recovery import (
     losses_of_log,
 )
 from seglake.findings.unread_places import recovery_with
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
-from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.gap_report import gaps_of_run
+from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
-from seglake.kafka_log.observation import Observation, UnreadPlace
+from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.offset_ranges import merged
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.source_ledger import SourceLedger
 
 
-def recovery_of(
-    seen: Iterable[Observation],
-    ledger: SourceLedger,
-    places: Sequence[UnreadPlace],
-    committed: Sequence[RangeResult],
-    repairs: RepairResult,
-    tails: Mapping[PartitionKey, TailsOfPartition],
-) -> Recovery:
-    """Return each partition's records of this run, and the offsets that the lake lacks after it.
-
-    Args:
-        seen: each partition as the run saw it.
-        ledger: the lake's ledger after the run.
-        places: places that were not read.
-        tails: losing tails in quarantine.
-    """
-    by_key = by_partition(committed)
+def recovery_of(facts: RunFacts) -> Recovery:
+    """Return each partition's records of this run, and the offsets that the lake lacks after it."""
+    ledger, repairs = facts.ledger, facts.repairs
+    by_key = by_partition(facts.committed)
     filled = by_partition((*repairs.results, *repairs.refills))
-    gaps = gaps_of_run(committed, repairs.rounds)
+    gaps = gaps_of_run(facts.committed, repairs.rounds)
     refilled = _refilled(repairs.refills)
     partitions = [
         PartitionRecovery(
@@ -54,23 +41,20 @@ def recovery_of(
             has_earlier=not own and bool(ledger.of(log.key).covered),
             lost=_lost(log, ledger, repairs.standing.get(log.key, ())),
             no_loss=_no_loss(own, records, gaps.get(log.key, {}), refilled.get(log.key, {})),
-            tails=tails.get(log.key, {}),
+            tails=facts.tails.get(log.key, {}),
         )
-        for log in seen
+        for log in facts.observations
         for own in [by_key.get(log.key, [])]
         for both in [[*own, *filled.get(log.key, ())]]
     ]
-    return recovery_with(partitions, places)
+    return recovery_with(partitions, facts.places.of_run)
 
 
 def _lost(
     seen: Observation, ledger: SourceLedger, standing: Iterable[CurrentGap]
 ) -> dict[Loss, GapRanges]:
-    gaps: dict[Loss, list[OffsetRange]] = {}
-    for gap in standing:
-        if gap.cause in LOSS_OF_GAP:
-            offsets = gap.start_offset, gap.next_offset
-            gaps.setdefault(LOSS_OF_GAP[gap.cause], []).append(offsets)
+    known = [gap for gap in standing if gap.cause in LOSS_OF_GAP]
+    gaps = grouped((LOSS_OF_GAP[gap.cause], gap.offsets) for gap in known)
     if lost := ledger.of(seen.key).superseded:
         gaps[Loss.SUPERSEDED] = [*lost]
     found = {loss: gaps_in(merged(ranges)) for loss, ranges in gaps.items()}

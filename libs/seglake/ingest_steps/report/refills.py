@@ -7,7 +7,7 @@ from seglake.findings.offset_places import GapsByPartition, named_counts
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.gap_report import GapsByPlace, joined_places
-from seglake.kafka_log.gap_ranges import GapRanges, GapTally
+from seglake.kafka_log.gap_ranges import GapRanges, tallied
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import common_ranges, merged, without
 from seglake.progress.run_reporter import show_count
@@ -37,20 +37,17 @@ def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPa
 
 def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
     """Return the gaps that only a refill explains by damage and no repair filled."""
-    tally = GapTally()
     before, after, standing = (
-        merged(
-            (gap.start_offset, gap.next_offset) for gap in gaps if gap.cause is GapCause.QUARANTINED
-        )
+        merged(gap.offsets for gap in gaps if gap.cause is GapCause.QUARANTINED)
         for gaps in (
             refill.plan.standing_gaps,
             refill.gaps,
             repairs.standing.get(refill.key, ()),
         )
     )
-    for start, stop in common_ranges(without(after, *before), standing):
-        tally.add(GapCause.QUARANTINED, start, stop)
-    return {str(cause): {str(refill.key): found} for cause, found in tally.by_cause().items()}
+    damaged = common_ranges(without(after, *before), standing)
+    found = tallied((GapCause.QUARANTINED, *offsets) for offsets in damaged)
+    return {str(cause): {str(refill.key): gaps} for cause, gaps in found.items()}
 
 
 def _without_refilled(

@@ -1,10 +1,12 @@
 """Facts of a run from which its summary is made. A value."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from seglake.findings.losing_tails import TailsOfPartition
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.report.left_out import LeftOut
@@ -24,24 +26,35 @@ class RunFacts:
 
     Attributes:
         left: files and ranges of the sources that were not read.
-        places: unread places after the run.
         short_logs: logs that end below their proved end.
+        now: time of the observations, when all is committed.
         ledger: the lake's ledger after the run.
+        places: unread places after the run.
         tails: losing tails in quarantine after the run.
     """
 
     context: RunContext
     discovery: Discovery
-    recovered_topics: Sequence[str]
     rounds: Sequence[Round]
     repairs: RepairResult
-    left: LeftOut
-    places: StandingPlaces
     salvaged: Salvaged
-    notes: Sequence[str]
+    left: LeftOut
     short_logs: Sequence[ShortLog]
-    observations: Sequence[Observation]
-    ledger: SourceLedger
-    tails: Mapping[PartitionKey, TailsOfPartition]
     now: datetime
-    seconds: float
+    ledger: SourceLedger = field(default_factory=SourceLedger)
+    observations: Sequence[Observation] = ()
+    places: StandingPlaces = field(default_factory=StandingPlaces)
+    tails: Mapping[PartitionKey, TailsOfPartition] = field(default_factory=dict)
+    recovered_topics: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    seconds: float = 0.0
+
+    @property
+    def planned(self) -> list[RangePlan]:
+        """Return the planned ranges of all rounds."""
+        return [plan for done in self.rounds for plan in done.ranges]
+
+    @property
+    def committed(self) -> list[RangeResult]:
+        """Return the committed ranges of all rounds, without repairs."""
+        return [result for done in self.rounds for result in done.committed]

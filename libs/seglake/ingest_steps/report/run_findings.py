@@ -7,7 +7,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import shown_range
 from seglake.findings.recovery import KIND_OF_STOP
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
-from seglake.ingest_steps.report.doubts import doubts_of_logs, taken_doubts
+from seglake.ingest_steps.report.doubts import doubts_of, doubts_of_logs
 from seglake.ingest_steps.report.gap_report import GapsByPlace
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.report.run_notes import notes_of
@@ -42,7 +42,8 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
     """
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
     is_dry_run = facts.context.is_dry_run
-    planned = [plan for done in rounds for plan in done.ranges] if is_dry_run else []
+    planned = facts.planned if is_dry_run else []
+    decided = planned if is_dry_run else [result.ingested for result in facts.committed]
     found = Findings(_left_ranges(facts))
     found.add(stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after))
     for each in latest(rounds):
@@ -50,7 +51,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
             found.add(lost_tails(each.same, settings, has_lost=each.has_lost))
             found.add(open_transactions(each.same, planned, settings))
     found.add(undecided_offsets(gaps))
-    found.add(taken_doubts(rounds, settings, is_dry_run=is_dry_run))
+    found.add(doubts_of(decided, settings, is_dry_run=is_dry_run))
     found.add(doubts_of_logs(rounds, found.of(FindingKind.DOUBTFUL_OUTCOME)))
     found.add(repairs.contradicted)
     concurrent = [*(range_ for done in rounds for range_ in done.concurrent), *repairs.concurrent]

@@ -1,11 +1,9 @@
 """Makes the summary of a run from the results of its steps. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from seglake.findings.findings import Finding
-from seglake.findings.recovery import Recovery
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.report.gap_report import (
     GapsByPlace,
@@ -34,23 +32,24 @@ from seglake.kafka_log.offset_gaps import GapCause
 
 def summarize(facts: RunFacts) -> IngestSummary:
     """Return the summary of a run."""
-    context, rounds, repairs = facts.context, facts.rounds, facts.repairs
-    committed = [result for done in rounds for result in done.committed]
+    context, repairs, committed = facts.context, facts.repairs, facts.committed
     both = [*committed, *repairs.results, *repairs.refills]
     gaps = with_refills(recorded_gaps(committed, repairs.rounds), repairs)
     if context.is_dry_run:
-        gaps = expected_gaps(plan for done in rounds for plan in done.ranges)
+        gaps = expected_gaps(facts.planned)
     odd_rows, damaged = _odd_rows(both), damaged_spans(both)
     defects, planned = defect_counts(both), _planned(facts)
     expected = {range_.partition: 1 for range_ in planned.planned_ranges if range_.is_damage}
     limits = context.settings.limits
     findings = findings_of(facts, gaps)
     findings.add(limits_crossed(limits, damaged or expected, gaps, facts.short_logs))
-    findings.add(_too_large(facts, defects, damaged))
+    log_dirs = log_dirs_of(facts.discovery.replicas, damaged)
+    limit_bytes, lake = limits.max_decompressed_batch_bytes, context.tables.lake_path
+    findings.add(too_large(defects, limit_bytes, lake, log_dirs))
     return IngestSummary(
         run_id=context.run_id,
         source_id=context.source_id,
-        lake=context.tables.lake_path,
+        lake=lake,
         is_dry_run=context.is_dry_run,
         seconds=facts.seconds,
         planned=planned,
@@ -71,33 +70,12 @@ def summarize(facts: RunFacts) -> IngestSummary:
         recovered_topics=list(facts.recovered_topics),
         topics=sorted({result.key.topic for result in both}),
         taken={str(result.key) for result in both},
-        recovery=_recovery(facts, committed),
+        recovery=recovery_of(facts),
     )
-
-
-def _recovery(facts: RunFacts, committed: Sequence[RangeResult]) -> Recovery:
-    repairs = facts.repairs
-    return recovery_of(
-        facts.observations,
-        facts.ledger,
-        facts.places.of_run,
-        committed,
-        repairs,
-        facts.tails,
-    )
-
-
-def _too_large(
-    facts: RunFacts, defects: Mapping[str, int], damaged: Mapping[str, int]
-) -> Iterator[Finding]:
-    limit_bytes = facts.context.settings.limits.max_decompressed_batch_bytes
-    replicas = [each for each in facts.discovery.replicas if str(each.key) in damaged]
-    return too_large(defects, limit_bytes, facts.context.tables.lake_path, log_dirs_of(replicas))
 
 
 def _planned(facts: RunFacts) -> PlannedWork:
-    rounds, fills = facts.rounds, facts.repairs.planned_fills
-    ranges = [plan for done in rounds for plan in done.ranges]
+    rounds, fills, ranges = facts.rounds, facts.repairs.planned_fills, facts.planned
     waves = [wave for done in rounds for wave in done.waves]
     return PlannedWork(
         partitions=max(len(done.partitions) for done in rounds)

@@ -3,6 +3,7 @@
 from seglake.findings.offset_places import named_counts
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.progress.run_reporter import show_count
+from seglake.settings.settings import Settings
 
 
 def shown_salvaged(salvaged: Salvaged) -> list[str]:
@@ -33,25 +34,17 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
     return lines
 
 
-def shown_nothing_salvaged(
-    salvaged: Salvaged, *, salvages: bool, takes_losing_tails: bool
-) -> list[str]:
-    """Return the lines of a run that was to salvage but found nothing to decode.
-
-    Args:
-        salvaged: the result.
-        salvages: the run was to salvage batches with a wrong checksum.
-        takes_losing_tails: the run was to salvage batches of replicas that lost.
-    """
+def shown_nothing_salvaged(salvaged: Salvaged, settings: Settings) -> list[str]:
+    """Return the lines of a run that was to salvage and found nothing to decode."""
     if salvaged != Salvaged():
         return []
     lines = []
-    if salvages:
+    if settings.read.salvage:
         lines.append(
             "nothing to salvage: each batch with a wrong checksum, if quarantine has any, is"
             " repaired or in salvaged_records already"
         )
-    if takes_losing_tails:
+    if settings.takes_losing_tails:
         lines.append(
             "no losing tails: each batch of a losing replica, if quarantine has any, is in"
             " salvaged_records already"

@@ -1,6 +1,6 @@
 """Finding on batches that were not decoded because of their size. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
@@ -41,6 +41,7 @@ def too_large(
     yield Finding(FindingKind.TOO_LARGE, f"{said}; {how} {highest}, run: {command}", facts=facts)
 
 
-def log_dirs_of(replicas: Iterable[Replica]) -> list[str]:
-    """Return the log dirs with the folders of some replicas, each once."""
-    return sorted({replica.folder.rpartition("/")[0] for replica in replicas})
+def log_dirs_of(replicas: Iterable[Replica], names: Container[str]) -> list[str]:
+    """Return the log dirs that hold replicas of the named partitions, each once."""
+    found = (replica for replica in replicas if str(replica.key) in names)
+    return sorted({replica.folder.rpartition("/")[0] for replica in found})

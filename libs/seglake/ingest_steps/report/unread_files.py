@@ -73,11 +73,6 @@ def unread_place(found: Finding) -> UnreadPlace:
     return UnreadPlace(path, found.text, found.ranges if is_known else ())
 
 
-def _size_and_place(found: Finding) -> tuple[int, str, str]:
-    facts = found.facts
-    return -facts["size_bytes"], facts["folder"], facts["files_kind"]
-
-
 # Any: texts and numbers.
 def _facts(kind: str, folder: str, files: int, size_bytes: int, example: str) -> dict[str, Any]:
     return {

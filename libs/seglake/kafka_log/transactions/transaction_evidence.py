@@ -11,6 +11,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.kafka_log.segment_survey import OpenTransactions
 from seglake.kafka_log.transaction_markers import Marker, Markers, OpenTransaction
 from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
@@ -62,10 +63,8 @@ class Evidence:
             damage: all ranges where markers may be lost.
         """
         self._markers = Markers(markers)
-        self._aborted: dict[int, list[AbortedTransaction]] = {}
         entries = sorted(aborted, key=attrgetter("last_offset"))
-        for entry in entries:
-            self._aborted.setdefault(entry.producer_id, []).append(entry)
+        self._aborted = grouped((entry.producer_id, entry) for entry in entries)
         self._abort_ends = sorted({(e.last_offset, e.producer_id) for e in entries})
         self._snapshot = snapshot
         self._damage = tuple(damage)

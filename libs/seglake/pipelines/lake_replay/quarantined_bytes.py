@@ -11,6 +11,7 @@ from typing import Any
 from seglake.ingest_steps.repair.repair_sources import RepairSource
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.resolutions import (
+    identity_of,
     is_inside_batch,
     is_sound_outside,
     region_of,
@@ -20,8 +21,7 @@ from seglake.kafka_log.replica import NO_CHECKPOINTS, PartitionKey, Replica, Seg
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import QUARANTINE
-
-_IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
+from seglake.log_tables.quarantine_rows import IDENTITY
 
 Row = Mapping[str, Any]  # Any: the columns of a row have many types
 
@@ -38,7 +38,7 @@ def quarantined_sources(
         state: the damage and gaps of the cluster.
     """
     wanted = {
-        tuple(row[name] for name in _IDENTITY): (key, row)
+        identity_of(row): (key, row)
         for key, rows in state.damage.items()
         for row in rows
         if is_sound_outside(row) and row["raw_is_complete"] and not is_inside_batch(row)
@@ -65,10 +65,10 @@ def _quarantined_bytes(
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
     """Yield the kept bytes of each row in quarantine, with the place and hash that identify it."""
     for path in tables.file_paths(QUARANTINE):
-        for rows in read_rows(tables.storage, path, ["source_id", "raw", *_IDENTITY]):
+        for rows in read_rows(tables.storage, path, ["source_id", "raw", *IDENTITY]):
             for row in rows.to_pylist():
                 if row["source_id"] == source_id and row["raw"] is not None:
-                    yield tuple(row[name] for name in _IDENTITY), row["raw"]
+                    yield identity_of(row), row["raw"]
 
 
 def _copy(
@@ -107,7 +107,7 @@ def _copy(
         epochs=(),
         segments=(file,),
     )
-    parts = tuple((gap.start_offset, gap.next_offset) for gap in fillable)
+    parts = tuple(gap.offsets for gap in fillable)
     return [
         RepairSource(
             replica=replica,

@@ -7,7 +7,7 @@ from functools import partial
 
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.planning.unread_data import unread_log
-from seglake.ingest_steps.repair.repair import expected_repairs, repair, repair_from
+from seglake.ingest_steps.repair.repair import repair, repair_from
 from seglake.ingest_steps.repair.repair_state import repair_state
 from seglake.ingest_steps.repair.salvage import salvage
 from seglake.ingest_steps.report.salvaged import shown_nothing_salvaged
@@ -35,7 +35,6 @@ from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
 from seglake.settings.settings import (
     MOST_DECOMPRESSED_BATCH_BYTES,
     SelectSettings,
-    Settings,
 )
 from seglake.settings.topic_selection import Unmatched, check_selection
 
@@ -73,9 +72,14 @@ def replay(
     findings.add_texts(FindingKind.NOTE, notes)
     findings.add_reasons(FindingKind.LEFT_OUT, missing)
     replicas = _replicas(sources, tables, scan, summary)
-    _check_clusters(replicas.keys() - source_ids, tables)
+    for strange in replicas.keys() - source_ids:
+        raise WrongSourceError(
+            f"the lake {tables.lake_path} has nothing of cluster {strange}, which the sources "
+            "are of"
+        )
     if scan.settings.salvages and not dry_run:
-        findings.add_texts(FindingKind.NOTE, _upgraded(tables, scan))
+        added = create_missing(tables, is_single_writer=scan.settings.write.single_writer)
+        findings.add_texts(FindingKind.NOTE, upgrade_notes(added))
     for source_id in source_ids:
         if not dry_run:
             refuse_foreign_changes(tables, REQUIRED_TABLES)
@@ -85,37 +89,12 @@ def replay(
         )
         _replay_source(replicas.get(source_id, ()), context, summary)
         summary.salvaged = summary.salvaged.and_of(salvage(context))
-    _add_nothing_salvaged(summary, scan.settings)
+    summary.nothing_salvaged = shown_nothing_salvaged(summary.salvaged, scan.settings)
     limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
         findings.add(too_large(summary.left_spans, limit_bytes, tables.lake_path, sources))
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
-
-
-def _check_clusters(strange: Iterable[str], tables: LakeTables) -> None:
-    """Raise WrongSourceError for disks of a cluster that the lake has nothing of."""
-    for source_id in strange:
-        raise WrongSourceError(
-            f"the lake {tables.lake_path} has nothing of cluster {source_id}, which the sources "
-            "are of"
-        )
-
-
-def _add_nothing_salvaged(summary: ReplaySummary, settings: Settings) -> None:
-    """Add lines to the summary if the replay was to salvage and found nothing."""
-    if settings.salvages:
-        summary.nothing_salvaged = shown_nothing_salvaged(
-            summary.salvaged,
-            salvages=settings.read.salvage,
-            takes_losing_tails=settings.takes_losing_tails,
-        )
-
-
-def _upgraded(tables: LakeTables, scan: ScanContext) -> list[str]:
-    """Add the table of salvaged records to a lake that lacks it; return notes on it."""
-    is_single_writer = scan.settings.write.single_writer
-    return upgrade_notes(create_missing(tables, is_single_writer=is_single_writer))
 
 
 def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Unmatched]:
@@ -162,9 +141,9 @@ def _replay_topics(
 ) -> None:
     kept = partial(quarantined_sources, context.tables, context.source_id)
     if summary.is_dry_run:
-        found = [expected_repairs(topics, replicas, context, kept=kept)]
+        found = [repair(replicas, context, topics=topics, kept=kept)]
     else:
-        filled = repair(replicas, context, is_replay=True)
+        filled = repair(replicas, context, kept=kept)
         found = [filled, repair_from(kept, topics, context)]
     summary.add(*found)
     fills = [fill for search in found for fill in search.planned_fills]

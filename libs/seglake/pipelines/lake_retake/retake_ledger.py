@@ -51,19 +51,15 @@ class RetakeLedger:
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
         """Return the ledger files to commit with these ranges, by topic."""
-        self._replaced = [result for result in results if result.plan.key in self.whole]
+        self._replaced = [result for result in results if result.key in self.whole]
         left = dict(self.whole)
-        lost: list[SupersededRange] = []
+        rows: list[SupersededRange | ReleasedRange] = []
         for result in self._replaced:
-            lost += self._lost(result, left[result.plan.key])
-            left[result.plan.key] = _less(left[result.plan.key], result)
+            rows += self._lost(result, left[result.key])
+            left[result.key] = without(left[result.key], result.offsets)
         self._released = [free for result in results for free in self._free(result)]
-        attempt_id = str(uuid.uuid4())
-        found = ledger_files(lost, self.generations, attempt_id, self.context)
-        free = ledger_files(self._released, self.generations, attempt_id, self.context)
-        for topic, files in free.items():
-            found.setdefault(topic, []).extend(files)
-        return found
+        rows += self._released
+        return ledger_files(rows, self.generations, str(uuid.uuid4()), self.context)
 
     def release(self) -> tuple[str, ...]:
         """Commit the releases that no ingested range brings along.
@@ -82,9 +78,9 @@ class RetakeLedger:
     def settle(self, done: WaveResult) -> None:
         """Note the ranges of a commit as done, except those of topics that another run won."""
         for result in self._replaced:
-            key = result.plan.key
+            key = result.key
             if key.topic not in done.lost:
-                self.whole[key] = _less(self.whole[key], result)
+                self.whole[key] = without(self.whole[key], result.offsets)
         self.released += [free for free in self._released if free.key.topic not in done.lost]
         self._replaced, self._released = [], []
 
@@ -98,10 +94,10 @@ class RetakeLedger:
             result: the re-ingested range.
             left: remaining offsets of the partition.
         """
-        ledger = self.ledger.of(result.plan.key)
+        ledger = self.ledger.of(result.key)
         batches = current_batches(ledger, self.context)
         spans = spans_of(ledger, batches, self.context)
-        wide = widened(_offsets(result), spans)
+        wide = widened(result.offsets, spans)
         counting = common(ledger.current, wide)
         return [
             superseded(ledger.key, lost, batches)
@@ -111,16 +107,8 @@ class RetakeLedger:
 
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
         """Return the superseded offsets above the log's end, together with the log's last range."""
-        retake = self.retakes[result.plan.key]
+        retake = self.retakes[result.key]
         if not retake.free or result.plan is not retake.plans[-1]:
             return []
         free = free_ranges(self.ledger.of(retake.key), result.next_offset)
         return [ReleasedRange(retake.key, offsets) for offsets in free]
-
-
-def _offsets(result: RangeResult) -> OffsetRange:
-    return result.plan.start_offset, result.next_offset
-
-
-def _less(ranges: Sequence[OffsetRange], result: RangeResult) -> list[OffsetRange]:
-    return without(ranges, _offsets(result))

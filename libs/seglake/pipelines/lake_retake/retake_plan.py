@@ -17,7 +17,7 @@ from seglake.ingest_steps.planning.replica_survey import survey_partitions
 from seglake.ingest_steps.replica_conflicts.log_check import judge
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import OPEN_END, leader_epochs_of
-from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, without
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, without
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import leading
 from seglake.log_tables.batch_lookup import IngestedBatches
@@ -25,7 +25,6 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.kept_rows import kept_rows
-from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _MOST_NAMED = 5
 
@@ -143,9 +142,7 @@ def planned(
     lake = IngestedBatches(context.tables, context.source_id, ledger)
     own = (copy for copy in replicas if ledger.named(copy).key in wanted)
     listed = listed_partitions(own, ledger, context.storage, lake)
-    surveyed = survey_partitions(
-        (_as_if_lacking(log, wanted[log.key]) for log in listed), context.scan
-    )
+    surveyed = survey_partitions((log.lacking(wanted[log.key]) for log in listed), context)
     judged = {log.key: JudgedPartition(listed=log) for log in listed}
     reached = [judged[each.key].listed for each in surveyed]
     judged |= {each.key: each for each in judge(reached, surveyed, lake, context)}
@@ -168,12 +165,6 @@ def planned(
 
 
 NOTHING_YET = "its log may not be read so far yet (high watermark, or an open transaction)"
-
-
-def _as_if_lacking(log: ListedPartition, wanted: Sequence[OffsetRange]) -> ListedPartition:
-    """Return the partition with a ledger that covers everything but the wanted offsets."""
-    others = subtracted((0, OFFSET_MAX), wanted)
-    return replace(log, ledger=PartitionLedger.covering(log.key, others))
 
 
 def _judged(

@@ -85,19 +85,17 @@ class RetakeSummary(WithFindings):
             released: ranges that the commit released.
         """
         for result in results:
-            offsets = result.plan.start_offset, result.next_offset
-            self.retaken.append((str(result.plan.key), offsets))
+            self.retaken.append((str(result.key), result.offsets))
             self.records += result.totals.records
             self.batches += result.totals.batches
         self.released += [(str(free.key), free.offsets) for free in released]
 
     def add_plan(self, plan: RetakePlan, settings: Settings) -> None:
         """Add the ranges that a dry run would ingest and release."""
-        plans = [(each, each.next_offset) for each in plan.ranges]
-        self.planned += [(str(each.key), (each.start_offset, stop)) for each, stop in plans]
+        self.planned += [(str(of.key), (of.start_offset, of.next_offset)) for of in plan.ranges]
         self.released += [(str(of.key), free) for of in plan.retakes for free in of.free]
         self.gaps = joined_places(self.gaps, expected_gaps(plan.ranges))
-        self.findings.add(doubts_of(plans, settings, is_dry_run=True))
+        self.findings.add(doubts_of(plan.ranges, settings, is_dry_run=True))
 
     def add_findings(
         self, committed: Sequence[RangeResult], repairs: RepairResult, settings: Settings
@@ -110,8 +108,8 @@ class RetakeSummary(WithFindings):
         self.mended = Counter(self.mended) + Counter(repairs.mended)
         reports = [report for result in both for report in result.reports]
         self.quarantined_bytes += sum(report.bytes.in_quarantine for report in reports)
-        taken = ((result.plan, result.next_offset) for result in committed)
-        doubts = doubts_of(taken, settings, is_dry_run=False)
+        ingested = (result.ingested for result in committed)
+        doubts = doubts_of(ingested, settings, is_dry_run=False)
         self.findings.add([*doubts, *repairs.contradicted])
         self.refilled |= refilled_records(repairs)
         self.findings.add_texts(FindingKind.NOTE, repairs.notes)
@@ -127,7 +125,7 @@ class RetakeSummary(WithFindings):
             replicas: the sources' replicas.
             notes: facts that a person should know.
         """
-        log_dirs = log_dirs_of(each for each in replicas if str(each.key) in self.damaged)
+        log_dirs = log_dirs_of(replicas, self.damaged)
         limit_bytes = limits.max_decompressed_batch_bytes
         self.findings.add(too_large(self.defects, limit_bytes, self.lake, log_dirs))
         self.findings.add(limits_crossed(limits, self.damaged, self.gaps, ()))

@@ -5,7 +5,6 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_ranges
 from seglake.ingest_steps.planning.damage_above import damage_above_bounds
@@ -15,17 +14,16 @@ from seglake.ingest_steps.planning.second_listing import (
     confirmed,
     retryable_replicas,
 )
-from seglake.ingest_steps.repair.repair import expected_repairs, repair
+from seglake.ingest_steps.repair.repair import repair
 from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.repair.salvage import salvage
-from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.replica_conflicts.conflicts import quarantined_tails
 from seglake.ingest_steps.replica_conflicts.source_check import (
     check_source,
     joined_source,
 )
 from seglake.ingest_steps.report.ingest_summary import IngestSummary
-from seglake.ingest_steps.report.left_out import LeftOut, left_out_of
+from seglake.ingest_steps.report.left_out import left_out_of
 from seglake.ingest_steps.report.observed import observed
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.report.run_report import summarize
@@ -41,7 +39,6 @@ from seglake.ingest_steps.run_context import (
     list_sources,
     published,
 )
-from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.short_logs import ShortLog
@@ -53,20 +50,9 @@ from seglake.log_dirs.discovery import Discovery, check_apart
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
-from seglake.log_tables.source_ledger import SourceLedger
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
-
-
-class _Work(NamedTuple):
-    """Results of a run over its sources, and the files and ranges that it did not read."""
-
-    rounds: Sequence[Round]
-    repairs: RepairResult
-    salvaged: Salvaged
-    left: LeftOut
-    short: Sequence[ShortLog]
 
 
 def ingest(
@@ -99,28 +85,10 @@ def ingest(
         scan, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     recovered, notes = _opened(discovery, known, context)
-    work = _worked(sources, discovery, context)
-    now = datetime.now(UTC)  # the observations are not older than the commits
-    ledger = _ledger_after(context)
-    observations, places = _recorded(work, ledger, context, now)
-    facts = RunFacts(
-        context=context,
-        discovery=discovery,
-        recovered_topics=recovered,
-        rounds=work.rounds,
-        repairs=work.repairs,
-        left=work.left,
-        places=places,
-        salvaged=work.salvaged,
-        notes=tuple(notes),
-        short_logs=work.short,
-        now=now,
-        observations=observations,
-        ledger=ledger,
-        tails=quarantined_tails(ledger, context),
-        seconds=round(time.monotonic() - started, 3),
+    facts = replace(
+        _recorded(_worked(discovery, context)), recovered_topics=recovered, notes=tuple(notes)
     )
-    return summarize(facts)
+    return summarize(replace(facts, seconds=round(time.monotonic() - started, 3)))
 
 
 def _listed(
@@ -153,24 +121,34 @@ def _opened(
     return recovered, [*upgrade_notes(added), *joined_source(discovery, known, context)]
 
 
-def _recorded(
-    work: _Work, ledger: SourceLedger, context: RunContext, now: datetime
-) -> tuple[tuple[Observation, ...], StandingPlaces]:
-    """Return the run's observations and the unread places; record changed ones.
+def _worked(discovery: Discovery, context: RunContext) -> RunFacts:
+    """Ingest, repair and salvage."""
+    rounds, unread, short = _ingested(discovery, context)
+    repairs = _repaired(discovery.replicas, rounds, unread, context)
+    left = left_out_of(discovery, rounds, {**unread, **repairs.unread}, short, context)
+    return RunFacts(
+        context=context,
+        discovery=discovery,
+        rounds=rounds,
+        repairs=repairs,
+        salvaged=salvage(context),
+        left=left,
+        short_logs=short,
+        now=datetime.now(UTC),  # not before anything was committed
+    )
 
-    Args:
-        work: the results of the run.
-        ledger: the lake's ledger after the run.
-        context: the run.
-        now: time of the observations, not before the last commit.
-    """
+
+def _recorded(facts: RunFacts) -> RunFacts:
+    """Add the run's observation of each partition and the unread places; record what changed."""
+    context, rounds, left = facts.context, facts.rounds, facts.left
+    ledger = published(context, [])[1]
     context.reporter.step("recording what was observed")
-    rounds, left = work.rounds, work.left
     every = [each for done in rounds for each in done.partitions]
     damage = damage_above_bounds(filter(None, (each.seen for each in every)), context.storage)
-    seen = observed(rounds, work.short, damage, left.reasons, context, now)
+    seen = observed(rounds, facts.short_logs, damage, left.reasons, context, facts.now)
+    facts = replace(facts, ledger=ledger, observations=seen.every)
     if context.is_dry_run:
-        return seen.every, StandingPlaces(of_run=left.places)
+        return replace(facts, places=StandingPlaces(of_run=left.places))
     earlier = rounds[0].earlier.places
     has_news = any(done.committed for done in rounds)
     places = standing_places(left, earlier, seen.every, ledger, context, has_news=has_news)
@@ -186,26 +164,11 @@ def _recorded(
             run_id=context.run_id,
         )
     context.ledger.store(if_due=True)
-    return seen.every, places
-
-
-def _ledger_after(context: RunContext) -> SourceLedger:
-    """Return the lake's ledger after the run's commits."""
-    return published(context, [])[1] if context.tables.exists() else SourceLedger()
-
-
-def _worked(sources: Sequence[str], discovery: Discovery, context: RunContext) -> _Work:
-    """Ingest, repair and salvage."""
-    rounds, unread, short = _ingested(sources, discovery, context)
-    repairs = _repaired(discovery.replicas, rounds, unread, context)
-    located = map(context.storage.locate, sources)
-    every = {**unread, **repairs.unread}
-    left = left_out_of(located, discovery, rounds, every, short, context.settled_places)
-    return _Work(rounds, repairs, salvage(context), left, short)
+    return replace(facts, places=places, tails=quarantined_tails(ledger, context))
 
 
 def _ingested(
-    sources: Sequence[str], discovery: Discovery, context: RunContext
+    discovery: Discovery, context: RunContext
 ) -> tuple[list[Round], dict[str, str], list[ShortLog]]:
     """Run all rounds of an ingest.
 
@@ -219,9 +182,8 @@ def _ingested(
     if not (unread or short or discovery.absent):
         return rounds, unread, []
     now: Discovery | None = None
-    # If the sources are gone, unread data waits for the next run.
-    with suppress(WrongSourceError, StorageError):
-        now = list_sources(sources, context.scan, known=LakeSources(context.tables))
+    with suppress(WrongSourceError, StorageError):  # if they are gone, what was left out waits
+        now = list_sources(discovery.sources, context, known=LakeSources(context.tables))
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:
@@ -282,11 +244,8 @@ def _repaired(
         for replica in replicas
         if str(replica.key) not in refused and replica.folder not in second | failed
     ]
-    if not context.is_dry_run:
-        topics = {replica.key.topic for replica in replicas}
-        return repair(readable, context, own=_own(rounds), topics=topics, unmoved=unmoved(rounds))
-    topics = {replica.key.topic for replica in readable}
-    return expected_repairs(topics, readable, context, unmoved=unmoved(rounds))
+    topics = {replica.key.topic for replica in replicas}
+    return repair(readable, context, topics=topics, own=_own(rounds), unmoved=unmoved(rounds))
 
 
 def _own(rounds: Iterable[Round]) -> dict[str, list[OffsetRange]]:

@@ -26,7 +26,6 @@ from seglake.pipelines.segment_query.read_plan import (
     Wanted,
     plan_logs,
     query_context,
-    query_decoding,
     unreadable,
 )
 from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
@@ -101,7 +100,7 @@ def ordered_records(
         for log in listed:
             offsets = {copy.key: _offsets(copy, segments, wanted) for copy in log.replicas}
             plan = plan_logs([log], offsets, scan)
-            decoding = query_decoding(scan, discovery.source_id)
+            decoding = scan.decoding(discovery.source_id)
             yield from _records(plan, decoding, told, columns)
             for note in _not_shown(plan, offsets, settings):
                 told.note(note)

@@ -4,7 +4,6 @@ Effect: lists folders and reads headers, in this process.
 """
 
 import io
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,20 +24,18 @@ from seglake.ingest_steps.planning.replica_survey import survey_partitions
 from seglake.ingest_steps.planning.unread_data import UnreadLog, unread_data
 from seglake.ingest_steps.run_context import (
     ScanContext,
-    decode_settings_of,
     list_selected,
 )
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
-from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_query.errors import DataLossError
 from seglake.pipelines.segment_query.record_stream import Damage
 from seglake.progress.run_reporter import RunReporter
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, parse_folder_name
-from seglake.segment_decoding.tasks import DecodeSettings, DecodeTask
+from seglake.segment_decoding.tasks import DecodeTask
 from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import LocalEngine
@@ -119,7 +116,7 @@ def plan_reads(
         losses = (loss.text for loss in plan.losses)
         for reason in [*unreadable(discovery, wanted), *second, *losses]:
             raise DataLossError(reason)
-    decoding = query_decoding(scan, discovery.source_id)
+    decoding = scan.decoding(discovery.source_id)
     waves = plan_waves(plan.ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)
     return [task for wave in waves for task in wave.tasks]
 
@@ -162,7 +159,7 @@ def plan_logs(
         wanted: ranges of offsets, at least one of each partition.
         scan: reads the headers.
     """
-    listed = [replace(log, ledger=_others(log.key, wanted[log.key])) for log in logs]
+    listed = [log.lacking(wanted[log.key]) for log in logs]
     partitions = survey_partitions(listed, scan)
     surveyed = {partition.key: partition for partition in partitions}
     unread = [log for each in listed for log in unread_data(each, surveyed.get(each.key)).unread]
@@ -174,22 +171,6 @@ def plan_logs(
         ranges += map(_cut_to_fit, planned)
         losses += _losses(partition, wanted[partition.replica.key])
     return QueryPlan(partitions, ranges, losses)
-
-
-def _others(key: PartitionKey, wanted: Sequence[OffsetRange]) -> PartitionLedger:
-    """Return a ledger that covers all offsets but the wanted ones."""
-    return PartitionLedger.covering(key, subtracted((0, OFFSET_MAX), merged(wanted)))
-
-
-def query_decoding(scan: ScanContext, source_id: str) -> DecodeSettings:
-    """Return the settings of a query's tasks, without a lake."""
-    return decode_settings_of(
-        scan,
-        lake_path="",
-        source_id=source_id,
-        run_id="",
-        started_at_us=time.time_ns() // 1000,
-    )
 
 
 def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
