@@ -35,7 +35,7 @@ SECONDS ?= 60
 SEED ?= 1
 ENGINE ?= spark
 # Markers of tests that start servers, or need more than .venv.
-OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or browser or slow
+OUTSIDE := s3 or hdfs or cluster or airflow or own_spark or image or browser or versions or slow
 # The default run, spread over all cores; the ten slowest tests are named at the end.
 DEFAULT := not ($(OUTSIDE) or matrix)
 SPREAD := -q -n auto --durations=10
@@ -154,6 +154,10 @@ test-codec: setup ## run the tests of the codec alone (no JVM, no files written)
 .PHONY: test-spark
 test-spark: setup ## run the tests that start Spark
 	$(BIN)/python -m pytest -m "spark or own_spark"
+
+.PHONY: test-versions
+test-versions: setup ## run with every Spark, and at both ends of the ranges (DOCS=yes writes docs/versions.md)
+	DOCS=$(DOCS) $(BIN)/python -m pytest tests/versions -m versions
 
 .PHONY: audit-dependencies
 audit-dependencies: setup ## known vulnerabilities of what is pinned, and licences (goes on without a network)

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from support.conversions import Conversions
 
 # Markers of what is started; the longest first, so that no worker ends long after the others.
-_STARTED = ("airflow", "hdfs", "cluster", "s3", "image", "own_spark", "spark", "browser")
+_STARTED = (
+    *("airflow", "versions", "hdfs", "cluster", "s3", "image", "own_spark", "spark", "browser"),
+)
 _CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
 # Small queries, a short life: compiling what they run takes longer than running it.
 _QUICK_SPARK = (

@@ -10,6 +10,7 @@ TARGETS = [
     *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "torture"),
     *("test-s3", "test-hdfs"),
     *("test-cluster", "test-airflow", "test-browser", "test-image", "test-codec", "test-spark"),
+    "test-versions",
     *("audit-dependencies", "sbom"),
     *(
         "pack",
