@@ -16,7 +16,7 @@ LIBS = ROOT / "libs"
 
 _LIBRARIES = frozenset(
     {
-        *("kafka_log", "lake", "log_dirs", "log_tables"),
+        *("kafka_log", "lake", "log_dirs", "log_tables", "proof"),
         *("segment_decoding", "storage", "task_engine"),
     }
 )
@@ -50,6 +50,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "kafka_log": frozenset({"grouping", "segment_codec"}),
     "lake": frozenset({"errors", "storage", "version"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
+    "proof": frozenset({"errors", "lake", "spark_features"}),
     "log_tables": frozenset({"grouping", "kafka_log", "lake", "segment_codec", "storage"}),
     "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
     "progress": frozenset({"printable", "task_engine"}),
@@ -73,7 +74,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     | {"ingest_steps"}
     | _COMMON
     | _CALLED
-    | {"environment", "kafka_log", "run_records", "version"},
+    | {"environment", "kafka_log", "proof", "run_records", "version"},
     "__main__": frozenset({"cli"}),
     "seglake": frozenset({"api", "errors", "version"}),
     "version": frozenset(),

@@ -295,7 +295,10 @@ def run_report(
 
     storage = open_storages(settings.spark.properties)
     stuck_after = settings.limits.stuck_after
-    found = reported(lake, storage, stuck_after=stuck_after, this_run=this_run)
+    with TemporaryDirectory(prefix="seglake-") as spill_folder:
+        found = reported(
+            lake, storage, spill_folder=spill_folder, stuck_after=stuck_after, this_run=this_run
+        )
     storage.write_bytes(storage.locate(output), to_html(found))
     return found
 

@@ -7,7 +7,7 @@ import pytest
 
 import seglake
 from seglake.findings.kinds import FindingKind
-from seglake.pipelines.lake_audit.proof import queries
+from seglake.proof.queries import queries
 from seglake.segment_codec.formats.errors import DefectCode, TailKind
 from support.product_texts import sentences
 
@@ -30,8 +30,8 @@ _SAID_ELSEWHERE = {
     "pipelines/lake_query/duckdb_script.py": "SQL",
     "lake/duckdb_sql.py": "SQL",
     "pipelines/lake_audit/lake_proof.py": "SQL; what it says is in proof.sql",
-    "pipelines/lake_audit/proof.py": "SQL",
-    "pipelines/lake_audit/proof_engines.py": "SQL",
+    "proof/engines.py": "SQL",
+    "proof/queries.py": "SQL",
     "pipelines/lake_query/duckdb_text.py": "SQL",
     "pipelines/lake_query/scripts.py": "SQL",
     "pipelines/lake_query/views.py": "SQL",

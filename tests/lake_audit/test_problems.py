@@ -4,7 +4,7 @@ from itertools import count
 
 from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.problems import problem
-from seglake.pipelines.lake_audit.proof import Purpose, queries
+from seglake.proof.queries import Purpose, queries
 from support.partition_audits import partition_audit
 
 _PARTITION = partition_audit(0).partition

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_mapping
-from seglake.pipelines.lake_audit.proof import (
+from seglake.proof.queries import (
     PROVED_TABLES,
     Purpose,
     first_problems,

@@ -1,14 +1,11 @@
 """Runs, as the rows of the tables add up to them."""
 
-import numpy as np
-
-from seglake.pipelines.lake_report.gap_pieces import GapPiece
 from seglake.pipelines.lake_report.runs import RunTally
 from support.reports import ledger_of, ledger_row
 
 
 def test_runs_add_up_their_ranges_and_gaps() -> None:
-    ledger, log = ledger_of(
+    ledger, _ = ledger_of(
         ledger_row(0, 10),
         ledger_row(10, 30, 2, run_id="run1", quarantined_batches=1),
         ledger_row(5, 30, 3, kind="superseded", records=20),
@@ -16,8 +13,7 @@ def test_runs_add_up_their_ranges_and_gaps() -> None:
     )
     tally = RunTally()
     tally.committed(ledger)
-    piece = GapPiece("missing", "attempt2", np.array([12, 20]), np.array([14, 21]))
-    tally.recorded({log: [piece]}, ledger)
+    tally.recorded([{"run_id": "run1", "cause": "missing", "offsets": 3}])
     newest, first = tally.runs()
     assert (first.run_id, first.kinds, first.partitions) == ("run1", ("ingest",), 1)
     assert (first.offsets, first.records, first.quarantined_batches) == (30, 30, 1)

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 from seglake.pipelines.lake_audit.text_report import to_text
-from seglake.pipelines.lake_report.run import report
-from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited, checked
@@ -14,6 +12,7 @@ from support.broker_disks import log_dir, partitions
 from support.found import unknown_outcomes
 from support.lakes import ingested, read_table
 from support.oracle import Isolation, expected_records
+from support.reports import reported
 from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
 from support.views import viewed
 
@@ -109,7 +108,7 @@ def test_ingest_audit_and_report_say_how_many_records_are_of_transactions_withou
     rows = {**_DEAD, "undecided_transactions": "rows"}
     of_run = ingested(data, lake, isolation="read_committed", engine=engine, read=rows)
     audit = audited(lake, engine=engine)
-    of_report = report(str(lake), LocalStorage()).recovery
+    of_report = reported(lake).recovery
     first: dict[int, list[int]] = {}
     for offset in of_states(_LOG, "open"):
         (producer_id,) = {
@@ -142,7 +141,7 @@ def test_records_are_of_no_open_transaction_once_a_later_run_read_its_end(
     rescued(data, lake, undecided_transactions="rows")
     assert len(offsets_in(lake, transaction_state="open")) == len(of_states(_LOG, "open")) + 3
     audit = audited(lake)
-    assert audit.recovery.open_records == report(str(lake), LocalStorage()).recovery.open_records
+    assert audit.recovery.open_records == reported(lake).recovery.open_records
     (left,) = audit.partitions[0].open_transactions
     assert (left.producer_id, left.records) == (1, 3)
 

@@ -13,8 +13,6 @@ from seglake.lake import appends
 from seglake.lake.table_commit import add_files
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
-from seglake.pipelines.lake_report.run import report
-from seglake.storage.local_storage import LocalStorage
 from support.audits import audited
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases
@@ -22,6 +20,7 @@ from support.corrupt_cases import corrupt_case
 from support.lakes import Row, ingested, maintained, oracle_record, read_table, replayed
 from support.made_logs import make_log_dir, value_of
 from support.oracle import OracleRecord, expected_records
+from support.reports import reported
 from support.views import viewed
 
 EDGES = {("orders", 0): [0, 20, 40]}
@@ -188,7 +187,7 @@ def test_what_an_earlier_run_quarantined_is_salvaged_by_a_replay_and_once(tmp_pa
 def test_report_and_audit_say_how_many_were_salvaged(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     ingested(damaged_disk(tmp_path / "disk"), lake, read=SALVAGE)
-    (partition,) = report(str(lake), LocalStorage()).partitions
+    (partition,) = reported(lake).partitions
     (place,) = partition.damage
     assert (place.salvaged_records, partition.records) == (5, 35)
     assert (

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from seglake.pipelines.lake_audit.proof import PROVED_TABLES, Purpose, queries
+from seglake.proof.queries import PROVED_TABLES, Purpose, queries
 
 # Any: columns have values of many types.
 Row = dict[str, Any]
@@ -64,7 +64,7 @@ class Proved:
         return result
 
     def fact(self, name: str) -> list[Row]:
-        """Return the rows of a fact."""
+        """Return the rows of a fact, of the proof or of the report."""
         return self._connection.execute(_sql_of(name)).to_arrow_table().to_pylist()
 
     def derived(self, name: str) -> list[Row]:
@@ -77,7 +77,8 @@ class Proved:
 
 
 def _sql_of(name: str) -> str:
-    return next(query.sql for query in queries() if query.name == name)
+    known = [*queries(), *queries("seglake.pipelines.lake_report", "report.sql")]
+    return next(query.sql for query in known if query.name == name)
 
 
 def _with_defaults(table: str, row: Row) -> Row:

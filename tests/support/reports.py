@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from seglake.pipelines.lake_report.ledger import Ledger, LogName
 from seglake.pipelines.lake_report.model import LakeReport, PartitionReport, ThisRun
@@ -21,13 +22,15 @@ def reported(
     now: datetime | None = None,
 ) -> LakeReport:
     """What there is to see in a lake."""
-    return report(
-        str(lake),
-        LocalStorage(),
-        this_run=this_run,
-        stuck_after=stuck_after,
-        now=now or datetime.now(UTC),
-    )
+    with TemporaryDirectory() as spill_folder:
+        return report(
+            str(lake),
+            LocalStorage(),
+            spill_folder=spill_folder,
+            this_run=this_run,
+            stuck_after=stuck_after,
+            now=now or datetime.now(UTC),
+        )
 
 
 def page_of(lake: Path, file: Path) -> Path:
@@ -67,7 +70,6 @@ def ledger_row(start: int, stop: int, generation: int = 1, **other: object) -> R
 
 def ledger_of(*rows: Row) -> tuple[Ledger, LogName]:
     """A ledger of one partition, and its name."""
-    newest = max(row["generation"] for row in rows)
-    ledger = Ledger(rows, lambda *_: newest)
+    ledger = Ledger(rows)
     (log,) = ledger.rows
     return ledger, log

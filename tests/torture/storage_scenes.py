@@ -130,7 +130,9 @@ def _audit(folder: str, storage: Storage) -> Answer:
 
 
 def _report(folder: str, storage: Storage) -> Answer:
-    return Answer(0, str(report(f"{folder}/lake", storage, now=_NOW)))
+    return Answer(
+        0, str(report(f"{folder}/lake", storage, spill_folder=tempfile.gettempdir(), now=_NOW))
+    )
 
 
 def _inspect(folder: str, storage: Storage) -> Answer:

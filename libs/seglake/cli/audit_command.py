@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _print(engine: str) -> int:
     # Imported here, so that --help and wrong calls are answered at once.
-    from seglake.pipelines.lake_audit.proof import Dialect, script
+    from seglake.proof.queries import Dialect, script
 
     write_out(script(Dialect(engine)))
     return ExitCode.DONE

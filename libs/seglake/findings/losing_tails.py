@@ -93,6 +93,15 @@ def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
     return {kind: LosingTail.of([*found[kind].values()]) for kind in TailKind if kind in found}
 
 
+def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
+    """Add up a partition's losing tails from its batches, each listed once and with its kind."""
+    found: dict[str, list[tuple[int, int, int | None]]] = {}
+    for row in rows:
+        batch = row["base_offset"], row["last_offset"], row["record_count"]
+        found.setdefault(row["kind"], []).append(batch)
+    return {kind: LosingTail.of(found[kind]) for kind in TailKind if kind in found}
+
+
 def shown_tails(tails: TailsByKind) -> list[str]:
     """Return parts of a headline that count losing tails, one for each kind."""
     said = []

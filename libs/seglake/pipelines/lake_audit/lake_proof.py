@@ -14,8 +14,8 @@ from seglake.pipelines.lake_audit.lake_state import LakeState
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import PartitionFacts
 from seglake.pipelines.lake_audit.problems import MOST_EXAMPLES, problem
-from seglake.pipelines.lake_audit.proof import PROVED_TABLES, Purpose, first_problems, queries
-from seglake.pipelines.lake_audit.proof_engines import FILES, ProofEngine, ProofFailedError, Row
+from seglake.proof.engines import FILES, ProofEngine, ProofFailedError, Row, answered
+from seglake.proof.queries import PROVED_TABLES, Purpose, Query, first_problems, queries
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
@@ -65,7 +65,7 @@ def prove(
     files = {name: [file.path for file in found.files] for name, found in state.snapshots.items()}
     files[SALVAGED_RECORDS.name] = [*state.salvaged_files]
     try:
-        answers = _answers(engine, files, on_done)
+        answers = answered(engine, _shown(), files, on_done)
         return _put_together(answers, [*_hidden_rows(engine, state.snapshots)])
     except ProofFailedError:
         unreadable = dict(_unreadable(storage, files))
@@ -74,25 +74,14 @@ def prove(
     sound = {
         name: [path for path in paths if path not in unreadable] for name, paths in files.items()
     }
-    return _put_together(_answers(engine, sound, lambda: None), [*unreadable.values()])
+    return _put_together(answered(engine, _shown(), sound), [*unreadable.values()])
 
 
-def _answers(
-    engine: ProofEngine, files: Mapping[str, Sequence[str]], on_done: Callable[[], None]
-) -> dict[str, Sequence[Row]]:
-    """Return the rows of all checks and facts, by query."""
-    for table in PROVED_TABLES:
-        engine.name_files(table, files[table.name])
-    found: dict[str, Sequence[Row]] = {}
+def _shown() -> Iterator[Query]:
+    """Yield all queries; of checks, those of the first problems."""
     for query in queries():
-        if query.purpose is Purpose.DERIVE:
-            engine.derive(query.name, query.sql)
-        else:
-            is_check = query.purpose is Purpose.CHECK
-            sql = first_problems(query, MOST_EXAMPLES) if is_check else query.sql
-            found[query.name] = engine.rows(sql)
-        on_done()
-    return found
+        is_check = query.purpose is Purpose.CHECK
+        yield query._replace(sql=first_problems(query, MOST_EXAMPLES)) if is_check else query
 
 
 def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> ProofAnswers:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.losing_tails import LosingTail, TailKind, TailsOfPartition
+from seglake.findings.losing_tails import TailsOfPartition, tails_of_batches
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
@@ -293,16 +293,12 @@ def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
 def _quarantine(facts: PartitionFacts) -> QuarantineSums:
     counts = facts.of("damage_counts")
     damage = [row for row in counts if not row["is_conflict"]]
-    tails: dict[str, list[tuple[int, int, int | None]]] = {}
-    for row in facts.of("losing_batches"):
-        batch = row["base_offset"], row["last_offset"], row["record_count"]
-        tails.setdefault(row["kind"], []).append(batch)
     return QuarantineSums(
         sum(row["found_spans"] for row in damage),
         sum(row["found_bytes"] for row in damage),
         {row["defect_code"]: DefectCount(row["spans"], row["size_bytes"]) for row in counts},
         sum(row["resolved"] for row in counts),
-        {kind: LosingTail.of(tails[kind]) for kind in TailKind if kind in tails},
+        tails_of_batches(facts.of("losing_batches")),
     )
 
 

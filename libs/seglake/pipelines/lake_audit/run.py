@@ -19,10 +19,10 @@ from seglake.pipelines.lake_audit.partition_audit import (
     PartitionFacts,
     audit_partition,
 )
-from seglake.pipelines.lake_audit.proof import queries
-from seglake.pipelines.lake_audit.proof_engines import DuckDBProof, SparkProof
 from seglake.pipelines.lake_audit.recovered import recovery_of
 from seglake.progress.run_reporter import RunReporter, Unit
+from seglake.proof.engines import SMALL_BYTES, DuckDBProof, SparkProof
+from seglake.proof.queries import queries
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _MOST_NAMES = 3
-_SMALL_BYTES = 64 << 20  # of data files: DuckDB is done before Spark would have started
 _NOT_SPARK_S = ("s3://", "s3a://")  # Spark may be unable to read these; our storage can
 # Kinds of problems that an unfinished commit may look like.
 _OF_COMMITS = (FindingKind.OUTSIDE_LEDGER, FindingKind.BYTES)
@@ -44,7 +43,7 @@ def audit(
     reporter: RunReporter,
     *,
     spill_folder: str,
-    small_bytes: int = _SMALL_BYTES,
+    small_bytes: int = SMALL_BYTES,
 ) -> LakeAudit:
     """Prove from the tables alone that every covered offset is accounted for.
 

@@ -1,24 +1,14 @@
-"""The rows of `quarantine` as places, and which of them were made good. Pure."""
+"""Damage of a partition, as the tables have it. Pure."""
 
-from collections.abc import Iterable, Mapping
-from operator import attrgetter
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from seglake.findings.losing_tails import TailsOfPartition, tails_of
-from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
+from seglake.findings.losing_tails import TailsOfPartition, tails_of_batches
 from seglake.pipelines.lake_report.model import DamagedPlace
-from seglake.segment_codec.formats.errors import DefectCode
 
-# Everything but `raw`: the damaged bytes may be anything, and never leave the table.
-COLUMNS = (
-    *("source_id", "topic_id", "topic", "partition", "broker_id", "segment", "position"),
-    *("length_bytes", "defect_code", "defect_detail", "previous_offset", "next_offset"),
-    *("raw_sha256", "resolution", "run_id", "generation"),
-    *("base_offset", "last_offset", "record_count", "expected_crc"),
-)
-
-_MOST_LISTED = 50  # of one partition
+_NAMES = tuple(field.name for field in fields(DamagedPlace))
 
 
 class Damage(NamedTuple):
@@ -32,69 +22,18 @@ class Damage(NamedTuple):
     tails: TailsOfPartition = MappingProxyType({})
 
 
-SALVAGED_COLUMNS = (
-    *("source_id", "topic", "partition", "broker_id", "segment", "position", "raw_sha256"),
-    "generation",
-)
-"""Columns by which salvaged rows name their row of `quarantine`."""
-
-
-def damage_by_log(
-    rows: Iterable[Row], ledger: Ledger, salvaged: Mapping[tuple[Any, ...], int]
-) -> dict[LogName, Damage]:
-    """Return the damage of every partition, without uncommitted rows.
+# Any: columns have many types.
+def damage_of(
+    places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str, Any]], generation: int
+) -> Damage:
+    """Return the damage of a partition.
 
     Args:
-        salvaged: number of salvaged records, by `SALVAGED_COLUMNS`.
+        places: its rows of the fact `damaged_places`.
+        losing: its rows of the fact `losing_batches`.
+        generation: its topic's newest generation in the ledger: later rows are being committed.
     """
-    met: dict[LogName, dict[tuple[object, ...], _Met]] = {}
-    for row in rows:
-        source_id = row["source_id"]
-        if ledger.has_generation(source_id, row["topic"], row["generation"] or 0):
-            # What is a conflict to the log that was read first may be damage to a retake.
-            is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
-            place = (row["broker_id"], row["segment"], row["position"])
-            of_log = met.setdefault(ledger.name_of(source_id, row), {})
-            key = (*place, row["raw_sha256"], is_conflict)
-            of_log[key] = of_log.get(key, _Met(row)).with_row(row)
-    return {log: _damage(of_log.values(), salvaged) for log, of_log in met.items()}
-
-
-class _Met(NamedTuple):
-    """Rows of one place: the one that describes it, and the newest generations."""
-
-    row: Row
-    damaged_at: int = -1
-    resolved_at: int = -1
-
-    def with_row(self, row: Row) -> "_Met":
-        generation = row["generation"] or 0
-        if row["resolution"] is None:
-            return self._replace(row=row, damaged_at=max(self.damaged_at, generation))
-        return self._replace(resolved_at=max(self.resolved_at, generation))
-
-
-def _damage(met: Iterable[_Met], salvaged: Mapping[tuple[Any, ...], int]) -> Damage:
-    met = [*met]
-    found = (_place(each, salvaged) for each in met)
-    tails = tails_of(each.row for each in met)
-    places = sorted(found, key=attrgetter("is_resolved", "segment", "position"))
-    return Damage(tuple(places[:_MOST_LISTED]), len(places), tails)
-
-
-def _place(met: _Met, salvaged: Mapping[tuple[Any, ...], int]) -> DamagedPlace:
-    row = met.row
-    batch = tuple(row[name] for name in SALVAGED_COLUMNS[:-1])
-    return DamagedPlace(
-        broker_id=row["broker_id"],
-        segment=row["segment"] or "",
-        position=row["position"] or 0,
-        size_bytes=row["length_bytes"] or 0,
-        code=row["defect_code"] or "",
-        detail=row["defect_detail"] or "",
-        previous_offset=row["previous_offset"],
-        next_offset=row["next_offset"],
-        run_id=row["run_id"] or "",
-        is_resolved=met.resolved_at >= met.damaged_at,
-        salvaged_records=salvaged.get((*batch, met.damaged_at), 0),
-    )
+    known = [row for row in places if (row["generation"] or 0) <= generation]
+    total = places[0]["total"] - (len(places) - len(known)) if places else 0
+    found = (DamagedPlace(**{name: row[name] for name in _NAMES}) for row in known)
+    return Damage(tuple(found), total, tails_of_batches(losing))

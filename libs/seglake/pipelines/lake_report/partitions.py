@@ -13,8 +13,7 @@ from seglake.findings.unread_places import with_unread
 from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.findings import findings_of, tail_findings
-from seglake.pipelines.lake_report.gap_pieces import GapPiece, standing
-from seglake.pipelines.lake_report.ledger import Ledger, LogName
+from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import (
     Offsets,
     OffsetState,
@@ -31,7 +30,7 @@ class LogFacts(NamedTuple):
     """Rows of a lake's tables about its partitions."""
 
     ledger: Ledger
-    gaps: Mapping[LogName, Sequence[GapPiece]]
+    gaps: Mapping[LogName, Sequence[Row]]
     seen: Mapping[LogName, Observation]
     damage: Mapping[LogName, Damage]
     open_records: Mapping[LogName, int] = MappingProxyType({})
@@ -84,8 +83,7 @@ def partition_reports(
 
 
 def _strip(log: LogName, facts: LogFacts) -> dict[OffsetState, Offsets]:
-    gaps = standing(log, facts.gaps.get(log, ()), facts.ledger)
-    return offsets_by_state(facts.ledger.of(log), gaps, facts.seen.get(log))
+    return offsets_by_state(facts.ledger.of(log), facts.gaps.get(log, ()), facts.seen.get(log))
 
 
 def _recovery(

@@ -1,32 +1,32 @@
-"""The order of a report, and nothing else. Effect: reads the lake, writes one page.
+"""The order of a report, and nothing else. Effect: reads the lake.
 
-Memory grows with the ledger, the damage and the gaps, not with records or batches.
+Memory grows with the ledger, not with records, batches, gaps or damage: DuckDB adds these up.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from seglake.findings.unread_places import recovery_with
 from seglake.kafka_log.observation import Observation, UnreadPlace
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
-from seglake.lake.parquet_rows import plain_texts, read_rows
-from seglake.lake.snapshots import Snapshot, read_snapshots
-from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS, Table
+from seglake.lake.parquet_rows import Within, read_rows
+from seglake.lake.snapshots import StoredFile, read_snapshots
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
-from seglake.pipelines.lake_report.damage import COLUMNS as DAMAGE_COLUMNS
-from seglake.pipelines.lake_report.damage import SALVAGED_COLUMNS, damage_by_log
+from seglake.pipelines.lake_report.damage import damage_of
 from seglake.pipelines.lake_report.findings import unread_findings
-from seglake.pipelines.lake_report.gap_pieces import gap_pieces
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
-from seglake.pipelines.lake_report.open_rows import open_records
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
 from seglake.pipelines.lake_report.runs import RunTally
+from seglake.proof.engines import SMALL_BYTES, DuckDBProof, answered
+from seglake.proof.queries import Query, queries, with_derived
 from seglake.storage.storage import Storage
 
+_SHARED_FACTS = frozenset({"logs", "losing_batches"})
+_OPEN = "open_transactions"
 _LEDGER_COLUMNS = tuple(
     name
     for name in CHECKPOINTS.schema.names
@@ -38,13 +38,15 @@ def report(
     lake: str,
     storage: Storage,
     *,
+    spill_folder: str,
     stuck_after: timedelta | None = None,
     this_run: ThisRun | None = None,
     now: datetime | None = None,
 ) -> LakeReport:
-    """Read a lake, and say what is to be seen in it.
+    """Read a lake, and build its report.
 
     Args:
+        spill_folder: folder for what exceeds DuckDB's memory.
         stuck_after: for how long a bound may stand still while its log grows; None for ever.
         this_run: the run after which the report is made, if there is one.
         now: of the report.
@@ -57,21 +59,36 @@ def report(
     tables = LakeTables(path, storage)
     with opening(path):
         tables.require()
-        salvaged = _salvaged(tables)  # before its damage, so that each row of it is there
+        # Before its damage, so that each row of it is there.
+        salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
         snapshots = read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
-    rows = _rows(storage, snapshots, CHECKPOINTS, _LEDGER_COLUMNS)
-    ledger = Ledger(rows, snapshots[CHECKPOINTS.name].generation)
-    gaps = gap_pieces(storage, snapshots[GAPS.name].files, ledger)
+    ledger = Ledger(_rows(storage, snapshots[CHECKPOINTS.name].files))
     runs = RunTally()
     places: dict[str, NewestPlaces] = {}
     seen = _newest(tables, ledger, runs, places)
+    open_logs = _open_logs(ledger, seen)
+    files = {name: [*found.files] for name, found in snapshots.items()}
+    files[BATCHES.name] = [file for file in files[BATCHES.name] if _may_be_of(file, open_logs)]
+    size = sum(file.size_bytes for found in files.values() for file in found)
+    paths = {name: [file.path for file in found] for name, found in files.items()}
+    topics = [log.key.topic for log in ledger.rows]
+    is_small = size < SMALL_BYTES
+    with DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small) as proof:
+        answers = answered(proof, _queries(open_logs), {**paths, SALVAGED_RECORDS.name: salvaged})
+    logs = {row["log"]: _log_of(row) for row in answers["logs"]}
+    gaps = _by_log(logs, answers["gap_ranges"])
+    waiting = _by_log(logs, answers.get(_OPEN, ()))
+    damaged, losing = (_by_log(logs, answers[n]) for n in ("damaged_places", "losing_batches"))
+    generation = snapshots[CHECKPOINTS.name].generation
+    damage = {
+        log: damage_of(rows, losing.get(log, ()), generation(log.source_id, log.key.topic))
+        for log, rows in damaged.items()
+    }
     runs.committed(ledger)
-    runs.recorded(gaps, ledger)
-    damaged_rows = _rows(storage, snapshots, QUARANTINE, DAMAGE_COLUMNS)
-    damage = damage_by_log(damaged_rows, ledger, salvaged)
-    waiting = open_records(storage, snapshots[BATCHES.name].files, seen, ledger)
+    runs.recorded(answers["recorded_gaps"])
+    open_records = {log: sum(row["records"] for row in waiting.get(log, ())) for log in open_logs}
     unread = _unread(places, ledger)
-    facts = LogFacts(ledger, gaps, seen, damage, waiting, unread)
+    facts = LogFacts(ledger, gaps, seen, damage, open_records, unread)
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
     return LakeReport(
@@ -100,23 +117,47 @@ def _newest_bound(ledger: Ledger) -> str | None:
     return None if newest is None else newest["upper_bound"]
 
 
-def _salvaged(tables: LakeTables) -> Counter[tuple[Any, ...]]:
-    """Count the salvaged records of each damaged batch; a lake may lack the table."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    for path in tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else ():
-        for found in read_rows(tables.storage, path, SALVAGED_COLUMNS):
-            grouped = plain_texts(found).group_by([*SALVAGED_COLUMNS], use_threads=False)
-            for batch in grouped.aggregate([([], "count_all")]).to_pylist():
-                counts[tuple(batch[name] for name in SALVAGED_COLUMNS)] += batch["count_all"]
-    return counts
-
-
-def _rows(
-    storage: Storage, snapshots: dict[str, Snapshot], table: Table, columns: tuple[str, ...]
-) -> Iterator[Row]:
-    for file in snapshots[table.name].files:
-        for found in read_rows(storage, file.path, columns):
+def _rows(storage: Storage, files: Sequence[StoredFile]) -> Iterator[Row]:
+    for file in files:
+        for found in read_rows(storage, file.path, _LEDGER_COLUMNS):
             yield from found.to_pylist()
+
+
+def _queries(open_logs: Sequence[LogName]) -> tuple[Query, ...]:
+    """Return the queries of a report: of open transactions only if there may be any."""
+    shared = {*_SHARED_FACTS, *([_OPEN] if open_logs else [])}
+    own = queries(__package__, "report.sql")
+    return with_derived([*own, *(query for query in queries() if query.name in shared)])
+
+
+def _open_logs(ledger: Ledger, seen: Mapping[LogName, Observation]) -> list[LogName]:
+    """Return the logs that are covered above their last stable offset: below, all have ended."""
+    found = []
+    for log, observation in seen.items():
+        covered, stable = ledger.of(log).covered, observation.last_stable_offset
+        if stable is not None and covered and covered[-1][1] > stable:
+            found.append(log)
+    return found
+
+
+def _may_be_of(file: StoredFile, logs: Sequence[LogName]) -> bool:
+    """Return whether a file of `batches` may have rows of some logs."""
+    return any(
+        file.topic in (None, log.key.topic)
+        and file.may_hold([Within("partition", log.key.partition, log.key.partition)])
+        for log in logs
+    )
+
+
+def _by_log(logs: Mapping[int, LogName], rows: Sequence[Row]) -> dict[LogName, list[Row]]:
+    found: dict[LogName, list[Row]] = {}
+    for row in rows:
+        found.setdefault(logs[row["log"]], []).append(row)
+    return found
+
+
+def _log_of(row: Row) -> LogName:
+    return LogName(row["source_id"], PartitionKey(row["topic"], row["partition"], row["topic_id"]))
 
 
 def _newest(

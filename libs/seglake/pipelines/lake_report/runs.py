@@ -3,14 +3,13 @@
 A run that brought nothing and saw nothing new leaves no row, and its exit code is in no table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from seglake.kafka_log.observation import Observation
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
-from seglake.pipelines.lake_report.gap_pieces import GapPiece
-from seglake.pipelines.lake_report.ledger import Ledger, LogName
+from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import RunReport
 
 _LOOKED = "looked"
@@ -55,12 +54,10 @@ class RunTally:
                     run.records += row["records"] or 0
                     run.quarantined_batches += row["quarantined_batches"] or 0
 
-    def recorded(self, pieces: Mapping[LogName, Iterable[GapPiece]], ledger: Ledger) -> None:
-        """Gaps, also those that were filled since."""
-        for of_log in pieces.values():
-            for piece in of_log:
-                run = self._runs.setdefault(ledger.run_of(piece.attempt_id) or "", _Run())
-                run.recorded[piece.cause] = run.recorded.get(piece.cause, 0) + piece.offset_count
+    def recorded(self, gaps: Iterable[Row]) -> None:
+        """Add the rows of the fact `recorded_gaps`."""
+        for row in gaps:
+            self._runs.setdefault(row["run_id"], _Run()).recorded[row["cause"]] = row["offsets"]
 
     def runs(self) -> tuple[RunReport, ...]:
         """The newest first."""

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.pipelines.lake_report.gap_pieces import GapPiece
+from seglake.pipelines.lake_report.ledger import Row
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 
 MOST_RANGES = 500
@@ -17,12 +14,12 @@ MOST_RANGES = 500
 
 
 def offsets_by_state(
-    ledger: PartitionLedger, gaps: Sequence[GapPiece], seen: Observation | None
+    ledger: PartitionLedger, gaps: Sequence[Row], seen: Observation | None
 ) -> dict[OffsetState, Offsets]:
-    """The states that there are in a partition.
+    """Return the states that there are in a partition.
 
     Args:
-        gaps: those that still stand.
+        gaps: its rows of the fact `gap_ranges`.
     """
     covered, current = ledger.covered, ledger.current
     exact = {
@@ -32,24 +29,29 @@ def offsets_by_state(
     found = {
         state: Offsets(_count(ranges), tuple(ranges)) for state, ranges in exact.items() if ranges
     }
-    tolerance = _extent(covered) // MOST_RANGES
     for cause in GapCause:
-        own = [piece for piece in gaps if piece.cause == cause]
+        own = [row for row in gaps if row["cause"] == cause]
         if own:
-            starts = np.concatenate([piece.starts for piece in own])
-            stops = np.concatenate([piece.stops for piece in own])
-            count = sum(piece.offset_count for piece in own)
-            found[OffsetState(str(cause))] = Offsets(count, _joined(starts, stops, tolerance))
+            ranges = tuple((row["start_offset"], row["next_offset"]) for row in own)
+            found[OffsetState(str(cause))] = Offsets(sum(row["offsets"] for row in own), ranges)
     if current:
-        count = _count(current) - sum(piece.offset_count for piece in gaps)
-        found[OffsetState.INGESTED] = Offsets(count, coarser(current, tolerance))
+        count = _count(current) - sum(row["offsets"] for row in gaps)
+        found[OffsetState.INGESTED] = Offsets(
+            count, coarser(current, _extent(covered) // MOST_RANGES)
+        )
     return found
 
 
-def coarser(ranges: Sequence[OffsetRange], tolerance: int) -> tuple[OffsetRange, ...]:
-    """Ranges, at least one, those made one that are no more than so many offsets apart."""
-    starts, stops = np.array(ranges, np.int64).T
-    return _joined(starts, stops, tolerance)
+def coarser(ranges: Iterable[OffsetRange], tolerance: int) -> tuple[OffsetRange, ...]:
+    """Join sorted ranges, at least one, that are no more than so many offsets apart."""
+    (first, reached), *rest = ranges
+    found = []
+    for start, stop in rest:
+        if start - reached > tolerance:
+            found.append((first, reached))
+            first = start
+        reached = max(reached, stop)
+    return (*found, (first, reached))
 
 
 def within_budget(
@@ -90,15 +92,3 @@ def _extent(ranges: Sequence[OffsetRange]) -> int:
     if not ranges:
         return 0
     return max(stop for _, stop in ranges) - min(start for start, _ in ranges)
-
-
-def _joined(
-    starts: NDArray[np.int64], stops: NDArray[np.int64], tolerance: int
-) -> tuple[OffsetRange, ...]:
-    """Ranges in any order made one where they are no more than so many offsets apart."""
-    order = np.argsort(starts, kind="stable")
-    starts, reached = starts[order], np.maximum.accumulate(stops[order])
-    begins = np.flatnonzero(starts[1:] - reached[:-1] > tolerance) + 1
-    firsts = np.concatenate([[0], begins])
-    lasts = np.concatenate([begins - 1, [len(starts) - 1]])
-    return tuple(zip(starts[firsts].tolist(), reached[lasts].tolist(), strict=True))

@@ -1,11 +1,11 @@
-"""The queries of proof.sql: conditions of a sound lake, in SQL that DuckDB and Spark both run.
+"""Named queries: those of proof.sql are the conditions of a sound lake, for DuckDB and Spark.
 
 Runs use Python and the proof uses SQL, so an audit shares no code with the writers of the tables.
 """
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -50,10 +50,19 @@ class Query(NamedTuple):
 
 
 @cache
-def queries() -> tuple[Query, ...]:
-    """Return all queries in the order in which they build on each other."""
-    text = files(__package__).joinpath("proof.sql").read_text("utf-8")
-    return tuple(_parsed(text))
+def queries(package: str = __package__, name: str = "proof.sql") -> tuple[Query, ...]:
+    """Return all queries of a file of a package in the order in which they build on each other."""
+    return tuple(_parsed(files(package).joinpath(name).read_text("utf-8")))
+
+
+def with_derived(wanted: Iterable[Query]) -> tuple[Query, ...]:
+    """Return queries after those tables of the proof that they are made of, and no others."""
+    found = [*wanted]
+    for query in reversed(queries()):
+        is_used = any(re.search(rf"\b{query.name}\b", each.sql) for each in found)
+        if query.purpose is Purpose.DERIVE and is_used:
+            found.insert(0, query)
+    return tuple(found)
 
 
 def _parsed(text: str) -> Iterator[Query]:

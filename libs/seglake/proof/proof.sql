@@ -122,15 +122,48 @@ FROM numbered
 GROUP BY log, covered_start;
 
 -- derive proof_log_gaps
--- Gaps with the generation of the commit that recorded them.
+-- Gaps with the generation of the commit that recorded them, and whether they still stand: a later
+-- repair states anew what is still missing, and an election takes gaps away with the rows around
+-- them. A range that begins at or below a gap and ends above its start ends it: one sweep for each
+-- commit that may end gaps.
 WITH attempts AS (
   SELECT log, attempt_id, max(generation) AS generation FROM proof_ledger GROUP BY log, attempt_id
+),
+own AS (
+  SELECT l.log, a.generation, start_offset, next_offset, cause, detail, g.attempt_id,
+         coalesce(a.generation, -1) AS recorded_at
+  FROM gaps AS g JOIN proof_log_ids AS l
+    ON g.source_id = l.source_id AND g.topic = l.topic AND g.partition = l.partition
+   AND g.topic_id IS NOT DISTINCT FROM l.named_id
+  LEFT JOIN attempts AS a ON a.log = l.log AND a.attempt_id = g.attempt_id
+),
+ends AS (
+  SELECT log, generation, start_offset, next_offset
+  FROM proof_ledger
+  WHERE kind IN ('repair', 'refill', 'superseded')
+),
+points AS (
+  SELECT log, generation, start_offset AS place, next_offset, CAST(NULL AS BIGINT) AS recorded_at
+  FROM ends
+  UNION ALL
+  SELECT DISTINCT own.log, e.generation, own.start_offset, CAST(NULL AS BIGINT), recorded_at
+  FROM own JOIN (SELECT DISTINCT log, generation FROM ends) AS e
+    ON e.log = own.log AND e.generation > recorded_at
+),
+swept AS (
+  SELECT log, place, recorded_at, max(next_offset) OVER (
+      PARTITION BY log, generation ORDER BY place, CASE WHEN recorded_at IS NULL THEN 0 ELSE 1 END
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS reached
+  FROM points
+),
+ended AS (
+  SELECT DISTINCT log, place, recorded_at FROM swept
+  WHERE recorded_at IS NOT NULL AND place < reached
 )
-SELECT l.log, a.generation, start_offset, next_offset, cause, detail, g.attempt_id
-FROM gaps AS g JOIN proof_log_ids AS l
-  ON g.source_id = l.source_id AND g.topic = l.topic AND g.partition = l.partition
- AND g.topic_id IS NOT DISTINCT FROM l.named_id
-LEFT JOIN attempts AS a ON a.log = l.log AND a.attempt_id = g.attempt_id;
+SELECT own.log, generation, start_offset, next_offset, cause, detail, attempt_id,
+       ended.place IS NULL AS stands
+FROM own LEFT JOIN ended
+  ON ended.log = own.log AND ended.place = start_offset AND ended.recorded_at = own.recorded_at;
 
 -- derive proof_log_records
 -- Groups of records with their log.
@@ -222,46 +255,28 @@ WHERE is_current
 GROUP BY log, layer, base_offset;
 
 -- derive proof_placed_gaps
--- Gaps, and whether they still stand: a later repair states anew what is still missing, and an
--- election takes gaps away with the rows around them. A gap whose attempt is not in the ledger has
--- no generation. A range that begins at or below a gap and ends above its start holds it: one sweep
--- for each commit that may end gaps, and one, -1, over all that the ledger ever covered.
+-- Gaps with their piece, and whether the ledger ever covered them. A gap whose attempt is not in the
+-- ledger there has no generation.
 WITH own AS (
   SELECT row_number() OVER (ORDER BY g.log, start_offset) AS gap, g.log, start_offset, next_offset,
-         cause, detail, attempt_id, CASE WHEN piece_start IS NULL THEN -1 ELSE g.generation END
-           AS generation, piece_start, piece_next
+         cause, detail, attempt_id, stands, CASE WHEN piece_start IS NULL THEN -1 ELSE g.generation
+           END AS generation, piece_start, piece_next
   FROM proof_log_gaps AS g LEFT JOIN proof_places AS p
     ON p.log = g.log AND p.generation = g.generation AND p.place = g.start_offset
 ),
-ends AS (
-  SELECT log, generation, start_offset, next_offset
-  FROM proof_ledger
-  WHERE kind IN ('repair', 'refill', 'superseded')
-  UNION ALL
-  SELECT log, -1, start_offset, next_offset FROM proof_ranges
-),
 points AS (
-  SELECT log, generation, start_offset AS place, next_offset, CAST(NULL AS BIGINT) AS gap FROM ends
+  SELECT log, start_offset AS place, next_offset, CAST(NULL AS BIGINT) AS gap FROM proof_ranges
   UNION ALL
-  SELECT own.log, e.generation, own.start_offset, NULL, gap
-  FROM own JOIN (SELECT DISTINCT log, generation FROM ends) AS e
-    ON e.log = own.log AND (e.generation > own.generation OR e.generation = -1)
+  SELECT log, start_offset, NULL, gap FROM own
 ),
 swept AS (
-  SELECT gap, generation, place, max(next_offset) OVER (
-      PARTITION BY log, generation ORDER BY place, CASE WHEN gap IS NULL THEN 0 ELSE 1 END
+  SELECT gap, place, max(next_offset) OVER (
+      PARTITION BY log ORDER BY place, CASE WHEN gap IS NULL THEN 0 ELSE 1 END
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS reached
   FROM points
-),
-held AS (
-  SELECT gap, max(CASE WHEN generation = -1 THEN 1 ELSE 0 END) = 1 AS is_covered,
-         max(generation) > -1 AS is_ended
-  FROM swept
-  WHERE gap IS NOT NULL AND place < reached
-  GROUP BY gap
 )
-SELECT own.*, NOT coalesce(is_ended, false) AS stands, coalesce(is_covered, false) AS is_covered
-FROM own LEFT JOIN held USING (gap);
+SELECT own.*, coalesce(place < reached, false) AS is_covered
+FROM own JOIN swept USING (gap);
 
 -- derive proof_damage
 -- Damaged bytes by place, in whatever runs they were found. What conflicts with the log that was
@@ -287,8 +302,9 @@ SELECT *, resolved_at > -1 AND resolved_at >= damaged_at AS is_resolved,
                  AND s.previous_offset + 1 < e.next_offset) AS is_superseded
 FROM found_spans AS s;
 
--- derive proof_piece_sums
--- Both sides of the balance for each piece: what its records, batches and gaps account for.
+-- derive proof_sums
+-- What records, batches and gaps account for: of each block; of each log, of its current rows and of
+-- those that lost an election, with and without refills (blocks, and what is not split, are NULL).
 WITH parts AS (
   SELECT log, generation, piece_start, records, offset_sum, key_bytes, value_bytes,
          min_timestamp_ms, max_timestamp_ms, 0 AS batches, 0 AS batch_bytes, 0 AS decoded_rows,
@@ -308,7 +324,7 @@ WITH parts AS (
          least(next_offset, piece_next) - start_offset
   FROM proof_placed_gaps WHERE piece_start IS NOT NULL
 )
-SELECT p.log, p.generation, p.layer, p.block_start, p.is_current,
+SELECT log, generation, block_start, is_current, is_refill,
        CAST(sum(records) AS BIGINT) AS records, sum(offset_sum) AS offset_sum,
        CAST(sum(key_bytes) AS BIGINT) AS key_bytes, CAST(sum(value_bytes) AS BIGINT) AS value_bytes,
        min(min_timestamp_ms) AS min_timestamp_ms, max(max_timestamp_ms) AS max_timestamp_ms,
@@ -316,8 +332,10 @@ SELECT p.log, p.generation, p.layer, p.block_start, p.is_current,
        CAST(sum(decoded_rows) AS BIGINT) AS decoded_rows,
        CAST(sum(other_span) AS BIGINT) AS other_span, CAST(sum(lacking) AS BIGINT) AS lacking,
        CAST(sum(gap_span) AS BIGINT) AS gap_span
-FROM parts JOIN proof_pieces AS p USING (log, generation, piece_start)
-GROUP BY ALL;
+FROM (SELECT parts.*, block_start, is_current, layer <> 0 AS is_refill
+      FROM parts JOIN proof_pieces AS p USING (log, generation, piece_start)) AS placed
+GROUP BY GROUPING SETS ((log, generation, block_start), (log, is_current),
+                        (log, is_current, is_refill));
 
 -- derive proof_spans
 -- Current batches and standing gaps that end where the ledger covers, each from there on. Batches
@@ -360,16 +378,6 @@ WITH said AS (
          max(max_timestamp_ms) AS max_timestamp_ms
   FROM proof_ranges
   GROUP BY log, generation, block_start
-),
-found AS (
-  SELECT log, generation, block_start, sum(records) AS records, sum(batches) AS batches,
-         sum(offset_sum) AS offset_sum, sum(key_bytes) AS key_bytes,
-         sum(value_bytes) AS value_bytes, min(min_timestamp_ms) AS min_timestamp_ms,
-         max(max_timestamp_ms) AS max_timestamp_ms,
-         sum(decoded_rows) AS decoded_rows, sum(other_span) AS other_span, sum(lacking) AS lacking,
-         sum(gap_span) AS gap_span
-  FROM proof_piece_sums
-  GROUP BY log, generation, block_start
 )
 SELECT s.log, s.block_start, concat('[', s.block_start, ', ', s.block_next, ')') AS block, s.layer,
        s.block_next - s.block_start AS covered,
@@ -382,7 +390,7 @@ SELECT s.log, s.block_start, concat('[', s.block_start, ', ', s.block_next, ')')
        s.max_timestamp_ms AS said_max_timestamp_ms, f.max_timestamp_ms,
        coalesce(decoded_rows, 0) AS decoded_rows, coalesce(other_span, 0) AS other_span,
        coalesce(lacking, 0) AS lacking, coalesce(gap_span, 0) AS gap_span
-FROM said AS s LEFT JOIN found AS f
+FROM said AS s LEFT JOIN proof_sums AS f
   ON f.log = s.log AND f.generation = s.generation AND f.block_start = s.block_start;
 
 -- check offset_twice
@@ -668,7 +676,7 @@ found AS (
   SELECT log, sum(batch_bytes) AS bytes,
          sum(CASE WHEN is_current THEN 0 ELSE records END) AS records,
          sum(CASE WHEN is_current THEN 0 ELSE batches END) AS batches
-  FROM proof_piece_sums GROUP BY log
+  FROM proof_sums WHERE block_start IS NULL AND is_refill IS NULL GROUP BY log
 ),
 quarantined AS (
   SELECT log, sum(greatest(found, 1) * size_bytes) AS bytes, sum(greatest(found, 1)) AS spans
@@ -756,18 +764,11 @@ FROM proof_salvaged_batches
 WHERE is_known AND (first_offset <= previous_offset OR last_offset >= next_offset);
 
 -- fact totals
--- Sums of each log: of rows that count, of those that lost an election, and of refills.
-SELECT log, part, CAST(sum(records) AS BIGINT) AS records, sum(offset_sum) AS offset_sum,
-       CAST(sum(key_bytes) AS BIGINT) AS key_bytes, CAST(sum(value_bytes) AS BIGINT) AS value_bytes,
-       min(min_timestamp_ms) AS min_timestamp_ms, max(max_timestamp_ms) AS max_timestamp_ms,
-       CAST(sum(batches) AS BIGINT) AS batches, CAST(sum(batch_bytes) AS BIGINT) AS batch_bytes,
-       CAST(sum(decoded_rows) AS BIGINT) AS decoded_rows,
-       CAST(sum(other_span) AS BIGINT) AS other_span, CAST(sum(lacking) AS BIGINT) AS lacking,
-       CAST(sum(gap_span) AS BIGINT) AS gap_span
-FROM proof_piece_sums JOIN (VALUES ('current'), ('lost'), ('refilled')) AS parts (part)
-  ON CASE part WHEN 'lost' THEN NOT is_current WHEN 'current' THEN is_current
-               ELSE is_current AND layer <> 0 END
-GROUP BY log, part;
+-- Sums of each log: of rows that count, of refills among them, and of rows that lost an election.
+SELECT *, CASE WHEN NOT is_current THEN 'lost' WHEN is_refill THEN 'refilled'
+               ELSE 'current' END AS part
+FROM proof_sums
+WHERE block_start IS NULL AND (is_refill IS NULL OR is_current AND is_refill);
 
 -- fact gap_counts
 -- Standing gaps of each log by cause.

@@ -3,7 +3,7 @@
 Memory: DuckDB holds `_MEMORY` and spills the rest; Spark has its executors' own limits.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -14,6 +14,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.duckdb_tables import DuckDBTables
 from seglake.lake.tables import Table
+from seglake.proof.queries import PROVED_TABLES, Purpose, Query
 from seglake.spark_features import arrow_table
 
 if TYPE_CHECKING:
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]  # Any: columns have values of many types
 _MEMORY = "1GB"
+SMALL_BYTES = 64 << 20
+"""Data files below this size are a small lake: DuckDB is done before Spark has started."""
 _INTERRUPTED = "nterrupted"  # part of DuckDB's messages after Ctrl-C
 FILES = "{table}_files"
 """Name of a view: a table with the column `file_path`."""
 
 
 class ProofFailedError(SeglakeError):
-    """The engine could not run a query of the proof."""
+    """The engine could not run a query: a file cannot be read, or it lacked memory or space."""
 
     def __init__(self, reason: str) -> None:
         """Make the message.
@@ -36,7 +39,7 @@ class ProofFailedError(SeglakeError):
             reason: the engine's message, on one line.
         """
         self.reason = reason
-        super().__init__(f"the proof could not be run: {reason}")
+        super().__init__(f"the tables could not be queried: {reason}")
 
 
 class ProofEngine(Protocol):
@@ -67,6 +70,33 @@ class ProofEngine(Protocol):
         Raises:
             ProofFailedError: a file cannot be read, or the engine gave up.
         """
+
+
+def answered(
+    engine: ProofEngine,
+    queries: Iterable[Query],
+    files: Mapping[str, Sequence[str]],
+    on_done: Callable[[], None] = lambda: None,
+) -> dict[str, Sequence[Row]]:
+    """Return the rows of all checks and facts, by their names.
+
+    Args:
+        files: data files of each proved table, by its name.
+        on_done: called after each query.
+
+    Raises:
+        ProofFailedError: a file cannot be read, or the engine gave up.
+    """
+    for table in PROVED_TABLES:
+        engine.name_files(table, files.get(table.name, ()))
+    found: dict[str, Sequence[Row]] = {}
+    for query in queries:
+        if query.purpose is Purpose.DERIVE:
+            engine.derive(query.name, query.sql)
+        else:
+            found[query.name] = engine.rows(query.sql)
+        on_done()
+    return found
 
 
 class DuckDBProof:

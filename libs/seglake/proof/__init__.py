@@ -1,0 +1,1 @@
+"""What must hold of a lake's tables, as SQL, and engines that run it."""
