@@ -12,8 +12,7 @@ def test_runs_add_up_their_ranges_and_gaps() -> None:
         ledger_row(5, 25, 3, kind="retake", records=18),
     )
     tally = RunTally()
-    tally.committed(ledger)
-    tally.recorded([{"run_id": "run1", "cause": "missing", "offsets": 3}])
+    tally.committed(ledger, [{"run_id": "run1", "cause": "missing", "offsets": 3}])
     newest, first = tally.runs()
     assert (first.run_id, first.kinds, first.partitions) == ("run1", ("ingest",), 1)
     assert (first.offsets, first.records, first.quarantined_batches) == (30, 30, 1)

@@ -12,7 +12,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import Within, read_rows
-from seglake.lake.snapshots import StoredFile, read_snapshots
+from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
 from seglake.pipelines.lake_report.damage import damage_of
@@ -57,49 +57,63 @@ def report(
     """
     path, made_at = storage.locate(lake), now or datetime.now(UTC)
     tables = LakeTables(path, storage)
-    with opening(path):
-        tables.require()
-        # Before its damage, so that each row of it is there.
-        salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
-        snapshots = read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
+    salvaged, snapshots = _read(tables)
     ledger = Ledger(_rows(storage, snapshots[CHECKPOINTS.name].files))
-    runs = RunTally()
-    places: dict[str, NewestPlaces] = {}
+    runs, places = RunTally(), dict[str, NewestPlaces]()
     seen = _newest(tables, ledger, runs, places)
     open_logs = _open_logs(ledger, seen)
-    files = {name: [*found.files] for name, found in snapshots.items()}
-    files[BATCHES.name] = [file for file in files[BATCHES.name] if _may_be_of(file, open_logs)]
-    size = sum(file.size_bytes for found in files.values() for file in found)
-    paths = {name: [file.path for file in found] for name, found in files.items()}
-    topics = [log.key.topic for log in ledger.rows]
-    is_small = size < SMALL_BYTES
+    files = {name: found.files for name, found in snapshots.items()}
+    files[BATCHES.name] = tuple(f for f in files[BATCHES.name] if _may_be_of(f, open_logs))
+    topics = (log.key.topic for log in ledger.rows)
+    is_small = sum(file.size_bytes for found in files.values() for file in found) < SMALL_BYTES
     with DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small) as proof:
+        paths = {name: [file.path for file in found] for name, found in files.items()}
         answers = answered(proof, _queries(open_logs), {**paths, SALVAGED_RECORDS.name: salvaged})
-    logs = {row["log"]: _log_of(row) for row in answers["logs"]}
-    gaps = _by_log(logs, answers["gap_ranges"])
-    waiting = _by_log(logs, answers.get(_OPEN, ()))
-    damaged, losing = (_by_log(logs, answers[n]) for n in ("damaged_places", "losing_batches"))
-    generation = snapshots[CHECKPOINTS.name].generation
-    damage = {
-        log: damage_of(rows, losing.get(log, ()), generation(log.source_id, log.key.topic))
-        for log, rows in damaged.items()
-    }
-    runs.committed(ledger)
-    runs.recorded(answers["recorded_gaps"])
-    open_records = {log: sum(row["records"] for row in waiting.get(log, ())) for log in open_logs}
+    runs.committed(ledger, answers["recorded_gaps"])
     unread = _unread(places, ledger)
-    facts = LogFacts(ledger, gaps, seen, damage, open_records, unread)
+    facts = _facts(answers, ledger, seen, snapshots[CHECKPOINTS.name], unread)
     told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
+    recovery = recovery_with([each.recovery for each in partitions], unread)
     return LakeReport(
         lake=path,
         made_at=made_at,
         partitions=partitions,
-        recovery=recovery_with([each.recovery for each in partitions], unread),
+        recovery=recovery,
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
     )
+
+
+def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot]]:
+    """Return the files of salvaged records, and after them the tables with their damage."""
+    with opening(tables.lake_path):
+        tables.require()
+        salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
+        return salvaged, read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
+
+
+def _facts(
+    answers: Mapping[str, Sequence[Row]],
+    ledger: Ledger,
+    seen: Mapping[LogName, Observation],
+    checkpoints: Snapshot,
+    unread: Sequence[UnreadPlace],
+) -> LogFacts:
+    """Sort the answers by log."""
+    logs = {row["log"]: _log_of(row) for row in answers["logs"]}
+    gaps, damaged, losing, waiting = (
+        _by_log(logs, answers.get(name, ()))
+        for name in ("gap_ranges", "damaged_places", "losing_batches", _OPEN)
+    )
+    damage = {
+        log: damage_of(rows, losing.get(log, ()), checkpoints.generation(log[0], log.key.topic))
+        for log, rows in damaged.items()
+    }
+    open_logs = _open_logs(ledger, seen)
+    open_records = {log: sum(row["records"] for row in waiting.get(log, ())) for log in open_logs}
+    return LogFacts(ledger, gaps, seen, damage, open_records, unread)
 
 
 def _unread(newest: Mapping[str, NewestPlaces], ledger: Ledger) -> tuple[UnreadPlace, ...]:

@@ -39,8 +39,14 @@ class RunTally:
         run.kinds.setdefault(_LOOKED)
         run.logs.add(log)
 
-    def committed(self, ledger: Ledger) -> None:
-        """The ledger's rows."""
+    def committed(self, ledger: Ledger, gaps: Iterable[Row] = ()) -> None:
+        """Add the ledger's rows.
+
+        Args:
+            gaps: rows of the fact `recorded_gaps`.
+        """
+        for row in gaps:
+            self._runs.setdefault(row["run_id"], _Run()).recorded[row["cause"]] = row["offsets"]
         for log, rows in ledger.rows.items():
             for row in rows:
                 run = self._runs.setdefault(row["run_id"], _Run())
@@ -53,11 +59,6 @@ class RunTally:
                 if row["kind"] != RangeKind.SUPERSEDED:
                     run.records += row["records"] or 0
                     run.quarantined_batches += row["quarantined_batches"] or 0
-
-    def recorded(self, gaps: Iterable[Row]) -> None:
-        """Add the rows of the fact `recorded_gaps`."""
-        for row in gaps:
-            self._runs.setdefault(row["run_id"], _Run()).recorded[row["cause"]] = row["offsets"]
 
     def runs(self) -> tuple[RunReport, ...]:
         """The newest first."""
