@@ -1,7 +1,7 @@
-"""A round of a run: its partitions, from their listing to what was ingested of them. Effect.
+"""A round of a run: its partitions, from their listing to the ingested ranges. Effect.
 
-A round lists, surveys, judges, plans and commits. A run has several where another run took a topic
-meanwhile, or where a broker deleted or cleaned what was being read.
+A round lists, surveys, judges, plans and commits. A run has several rounds if another run commits
+to a topic first, or if a broker deletes or cleans segments that are being read.
 """
 
 import logging
@@ -63,15 +63,15 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedPartition(JudgedPartition):
-    """A judged partition with the ranges to ingest, and after a round's commits what came of them.
+    """A judged partition with the ranges to ingest, and after the commits with the results.
 
     Attributes:
-        ranges: in order; the last may stand for damage at the end of the log.
+        ranges: ranges by offset; the last may stand for damage at the end of the log.
         superseded: ranges of the tables that lost an election to this log.
         left: data that cannot be read although it is, or should be, on the disks.
-        unread: why the partition cannot be read, or not all of it was committed.
+        unread: why the partition was not read or not fully committed; None if it was.
         committed: ranges that are in the tables now; none in a dry run.
-        conflicts: batches of other replicas that are not those of the tables.
+        conflicts: number of other replicas' batches that differ from those in the tables.
     """
 
     ranges: tuple[RangePlan, ...]
@@ -84,12 +84,16 @@ class PlannedPartition(JudgedPartition):
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """A round's partitions, and what all of them share.
+    """A round with its partitions.
 
     Attributes:
+        partitions: the partitions after the round.
         earlier: observations of earlier runs.
+        notes: facts that a person should know.
+        waves: planned waves.
+        written_bytes: size of the committed files.
         lost_topics: topics that another run committed first, with the generation before.
-        concurrent: ranges that it committed of them.
+        concurrent: ranges of these topics that the other run committed.
     """
 
     partitions: tuple[PlannedPartition, ...]
@@ -117,12 +121,12 @@ class Round:
 
     @property
     def unread(self) -> dict[str, str]:
-        """Return why partitions cannot be read, by name."""
+        """Return the reasons for unread partitions, by name."""
         return {str(each.key): each.unread for each in self.partitions if each.unread is not None}
 
 
 def ingest_round(replicas: Sequence[Replica], context: RunContext) -> Round:
-    """List, survey, judge, plan, and, unless it is a dry run, decode and commit."""
+    """List, survey, judge and plan the partitions; unless it is a dry run, decode and commit."""
     topics = sorted({replica.key.topic for replica in replicas})
     context.reporter.step("reading the ledger")
     generations, ledger = published(context, topics)
@@ -193,7 +197,7 @@ def _planned(
 
 
 def _log_plan(planned: Sequence[PlannedPartition], waves: Sequence[Wave]) -> None:
-    if not _LOG.isEnabledFor(logging.DEBUG):  # there may be many partitions
+    if not _LOG.isEnabledFor(logging.DEBUG):  # many partitions would take a while
         return
     for each in planned:
         if each.refusal:
@@ -230,7 +234,7 @@ def _shorter_notes(
 ) -> list[str]:
     """Return notes on logs that end below the ingested ranges and are not refused.
 
-    Lagging or older copies share one note; none if the run reads older copies.
+    Lagging or older copies share one note, which a run that reads older copies leaves out.
     """
     expected = old.expected()
     notes: list[str] = []
@@ -251,10 +255,12 @@ def _shorter_notes(
 def other_clusters_notes(
     ranges: Sequence[RangePlan], ledger: SourceLedger, context: RunContext
 ) -> list[str]:
-    """Return a note on a cluster that comes into a lake with others: it may be the wrong lake.
+    """Return a note if a new cluster comes into a lake with others: it may be the wrong lake.
 
     Args:
-        ledger: of the run's own cluster; if it has rows, an earlier run has noted it.
+        ranges: ranges that the run ingests.
+        ledger: ledger of the run's own cluster; if it has rows, the cluster is not new.
+        context: the run.
     """
     if not ranges or ledger.topics or not context.tables.exists():
         return []
@@ -275,8 +281,9 @@ def _committed(
     generations: dict[str, int],
     context: RunContext,
 ) -> WaveResult:
-    """Decode and commit, wave by wave, and then what replicas and elections say of the lake."""
-    if waves:  # before the work: what no recovery can complete is refused unwritten
+    """Decode and commit wave by wave; then commit conflicts and lost elections of earlier rows."""
+    # Before the work: a lake that no recovery can complete is refused before anything is written.
+    if waves:
         topics = {plan.key.topic for each in planned for plan in each.ranges}
         recover(context.tables, context.source_id, sorted(topics), after=context.after)
     done = run_waves(waves, generations, context, new)
@@ -302,7 +309,7 @@ def _ingested(
 
 
 def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
-    """Return the partitions, each as the last round that read it has it."""
+    """Return each partition in its form of the last round that read it."""
     done = [*rounds]
     if len(done) == 1:
         return [*done[0].partitions]
@@ -316,12 +323,13 @@ def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
 
 
 def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, ShortLog]:
-    """Return the logs that end below their proved end, each as last read.
+    """Return the logs that end below their proved end, by partition, as last read.
 
     The header of a last batch may claim fewer offsets than its records have: the records count.
 
     Args:
-        unread: partitions that could not be read, to be left out.
+        rounds: the rounds of the run.
+        unread: partitions that could not be read; they are left out.
     """
     done = [*rounds]
     committed = (result for each in done for result in each.committed)
@@ -336,7 +344,7 @@ def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, Sho
 
 
 def unmoved(rounds: Iterable[Round]) -> set[PartitionKey]:
-    """Return the partitions listed as an earlier run saw them, without newly ingested ranges."""
+    """Return the partitions whose listing is unchanged and of which nothing was ingested."""
     every = [each for done in rounds for each in done.partitions]
     changed = {each.key for each in every if each.listed.has_moved or each.committed}
     return {each.key for each in every} - changed

@@ -1,4 +1,4 @@
-"""Values that every step of a run needs."""
+"""Values that all steps of a run share, and functions that make them. Effect."""
 
 import logging
 import time
@@ -69,10 +69,17 @@ class ScanContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContext(ScanContext):
-    """Context for writing to a lake as well; has the time of its creation.
+    """Context of a run that reads logs and writes to a lake.
 
     Attributes:
+        scan: context for reading logs.
+        tables: the lake's tables.
+        ledger: the lake's ledger, read once.
+        source_id: the cluster.
+        run_id: label of the run.
+        started_at_us: time of the run's start, in microseconds since the epoch.
         after: called with the name of each step of a commit, for tests that stop there.
+        is_dry_run: nothing is written.
     """
 
     tables: LakeTables
@@ -94,7 +101,7 @@ class RunContext(ScanContext):
         after: Callable[[str], None],
         is_dry_run: bool = False,
     ) -> Self:
-        """Return a run that begins now; without a label it gets one."""
+        """Return the context of a run that begins now; without a label it gets one."""
         return cls(
             storage=scan.storage,
             settings=scan.settings,
@@ -111,11 +118,11 @@ class RunContext(ScanContext):
 
     @property
     def settled_places(self) -> tuple[str, ...]:
-        """Return the places, and folders of places, that a person says are settled."""
+        """Return the places, or folders above places, that a person has dealt with elsewhere."""
         return tuple(map(self.storage.locate, self.settings.select.settled))
 
     def with_isolation(self, isolation: Isolation) -> Self:
-        """Return the context for topics that were first ingested with an isolation."""
+        """Return the context for topics whose first run had this isolation."""
         settings = self.settings
         settings = replace(settings, read=replace(settings.read, isolation=isolation))
         return replace(self, settings=settings)
@@ -163,10 +170,15 @@ def list_sources(
 
 
 def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) -> Discovery:
-    """List sources whose logs the lake has; those that name no cluster are of its only source.
+    """List sources whose logs the lake has; disks that name no cluster belong to its only one.
+
+    Args:
+        sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
+        scan: lists the folders.
+        tables: the lake's tables.
 
     Raises:
-        WrongSourceError: no ingest has joined the cluster id with the name that is given.
+        WrongSourceError: no ingest has joined the disks' cluster id with the given name.
     """
     known = LakeSources(tables)
     discovery = list_sources(sources, scan, unnamed_id=known.only, known=known)
@@ -180,7 +192,7 @@ def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) 
 
 
 def is_unjoined(discovery: Discovery, known: KnownSources) -> bool:
-    """Return whether a person names a cluster whose id the lake has not joined with that name."""
+    """Return whether a person names a cluster whose id is not joined with that name yet."""
     cluster_id = discovery.cluster_id
     return cluster_id not in (None, discovery.source_id) and cluster_id not in known.joined
 
@@ -192,24 +204,36 @@ def list_selected(
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
 ) -> Discovery:
-    """List the sources, and report each glob that selects nothing.
+    """List the sources, with notes on globs that select nothing.
+
+    Args:
+        sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
+        scan: lists the folders.
+        unnamed_id: cluster of disks that name none; None if they are refused.
+        known: sources of the lake.
 
     Raises:
         NothingSelectedError: no topic of the sources is selected.
     """
     discovery = list_sources(sources, scan, unnamed_id=unnamed_id, known=known)
     select = scan.settings.select
-    # A folder that cannot be listed may hold what is missed.
+    # A folder that cannot be listed may hold the missing topic.
     check = check_selection if discovery.has_all_topics else unmatched_globs
     missing, notes = check(discovery.topics, select, place="sources")
     return replace(discovery, notes=(*discovery.notes, *notes), missing_topics=missing)
 
 
 def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
-    """Open an existing lake; require safe commits unless nothing is committed.
+    """Open an existing lake, and require safe commits unless it is a dry run.
+
+    Args:
+        lake: the lake's path or URI.
+        scan: its storage serves the lake.
+        dry_run: nothing will be committed.
 
     Raises:
-        LakeFolderError, UnsafeStoreError: a wrong call.
+        LakeFolderError: there is no lake, or its storage denies access.
+        UnsafeStoreError: the storage cannot commit safely.
     """
     lake_path = scan.storage.locate(lake)
     tables = LakeTables(lake_path, scan.storage)
@@ -221,8 +245,11 @@ def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], SourceLedger]:
-    """Return the published generation of each topic, and the ledger: a commit that comes between
-    makes ours fail. One that is decided and not in the ledger yet does so too."""
+    """Return the published generation of each topic, and the ledger.
+
+    If another run commits meanwhile, also if its commit is decided but not in the ledger yet, this
+    run's own commit will fail.
+    """
     tables = context.tables
     if not tables.exists():
         return dict.fromkeys(topics, 0), SourceLedger()

@@ -1,4 +1,4 @@
-"""Reads the rows of one partition that no election went against. Effect: reads tables."""
+"""Reads the rows of one partition that lost no election. Effect: reads tables."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,12 +20,15 @@ def current_rows(
     columns: Sequence[str],
     only: Sequence[Within] = (),
 ) -> Iterator[pa.Table]:
-    """Yield the current rows of a partition, a row group at a time.
+    """Yield the current rows of a partition, one row group at a time.
 
     Args:
+        ledger: the partition's ledger.
+        tables: the lake's tables.
+        source_id: the cluster.
         table: `batches` or `records`.
-        columns: columns to read, besides those that tell whose rows they are.
-        only: conditions on these columns that a row must meet.
+        columns: columns to read; others that identify the rows are read too.
+        only: conditions on columns that a row must meet.
     """
     import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
 

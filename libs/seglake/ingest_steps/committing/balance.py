@@ -1,4 +1,4 @@
-"""Bytes and offsets in must equal bytes and offsets out, or nothing of it is committed. Pure."""
+"""Checks that bytes and offsets in equal bytes and offsets out; else nothing is committed. Pure."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +13,14 @@ from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitRepo
 def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
     """Return the tasks that must be left out, by index, each with the reason.
 
-    A split that could not be read wrote nothing, but the other pieces of its range did: their
-    tasks are left out, with all else in their files.
+    An unreadable split wrote nothing, but other pieces of its range did: their tasks are left out,
+    with all other rows in their files.
+
+    Args:
+        wave: the planned ranges and tasks.
+        reports: the report of each task, in the tasks' order.
     """
-    # By the identity of a split: several ranges of a partition may be in one wave.
+    # By object identity, since a wave may have several ranges of one partition.
     range_of = {id(split): at for at, plan in enumerate(wave.ranges) for split in plan.splits}
     pieces = _tasks_by_range(wave, range_of)
     failed = dict(_overlaps(wave, reports, range_of))
@@ -33,14 +37,14 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
 
 
 def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
-    """Return the failed tasks, and all that share a range with one of these, and so on."""
+    """Return the failed tasks, and all tasks that share a range with one of them, transitively."""
     ranges = grouped((index, number) for number, tasks in pieces.items() for index in tasks)
     spread = dict(failed)
     waiting = deque(sorted(failed))
     while waiting:
         index = waiting.popleft()
         for number in ranges.pop(index, ()):
-            for other in sorted(pieces.pop(number, ())):  # once; the task may be in it alone
+            for other in sorted(pieces.pop(number, ())):  # removed, so that each range spreads once
                 if other not in spread:
                     spread[other] = spread[index]
                     waiting.append(other)
@@ -50,7 +54,7 @@ def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int,
 def _overlaps(
     wave: Wave, reports: Sequence[TaskReport], range_of: Mapping[int, int]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the tasks with a piece of a range that begins below the end of another piece of it."""
+    """Yield the tasks with a piece that begins below the end of an earlier piece of its range."""
     spans: dict[int, list[tuple[int, int, int]]] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         for split, done in zip(task.splits, report.reports, strict=True):
@@ -95,10 +99,10 @@ def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
 
 
 def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
-    """Compare the offsets from the first batch to the end of the last with those in batches and
-    gaps.
+    """Return an error if a split's offsets are not all in batches and gaps; else None.
 
-    Around that, to the ends of the range, the driver writes the gaps; so this is the equation.
+    It compares the offsets from the first batch to the end of the last. The driver itself writes
+    the gaps between these and the ends of the range.
     """
     covered = (done.next_offset or 0) - (done.first_offset or 0)
     if done.totals.offsets == covered:
@@ -108,9 +112,9 @@ def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
 
 
 def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
-    """Compare the markers that the survey saw with those that the task found."""
+    """Return an error if the task found other markers than the survey; else None."""
     if not split.is_plain or done.first_offset is None or done.next_offset is None:
-        return None  # where offsets are out of order, survey and task may judge a batch differently
+        return None  # survey and task may judge a batch differently if offsets are out of order
     span = range(done.first_offset, done.next_offset)
     expected = {marker for marker in split.markers if marker.is_read and marker.offset in span}
     met = {marker for marker in done.markers if marker.offset in span}

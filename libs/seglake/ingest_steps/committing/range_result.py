@@ -1,4 +1,4 @@
-"""The driver's own rows: gaps between tasks and at the ends of a range, and the ledger. Pure."""
+"""Combines tasks' reports into results of ranges: gaps between tasks, rows of the ledger. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,15 @@ _JUST_GONE = "its segment was deleted while the run read the log"
 
 @dataclass(frozen=True, slots=True)
 class RangeResult:
-    """A range with what came of it; `next_offset` is where it really ends."""
+    """A decoded range.
+
+    Attributes:
+        plan: the planned range.
+        reports: reports of its splits, in order.
+        gaps: gaps that no split accounts for.
+        next_offset: the actual end of the range.
+        totals: sums of the splits' rows.
+    """
 
     plan: RangePlan
     reports: tuple[SplitReport, ...]
@@ -42,6 +50,7 @@ class RangeResult:
 
     @property
     def key(self) -> PartitionKey:
+        """Return the partition."""
         return self.plan.key
 
     @property
@@ -51,7 +60,7 @@ class RangeResult:
 
     @property
     def ingested(self) -> RangePlan:
-        """Return the plan up to where the range really ends."""
+        """Return the plan up to the actual end of the range."""
         return replace(self.plan, next_offset=self.next_offset)
 
     @property
@@ -62,12 +71,12 @@ class RangeResult:
 
 
 def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
-    """Return the ranges of each partition, in the given order."""
+    """Return the results by partition, in their order."""
     return grouped((result.key, result) for result in results)
 
 
 def combine_reports(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
-    """Combine the reports of a range's splits, given in order."""
+    """Combine the reports of a range's splits, given in the splits' order."""
     if plan.kind is RangeKind.REFILL:
         return _refilled(plan, reports)
     return _combined(plan, reports)
@@ -120,13 +129,13 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
 
 
 def _are_markers(plan: RangePlan, start: int, stop: int) -> bool:
-    """Return whether small files prove that damage hides nothing but transaction markers here."""
+    """Return whether small files prove that damage hides only transaction markers here."""
     proved = unread_markers(marker for split in plan.splits for marker in split.markers)
     return are_markers(start, stop, proved)
 
 
 def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
-    """Return details of a hole besides its cause."""
+    """Return the detail of a hole, besides its cause; None without one."""
     if plan.undeleted is not None and plan.undeleted.has(start, stop):
         return _UNDELETED[cause]
     is_first = plan.remaining_gap is None and cause is GapCause.DELETED
@@ -138,7 +147,7 @@ def _totals(reports: Sequence[SplitReport]) -> Totals:
 
 
 def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
-    """Combine the reports of a refill, which states the rest of the lake's gaps again."""
+    """Combine the reports of a refill, which records the rest of the lake's gaps again."""
     spans = merged(span for report in reports for span in report.refilled)
     hidden = _hidden(plan, reports)
     left = (
@@ -157,7 +166,7 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
 
 
 def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange]:
-    """Return the offsets that damage of a copy hides, merged."""
+    """Return the merged offsets that damage of a copy hides."""
     read = merged((split.range_start, split.range_next) for split in plan.splits)
     around = [
         part
@@ -171,7 +180,7 @@ def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange
 def _left(gap: CurrentGap, hidden: Sequence[OffsetRange]) -> Iterator[CurrentGap]:
     """Yield the rest of a gap in the lake, split at offsets that damage of the copy may hide.
 
-    At an undecided transaction the lake saw a sound batch: damage elsewhere explains nothing.
+    An undecided transaction's batches were sound when the lake saw them: damage explains nothing.
     """
     if gap.cause is GapCause.UNDECIDED:
         yield gap
@@ -184,7 +193,7 @@ def _left(gap: CurrentGap, hidden: Sequence[OffsetRange]) -> Iterator[CurrentGap
 
 
 def _is_one(before: CurrentGap, gap: CurrentGap) -> bool:
-    """Return whether a gap goes on where the one before it ends."""
+    """Return whether a gap directly continues the one before it."""
     is_next = before.next_offset == gap.start_offset
     return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)
 
@@ -199,7 +208,7 @@ def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
 
 
 def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> GapCause | None:
-    """Return the cause that a hole of a repair keeps; None where the replica tells it."""
+    """Return the cause that a hole of a repair keeps; None if the replica determines it."""
     if remaining is None:
         return None
     explained = remaining.explained_range
@@ -208,7 +217,7 @@ def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> G
 
 
 def _leader_epoch(batch: LastBatch, of_log: LeaderEpochs) -> int | None:
-    """Return a batch's epoch; None if the log's differs, as no checksum covers it."""
+    """Return a batch's epoch; None if the log has another, since no checksum covers the epoch."""
     known = of_log.epoch_at(batch.base_offset)
     return batch.leader_epoch if known in (batch.leader_epoch, None) else None
 

@@ -1,4 +1,4 @@
-"""Runs waves: decode in tasks, balance, write the driver's files, commit. Effect."""
+"""Runs waves: decodes in tasks, checks the balance, writes the driver's files, commits. Effect."""
 
 import logging
 import time
@@ -37,7 +37,14 @@ _WRITTEN_AT_A_TIME = 16
 
 @dataclass(frozen=True, slots=True)
 class WaveResult:
-    """Result of waves: committed ranges, topics lost to another run, partitions left out."""
+    """Result of waves.
+
+    Attributes:
+        committed: committed ranges.
+        lost: topics that another run committed first.
+        left_out: reasons for partitions that were left out.
+        written_bytes: size of the committed files.
+    """
 
     committed: tuple[RangeResult, ...] = ()
     lost: frozenset[str] = frozenset()
@@ -46,17 +53,17 @@ class WaveResult:
 
 
 class WaveFiles(Protocol):
-    """Files that are committed along with the ranges of each wave."""
+    """Source of files that are committed together with the ranges of each wave."""
 
     def files(self, results: Sequence[RangeResult], /) -> Mapping[str, Sequence[DataFile]]:
-        """Return the files, by topic, when it is known what was decoded."""
+        """Return the files for decoded ranges, by topic."""
 
     def settle(self, done: WaveResult, /) -> None:
-        """Note what of a wave was committed."""
+        """Note which ranges of a wave were committed."""
 
 
 def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
-    """Return the waves of these ranges, as the run's settings cut them."""
+    """Return these ranges as waves, in the sizes of the run's settings."""
     write, read = context.settings.write, context.settings.read
     return plan_waves(ranges, write.wave_bytes, read.split_bytes, context.lake_decoding)
 
@@ -64,11 +71,13 @@ def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave
 def run_waves(
     waves: Sequence[Wave], generations: dict[str, int], context: RunContext, extra: WaveFiles
 ) -> WaveResult:
-    """Run and commit wave by wave; return the sum.
+    """Run and commit wave by wave, and return the sum of the results.
 
     Args:
-        generations: of each topic as it was before the ledger was read; a topic committed here is
-            counted up.
+        waves: the waves, in order.
+        generations: generation of each topic, read before the ledger; each commit raises it.
+        context: the run.
+        extra: adds files to each commit.
     """
     if waves:
         context.require_writable()
@@ -119,10 +128,13 @@ def commit_files(
     generations: dict[str, int],
     context: RunContext,
 ) -> tuple[str, ...]:
-    """Commit files that no task wrote, by topic; the topics that another run took meanwhile.
+    """Commit files that no task wrote, and return the topics that another run committed first.
 
     Args:
-        generations: of each topic; one committed here is counted up.
+        files: files by topic.
+        attempt_id: id of the commit.
+        generations: generation of each topic; each commit raises it.
+        context: the run.
     """
     waves = [
         TopicWave(topic, generations[topic] + 1, tuple(of_topic))
@@ -138,7 +150,7 @@ def commit_files(
 def _commit(
     waves: Sequence[TopicWave], attempt_id: str, generations: dict[str, int], context: RunContext
 ) -> Outcome:
-    """Commit to all tables, and count up the generations of what was committed."""
+    """Commit to all tables, and raise the generations of the committed topics."""
     attempt = Attempt(
         source_id=context.source_id,
         attempt_id=attempt_id,
@@ -171,7 +183,7 @@ def _log_decoded(
 def _results(
     wave: Wave, reports: list[TaskReport], failed: dict[int, str]
 ) -> tuple[list[RangeResult], dict[str, str]]:
-    """Return the ranges whose every piece is there, and why the others are left out."""
+    """Return the ranges with all of their pieces, and the reasons for the others."""
     by_split: dict[int, SplitReport | str] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reasons = dict(report.failures)
@@ -187,9 +199,10 @@ def _results(
             left_out[str(plan.key)] = reason
             continue
         result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
-        is_empty = result.next_offset == plan.start_offset  # its bound lies in its first batch
+        # The upper bound is inside of its first batch.
+        is_empty = result.next_offset == plan.start_offset
         if plan.kind is RangeKind.REFILL:
-            # The lake has all that the copy has.
+            # Without a row of its own, the copy has nothing that the lake lacks.
             is_empty = not (result.totals.batches or result.totals.quarantined_batches)
         if not is_empty or (plan.is_end and result.totals.quarantined_batches):
             results.append(result)
@@ -222,15 +235,15 @@ def _topic_waves(
         of_topic += write_ledger(context, topic, ledger)
         return TopicWave(topic, generation, tuple(of_topic))
 
-    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # far away each takes a while
+    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # writing to remote storage takes a while
         return list(pool.map(wave_of, sorted(by_topic)))
 
 
-# Any: the columns of a row have many types.
+# Any: a row's columns have many types.
 def ledger_columns(
     key: PartitionKey, generation: int, attempt_id: str, now: datetime, context: RunContext
 ) -> dict[str, Any]:
-    """Return the columns of a ledger's row on the run that commits it."""
+    """Return the columns of a ledger's row that describe the commit."""
     return {
         "source_id": context.source_id,
         **key._asdict(),
@@ -244,6 +257,7 @@ def ledger_columns(
 
 
 def write_ledger(context: RunContext, topic: str, rows: Sequence[dict[str, Any]]) -> list[DataFile]:
+    """Write rows of `checkpoints`, and return the files."""
     table = pa.RecordBatch.from_pylist(rows, schema=CHECKPOINTS.schema)
     return write_rows(context, CHECKPOINTS, topic, table)
 
@@ -251,6 +265,7 @@ def write_ledger(context: RunContext, topic: str, rows: Sequence[dict[str, Any]]
 def write_rows(
     context: RunContext, table: Table, topic: str, rows: pa.RecordBatch
 ) -> list[DataFile]:
+    """Write rows of a table, and return the files; none without rows."""
     tables = context.tables
     with ParquetFile(tables.storage, tables.lake_path, table, topic) as file:
         file.write(rows)

@@ -1,9 +1,9 @@
-"""Finds two logs of one partition on one broker, which Kafka does not start with. Effect: reads.
+"""Finds two logs of one partition on one broker, with which Kafka does not start. Effect: reads.
 
-A log dir fails, the broker makes the partition anew in another one, and the first comes back
-(KAFKA-16234). Neither log lost an election to the other, whatever their leader epochs say: the
-broker did not see the first when it made the second. Copies of one log dir that were taken at
-different times are no such logs.
+They arise if a log dir fails, the broker creates the partition anew in another one, and the first
+log dir comes back (KAFKA-16234). Neither log lost an election to the other, whatever their leader
+epochs say: the broker did not see the first log when it made the second. Copies of one log dir from
+different times are not such logs.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -25,6 +25,8 @@ class DuplicateLog(NamedTuple):
     """A second folder of a partition on one broker.
 
     Attributes:
+        kept: the log that is read.
+        other: the second log.
         is_same_log: both begin alike, so they are read as copies of one log.
     """
 
@@ -34,7 +36,7 @@ class DuplicateLog(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Return what is wrong, and what to do."""
+        """Return an explanation with a remedy."""
         key, broker_id, kept, other = self.kept.key, self.kept.broker_id, self.kept, self.other
         if self.is_same_log:
             return (
@@ -52,7 +54,7 @@ class DuplicateLog(NamedTuple):
 
 
 class SeparatedLogs(NamedTuple):
-    """The replicas that may be copies of one log, and what was found beside them."""
+    """Replicas that may be copies of one log, and second logs that were found beside them."""
 
     replicas: Sequence[Replica]
     duplicates: Sequence[DuplicateLog]
@@ -61,9 +63,14 @@ class SeparatedLogs(NamedTuple):
 def separated(
     replicas: Iterable[Replica], lake: IngestedBatches | None, storage: Storage
 ) -> SeparatedLogs:
-    """Take out each log that one broker has beside another one of the same partition.
+    """Separate replicas from second logs of a partition on one broker.
 
-    Of two logs that begin with other batches the one stays that the lake has, else the larger one.
+    If two logs begin with different batches, the one in the lake is kept, else the larger one.
+
+    Args:
+        replicas: all listed replicas.
+        lake: the lake's batches; None without a lake.
+        storage: the storage of the replicas.
     """
     listed = list(replicas)
     by_broker = grouped(((replica.key, replica.broker_id), replica) for replica in listed)
@@ -96,12 +103,11 @@ def _duplicates(
 
 
 def _are_two_logs(one: Replica, other: Replica, storage: Storage) -> bool:
-    """Return whether two copies cannot be of one log, whatever was written and deleted
-    in between."""
+    """Return whether two copies are of different logs, whatever was written and deleted between."""
     start = max(one.log_start_offset, other.log_start_offset)
     if not one.may_be_duplicate_of(other):
         return False
-    with suppress(StorageError, SegmentCodecError):  # who wants to read it will say so
+    with suppress(StorageError, SegmentCodecError):  # a later reader of the log reports the error
         with (
             closing(_sound(one, start, storage)) as ours,
             closing(_sound(other, start, storage)) as theirs,
@@ -127,8 +133,7 @@ def _sound(copy: Replica, start: int, storage: Storage) -> Generator[BatchHead, 
 def _first_pair(
     ours: Iterator[BatchHead], theirs: Iterator[BatchHead]
 ) -> tuple[BatchHead | None, BatchHead | None]:
-    """Return the first batches of two logs that share an offset; None for a log that
-    ends before."""
+    """Return the first batches of two logs that share an offset; None if a log ends before."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None and other is not None:
         if one.last_offset < other.first_offset:
@@ -141,7 +146,7 @@ def _first_pair(
 
 
 def _differ(one: BatchHead, other: BatchHead) -> bool:
-    """Return whether two leaders wrote them, or the bytes differ and no cleaner rewrote them."""
+    """Return whether two leaders wrote the batches, or they differ and no cleaner rewrote them."""
     epochs = one.leader_epoch, other.leader_epoch
     if None not in epochs and epochs[0] != epochs[1]:
         return True
@@ -150,8 +155,7 @@ def _differ(one: BatchHead, other: BatchHead) -> bool:
 
 
 def _is_newer_below(lower: Replica, upper: Replica, first: BatchHead) -> bool:
-    """Return whether a log that ends below another one knows newer leaders than that
-    begins with."""
+    """Return whether a log ends below another one, but knows newer leaders than its first."""
     known = upper.epochs[0].epoch if upper.epochs else first.leader_epoch
     return bool(lower.epochs) and known is not None and lower.epochs[-1].epoch > known
 

@@ -1,4 +1,4 @@
-"""A partition of a round, from its listing to its plan. Values."""
+"""Forms of a partition in a round, from its listing to its plan. Values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -32,13 +32,14 @@ from seglake.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class ListedPartition:
-    """A partition as the sources list it, and what the lake has of it.
+    """A partition as the sources list it, with its ledger.
 
     Attributes:
-        replicas: at least one.
-        earlier: the newest earlier run's observation.
-        has_moved: the end of the log is not listed as in that observation.
-        duplicates: second logs of the partition on a broker, which are not among the replicas.
+        replicas: at least one replica.
+        ledger: the partition's ledger.
+        earlier: observation of the newest earlier run; None without one.
+        has_moved: the listing of the log's end differs from that observation.
+        duplicates: second logs of the partition on a broker; they are not in `replicas`.
     """
 
     replicas: tuple[Replica, ...]
@@ -49,16 +50,17 @@ class ListedPartition:
 
     @classmethod
     def alone(cls, copy: Replica, key: PartitionKey) -> Self:
-        """Return a copy alone, as if nothing of it was ingested."""
+        """Return a copy by itself, with an empty ledger, as if nothing of it was ingested."""
         return cls((replace(copy, key=key),), PartitionLedger(key))
 
     def lacking(self, wanted: Iterable[OffsetRange]) -> Self:
-        """Return the partition as if the lake had all offsets but these."""
+        """Return the partition with a ledger that covers everything but the wanted ranges."""
         others = subtracted((0, OFFSET_MAX), merged(wanted))
         return replace(self, ledger=PartitionLedger.covering(self.key, others))
 
     @property
     def key(self) -> PartitionKey:
+        """Return the partition."""
         return self.replicas[0].key
 
 
@@ -71,7 +73,10 @@ def listed_partitions(
     """Return the partitions of these replicas, by topic and number.
 
     Args:
-        lake: tells which of a broker's two logs of a partition it has.
+        replicas: all listed replicas.
+        ledger: the ledger of their cluster.
+        storage: the storage of the replicas.
+        lake: the lake's batches, which decide between two logs of one broker; None without a lake.
     """
     apart = separated(map(ledger.named, replicas), lake, storage)
     by_key = grouped((duplicate.kept.key, duplicate) for duplicate in apart.duplicates)
@@ -84,11 +89,14 @@ def listed_partitions(
 
 @dataclass(frozen=True, slots=True)
 class SurveyedPartition:
-    """A partition ready to be planned: the replica that is read, and the bounds of its log.
+    """A partition with its chosen replica and the bounds of its log.
 
     Attributes:
-        covered: ranges that are not ingested, as the lake has them.
-        is_due: it may have news; else only its listing has changed.
+        listed: the partition as listed.
+        choice: the chosen replica, and the others.
+        bounds: bounds of the chosen replica's log.
+        covered: ranges that are not ingested, since the lake has them.
+        is_due: it may have news; False if only its listing has changed.
     """
 
     listed: ListedPartition
@@ -99,29 +107,33 @@ class SurveyedPartition:
 
     @property
     def key(self) -> PartitionKey:
+        """Return the partition."""
         return self.choice.chosen.key
 
     @property
     def ledger(self) -> PartitionLedger:
+        """Return the partition's ledger."""
         return self.listed.ledger
 
     @property
     def replica(self) -> Replica:
+        """Return the chosen replica."""
         return self.choice.chosen
 
     @property
     def surveys(self) -> tuple[SegmentSurvey, ...]:
-        """Return the surveys of the replica's last segments, in order."""
+        """Return the surveys of the chosen replica's last segments, in order."""
         return self.choice.surveys
 
     @property
     def unread_reason(self) -> str | None:
-        """Return why the replica cannot be read; of several segments, the first one's reason."""
+        """Return the reason of the first unreadable segment; None if all can be read."""
         reasons = (survey.missing for survey in self.surveys)
         return next((reason for reason in reasons if reason is not None), None)
 
     @property
     def surveyed_segments(self) -> tuple[SegmentFile, ...]:
+        """Return the chosen replica's surveyed segments, in order."""
         return self.replica.segments[len(self.replica.segments) - len(self.surveys) :]
 
     @property
@@ -131,17 +143,20 @@ class SurveyedPartition:
 
     @property
     def sound_end(self) -> int:
-        """Return the offset after the last sound batch."""
+        """Return the offset after the log's last sound batch."""
         return sound_end(self.surveys)
 
     @property
     def other_replicas(self) -> tuple[OtherReplica, ...]:
+        """Return the replicas that were not chosen."""
         return self.choice.other_replicas
 
     @property
     def waiting_ranges(self) -> tuple[OffsetRange, ...]:
-        """Return the offsets of unreadable segments, and of transactions that may have ended there.
-        Merged; nobody has to guess these outcomes."""
+        """Return merged offsets of unreadable segments, and of transactions that may end in them.
+
+        Guesses about the outcomes of these transactions are not needed: they wait.
+        """
         unread = unread_offsets(self.replica, self.other_replicas)
         doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
         unsettled = [doubt for doubt in doubts if subtracted(doubt, unread) != [doubt]]
@@ -150,16 +165,18 @@ class SurveyedPartition:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedPartition:
-    """A partition compared with the lake: whether its log is the ingested one, and which won.
+    """A partition after the comparison of its log with the ingested one.
 
     Attributes:
-        surveyed: None if nothing is new and the end of the log is listed as before.
-        refusal: why nothing is ingested from it, since its log is not the lake's; else empty.
-        is_undecided: refused, as it differs from the lake and there are no leader epochs.
-        is_second_log: refused, as the lake has another log of the same broker.
-        has_lost: the log lost an election to the ingested one, and with it all that it has beyond.
-        is_stale: a copy that knows less of the log than the lake: its end is no news.
-        shorter: it ends below the ingested offsets, and is the same log as far as known.
+        listed: the partition as listed.
+        surveyed: the survey; None if nothing is new and the end of the log is listed as before.
+        refusal: why the log is not the lake's, so that nothing is ingested from it; else empty.
+        is_undecided: refused since it differs from the lake and there are no leader epochs.
+        is_second_log: refused since the lake has another log of the same broker.
+        has_lost: the log lost an election to the ingested one, with all offsets beyond it.
+        is_stale: the copy knows less of the log than the lake, so its end is no news.
+        shorter: the log ends below the ingested offsets, but is the same log as far as known.
+        notes: facts that a person should know.
     """
 
     listed: ListedPartition
@@ -174,6 +191,7 @@ class JudgedPartition:
 
     @property
     def key(self) -> PartitionKey:
+        """Return the partition."""
         return self.listed.key
 
     @property
@@ -183,17 +201,17 @@ class JudgedPartition:
 
     @property
     def same(self) -> SurveyedPartition | None:
-        """Return the survey of a log that may have news and is the lake's."""
+        """Return the survey of a log that may have news and is the lake's log."""
         return None if self.refusal else self.news
 
     @property
     def wanted(self) -> SurveyedPartition | None:
-        """Return the survey of a log to ingest: the lake's, and no newer leader replaced it."""
+        """Return the survey of a log to ingest: it is the lake's log, and has lost no election."""
         return None if self.has_lost else self.same
 
     @property
     def seen(self) -> SurveyedPartition | None:
-        """Return the survey of the lake's log, or of one without news."""
+        """Return the survey to observe: that of the lake's log, or of a log without news."""
         return None if self.refusal and self.news else self.surveyed
 
     @property

@@ -1,9 +1,9 @@
-"""What a second listing of the sources explains of what the first one left. Pure.
+"""Compares a second listing of the sources with the first, for data that was left out. Pure.
 
-A running broker writes, deletes and cleans while it is looked at: its checkpoints may speak of what
-it wrote after its segments were listed. It deletes the oldest segments of a log and rewrites those
-of a compacted one. Where that is all that happened, the new listing is as good as the first. Any
-other change of a file waits for the next run: it may be an accident that somebody is about to undo.
+A running broker writes, deletes and cleans during a run: its checkpoints may name offsets that it
+wrote after its segments were listed. It deletes the oldest segments of a log, and rewrites those of
+a compacted one. If only that happened, the new listing is as good as the first. Other changes of a
+file wait for the next run, since they may be an accident that somebody is about to undo.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -20,11 +20,13 @@ from seglake.log_tables.source_ledger import SourceLedger
 def retryable_replicas(
     before: Iterable[Replica], after: Iterable[Replica], left_out: Container[str]
 ) -> list[Replica]:
-    """Return the copies of partitions that were left out, as they are listed now; of a partition
-    all or none, since which copy is read depends on the others.
+    """Return the current replicas of partitions that were left out and may be read now.
+
+    All replicas of such a partition are returned, since the choice of one depends on the others.
 
     Args:
-        before: as they were when they were planned.
+        before: the replicas when they were planned.
+        after: the replicas of the second listing.
         left_out: names of partitions.
     """
     there = {replica.folder: replica for replica in after}
@@ -44,7 +46,7 @@ def retryable_replicas(
 
 
 def _is_unchanged(before: Replica, now: Replica) -> bool:
-    """Return whether all segments are as before; the last may have grown."""
+    """Return whether all segments are unchanged; the last one may have grown."""
     sizes = _sizes(before)
     now_sizes = _sizes(now)[: len(sizes)]
     if not sizes or len(now_sizes) < len(sizes):
@@ -53,8 +55,10 @@ def _is_unchanged(before: Replica, now: Replica) -> bool:
 
 
 def _is_explained(before: Replica, now: Replica) -> bool:
-    """Return whether the cleaner or retention changed the segments; a file that is as before stays
-    unreadable."""
+    """Return whether the log cleaner or retention has changed the segments.
+
+    An unchanged file stays unreadable.
+    """
     if not (before.segments and now.segments):
         return False
     is_compacted = now.checkpoints.cleaner_offset is not None
@@ -67,8 +71,7 @@ def _sizes(replica: Replica) -> list[tuple[int, int]]:
 
 
 def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:
-    """Return whether the oldest segments are gone and the others are as before; the last may have
-    grown."""
+    """Return whether only the oldest segments are gone; the last one may have grown."""
     start = now.segments[0].base_offset
     kept = [file for file in before.segments if file.base_offset >= start]
     if len(kept) == len(before.segments):
@@ -86,7 +89,7 @@ def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:
 def changed_replicas(
     names: Container[str], before: Iterable[Replica], now: Iterable[Replica]
 ) -> list[Replica]:
-    """Return all current copies of partitions of which one copy has other segments than before."""
+    """Return all current replicas of partitions with a replica whose segments have changed."""
     sizes = {copy.folder: copy.segments for copy in before}
     listed = [copy for copy in now if str(copy.key) in names]
     changed = {str(copy.key) for copy in listed if sizes.get(copy.folder) != copy.segments}
@@ -96,17 +99,19 @@ def changed_replicas(
 def confirmed(
     first: Iterable[ShortLog], now: Sequence[Replica], again: dict[str, ShortLog | None]
 ) -> list[ShortLog]:
-    """Return the short logs that still hold: what was proved by then must be in the second listing.
+    """Return the short logs that the second listing confirms.
 
     Args:
-        again: partitions whose segments have changed, as a second look has them; None where there
-            was none.
+        first: short logs of the first listing.
+        now: replicas of the second listing.
+        again: short logs of partitions whose segments have changed and that were read again; None
+            for a log that is no longer short.
     """
     copies = {copy.folder: copy for log in replicas_by_partition(now) for copy in log}
     found: list[ShortLog | None] = []
     for short in first:
         if short.folder not in copies:
-            continue  # its broker deletes or moves it
+            continue  # the broker deletes or moves it
         name = str(short.key)
         if name in again:
             later = again[name]
@@ -119,7 +124,7 @@ def confirmed(
 def absent_logs(
     discovery: Discovery, now: Discovery | None, ledger: SourceLedger
 ) -> list[ShortLog]:
-    """Return the partitions that checkpoints name and that have no folder, in both listings."""
+    """Return partitions that checkpoints name but that have no folder, in both listings."""
     listed = () if now is None else now.absent
     again = {(absent.log_dir, absent.partition): absent for absent in listed}
     found: list[ShortLog | None] = []

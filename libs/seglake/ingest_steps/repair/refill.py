@@ -1,7 +1,7 @@
-"""Ingests from copies the records that the cleaner removed before the lake was read. Effect.
+"""Ingests records from older copies that the log cleaner removed from the ingested log. Effect.
 
-Only with `read.older_copies`, since it reads the headers of whole logs. A partition's copies follow
-each other, since each leaves less for the next.
+It runs only with `read.older_copies`, since it reads the headers of whole logs. The copies of a
+partition are read one after the other, as each leaves less for the next.
 """
 
 from collections import Counter
@@ -37,7 +37,7 @@ _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
 
 OwnRanges = Mapping[str, Sequence[OffsetRange]]
-"""Offsets that this run read from copies, by their folder."""
+"""Ranges that this run ingested from copies, by folder."""
 
 NOTHING_OWN: OwnRanges = {}
 
@@ -50,11 +50,12 @@ class _Holder(NamedTuple):
 
 
 def refill(repaired: RepairResult, state: RepairState, own: OwnRanges) -> RepairResult:
-    """Ingest from the copies the rows that the lake lacks since a compaction.
+    """Ingest from copies the rows that the lake lacks since a compaction.
 
     Args:
-        repaired: result of the repairs before, to which the refill's is added.
-        own: ranges this run already read from each copy; skipped.
+        repaired: result of the repairs before, to which the refill's result is added.
+        state: the lake and its copies.
+        own: ranges that this run has already ingested from each copy; they are skipped.
     """
     results: list[RangeResult] = []
     reasons: list[Mapping[str, str]] = []
@@ -88,12 +89,13 @@ def refill(repaired: RepairResult, state: RepairState, own: OwnRanges) -> Repair
 def expected_refill(
     repaired: RepairResult, state: RepairState, folders: Container[str]
 ) -> RepairResult:
-    """Count the rows that `refill` would ingest from each partition's largest copy; commit nothing.
+    """Count the rows that `refill` would ingest from each partition's largest copy.
 
-    The rows that other copies would add are not known beforehand.
+    Nothing is committed. The rows that other copies would add cannot be known beforehand.
 
     Args:
-        repaired: result of the repairs before, to which the refill's is added.
+        repaired: result of the repairs before, to which the counts are added.
+        state: the lake and its copies.
         folders: folders of the copies to look at.
     """
     notes = [*repaired.notes]
@@ -129,7 +131,7 @@ def _lost(topic: str) -> str:
 
 
 def _joined(reasons: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the reasons by name; several copies of a partition may be unread."""
+    """Return the reasons joined by name, as several copies of a partition may be unread."""
     found = grouped(item for of in reasons for item in of.items())
     return {name: "; ".join(of_name) for name, of_name in found.items()}
 
@@ -137,10 +139,12 @@ def _joined(reasons: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def _holders(
     state: RepairState, folders: Container[str], own: OwnRanges, notes: list[str]
 ) -> list[list[_Holder]]:
-    """Return by partition the copies that may fill holes, the largest first.
+    """Return the copies that may fill holes, by partition, the largest first.
 
     Args:
+        state: the lake and its copies.
         folders: folders of the copies to look at.
+        own: ranges that this run has already ingested from each copy.
         notes: receives notes on copies that fill nothing.
     """
     found: list[list[_Holder]] = []
@@ -170,8 +174,7 @@ def _holes(ledger: PartitionLedger, state: RepairState) -> LakeHoles:
 def _planned(
     holders: Sequence[_Holder], state: RepairState
 ) -> tuple[list[RangePlan], dict[str, str]]:
-    """Survey one copy of each partition; return the ranges to decode, and why a copy is left
-    out."""
+    """Survey one copy of each partition; return ranges to decode, and why copies are skipped."""
     is_other = [_is_other(holder, state) for holder in holders]
     unread = {
         (name := str(copy.key)): f"{name}: {copy.replica.folder}: its batches differ from the "
@@ -196,7 +199,7 @@ def _planned(
 
 
 def _unread_copies(state: RepairState) -> dict[str, str]:
-    """Return by partition the unreadable segments of copies at compacted offsets of the lake."""
+    """Return reasons for unreadable segments of copies at compacted offsets, by partition."""
     found: dict[str, str] = {}
     for key, copies in state.copies.items():
         if not any(copy.unread for copy in copies):

@@ -1,4 +1,4 @@
-"""Plans the segments of a copy to decode for rows the lake lacks since a compaction. Pure.
+"""Plans the segments of a copy to decode for rows that the lake lacks after a compaction. Pure.
 
 A refill ingests the rows that an ingest of the copy alone would, except those that the lake has.
 So all copies of a log, in any order, lead to the same rows.
@@ -38,9 +38,9 @@ REFILLABLE = (
     GapCause.MISSING,
     *BEHIND_DAMAGE,
 )
-"""Causes of gaps in one copy at which another copy may have records."""
+"""Causes of gaps at which another copy may have records."""
 
-_ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: its rest would be stated by a later commit
+_ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: a later commit would record its rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class LakeHoles:
     """Holes of one partition in the lake.
 
     Attributes:
-        gaps: all unresolved gaps, by offset.
-        lacking: offsets without a row inside the lake's batches, rising.
-        covered: ranges that the ledger covers, merged.
-        own: ranges this run already read from the copy, merged.
-        recorded: the partition's damage in quarantine, each span by its IDENTITY.
+        gaps: all current gaps, by offset.
+        lacking: offsets without a row inside of the lake's batches, rising.
+        covered: merged ranges that the ledger covers.
+        own: merged ranges that this run has already ingested from the copy.
+        recorded: identities of the partition's damage in quarantine.
     """
 
     gaps: Sequence[CurrentGap]
@@ -79,10 +79,13 @@ class LakeHoles:
 def refill_plans(
     partition: SurveyedPartition, holes: LakeHoles, stop_offset: int, settings: Settings
 ) -> list[RangePlan]:
-    """Return the ranges of a copy, surveyed alone, that may hold rows the lake lacks.
+    """Return the ranges of a copy that may have rows which the lake lacks.
 
     Args:
-        stop_offset: end of the copy's usable log; above it the log may be another one.
+        partition: the copy, surveyed by itself.
+        holes: the lake's holes.
+        stop_offset: end of the copy's usable log; above it, it may be another log.
+        settings: settings of the run.
     """
     regions = _regions(partition.replica, holes, min(stop_offset, partition.bounds.next_offset))
     if not regions:
@@ -93,16 +96,16 @@ def refill_plans(
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
     wanted = WantedOffsets(holes.wanted, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
-    of_region = grouped(  # several around a segment that cannot be read
+    of_region = grouped(  # a region has several plans if a segment cannot be read
         (bisect_right(starts, plan.start_offset) - 1, plan) for plan in plans if plan.splits
     )
     return [_refill(found, regions[index], holes, wanted) for index, found in of_region.items()]
 
 
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
-    """Return the offsets of segments that may fill holes, with whole gaps at their ends.
+    """Return ranges of segments that may fill holes, extended to whole gaps.
 
-    The ledger covers them, and they hold no gap of another cause.
+    The ledger covers the ranges, and they have no gaps with other causes.
     """
     files = replica.segments
     stops = [*(file.base_offset for file in files[1:]), stop_offset]
@@ -122,7 +125,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 def _refill(
     plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, wanted: WantedOffsets
 ) -> RangePlan:
-    """Return the only plan of a region: its gaps must not be stated twice."""
+    """Return one plan for a region, since its gaps must not be recorded twice."""
     splits = [split for plan in plans for split in plan.splits]
     return replace(
         plans[0],

@@ -1,7 +1,7 @@
-"""Fills gaps of the lake from copies that have what was damaged or missing. Effect.
+"""Fills gaps of the lake from copies that have the damaged or missing records. Effect.
 
-Runs at the end of every ingest: whether a replica is given in the same run or in a later one makes
-no difference. Nothing is read unless the lake has a gap that a replica at hand could fill.
+It runs at the end of every ingest, so it makes no difference whether a replica is given in the same
+run or in a later one. Nothing is read unless the lake has a gap that a replica at hand could fill.
 """
 
 import logging
@@ -41,15 +41,22 @@ from seglake.progress.run_reporter import show_count
 
 _LOG = logging.getLogger(__name__)
 _BELOW_START = (GapCause.DELETED, GapCause.DELETED_OR_LOST)
-_MOST_ROUNDS = 3  # what one copy leaves, others may have
+_MOST_ROUNDS = 3  # gaps that one copy leaves may be filled from others
 
 Gaps = Mapping[PartitionKey, Sequence[CurrentGap]]
 KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSource]]]
-"""Lays out, for as long as the block lasts, what may fill gaps besides replicas on a disk."""
+"""Provides, for the time of a block, further sources than replicas on disks."""
 
 
 class _Filled(NamedTuple):
-    """Result of one search: what was found of the gaps, and what was committed."""
+    """Result of one search.
+
+    Attributes:
+        found: the repairs that the copies offer.
+        done: the commits.
+        concurrent: ranges that another run committed first.
+        mended: damage of this run that was filled, by partition.
+    """
 
     found: FoundRepairs
     done: WaveResult
@@ -69,11 +76,13 @@ def repair(
     """Fill the lake's gaps from replicas of their partitions; a dry run commits nothing.
 
     Args:
-        topics: further topics whose remaining gaps to return.
+        replicas: the replicas at hand.
+        context: the run.
+        topics: further topics whose remaining gaps are returned.
         own: ranges that this run ingested from each replica.
-        unmoved: partitions whose copies are listed as an earlier run searched them.
-        kept: further sources, of a replay, which also decodes quarantined batches again and ingests
-            those that decode now. Only a dry run searches them here; see `repair_from`.
+        unmoved: partitions whose replicas are unchanged since an earlier run searched them.
+        kept: further sources of a replay. It also decodes quarantined batches again, and ingests
+            those that decode now. Only a dry run searches these sources here; see `repair_from`.
     """
     looked_at = {*topics, *(replica.key.topic for replica in replicas)}
     if not looked_at:
@@ -97,7 +106,13 @@ def repair(
 
 
 def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
-    """Fill from these sources what decodes now."""
+    """Fill gaps from quarantined batches that decode now.
+
+    Args:
+        kept: provides the batches.
+        topics: the topics to repair.
+        context: the run.
+    """
     state = repair_state(context, {*topics})
     with kept(state) as more:
         return _result([_fill(_found(state, {}, more, is_replay=True), state)], context)
@@ -119,7 +134,7 @@ def _expected(
 def _found(
     state: RepairState, gaps: Gaps, more: Iterable[RepairSource], *, is_replay: bool
 ) -> FoundRepairs:
-    """Search the copies at hand for these gaps, and further sources."""
+    """Search the copies at hand, and further sources, for records of these gaps."""
     notes: list[str] = []
     copies = [*repair_sources(state.readable, gaps, state, notes), *more]
     return found_repairs(copies, state, notes, is_replay=is_replay)
@@ -134,9 +149,9 @@ def _unasked(state: RepairState, unmoved: Collection[PartitionKey]) -> Gaps:
 
 
 def _without_refills(state: RepairState) -> RepairState:
-    """Drop the gaps that a refill fills by the copy's own bounds.
+    """Return the state without gaps that a refill fills by the copy's own bounds.
 
-    A copy without a known high watermark has no bounds for a refill, but may repair.
+    A copy with an unknown high watermark has no bounds for a refill, but may repair.
     """
     read = state.context.settings.read
     if not read.older_copies:
@@ -163,7 +178,7 @@ def _gaps_if(state: RepairState, is_wanted: Callable[[CurrentGap], bool]) -> Gap
 
 
 def _fill(found: FoundRepairs, state: RepairState) -> _Filled:
-    """Commit what was found as ranges of kind `repair`."""
+    """Commit the found repairs as ranges of kind `repair`."""
     gaps = sum(map(len, state.gaps.values()))
     _LOG.debug("search ended: gaps=%d to_fill=%d", gaps, len(found.ranges))
     if not found.ranges:
@@ -177,7 +192,7 @@ def _fill(found: FoundRepairs, state: RepairState) -> _Filled:
 def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
     results = [result for filled in rounds for result in filled.done.committed]
     unread = {name: why for filled in rounds for name, why in filled.done.left_out.items()}
-    # What an earlier round could not read, the last one had or found filled.
+    # What an earlier round could not read, the last round has read, or found filled.
     unread |= rounds[-1].found.unread
     for topic in sorted(rounds[-1].done.lost):
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"
@@ -193,7 +208,7 @@ def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
 
 
 def _contradicted(results: Iterable[RangeResult], context: RunContext) -> list[Finding]:
-    """Return the transactions that earlier runs ingested with another outcome than repairs show."""
+    """Return findings on transactions that earlier runs ingested with a wrong outcome."""
     repaired = by_partition(results)
     if not repaired:
         return []

@@ -1,4 +1,4 @@
-"""Searches copies for what the lake lacks, and plans the repairs. Effect: reads."""
+"""Searches copies for offsets that the lake lacks, and plans the repairs. Effect: reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,13 +37,13 @@ _MOST_INLINE_BYTES = 64 << 20
 
 
 class FoundRepairs(NamedTuple):
-    """Offers of copies for the gaps.
+    """Repairs that copies offer for the gaps.
 
     Attributes:
-        ranges: what is to be committed.
-        fills: those of them that hold sound batches.
-        notes: what a person should know of what is not filled.
-        unread: partitions of which a copy could not be searched, with the reason.
+        ranges: ranges to commit.
+        fills: those with sound batches.
+        notes: facts on gaps that are not filled.
+        unread: reasons by partition with a copy that could not be searched.
     """
 
     ranges: tuple[RangePlan, ...]
@@ -55,11 +55,13 @@ class FoundRepairs(NamedTuple):
 def found_repairs(
     copies: Sequence[RepairSource], state: RepairState, notes: Iterable[str], *, is_replay: bool
 ) -> FoundRepairs:
-    """Search the copies.
+    """Search the copies, and plan the repairs.
 
     Args:
-        notes: notes on copies that fill nothing, to which others are added.
-        is_replay: also look at batches that failed inside before, and take those that decode now.
+        copies: the copies with the gaps that they may fill.
+        state: the lake before the repair.
+        notes: notes on copies that fill nothing; others are added in the result.
+        is_replay: also decode batches again that failed inside before.
     """
     notes = [*notes]
     found = _searched([_request(copy, state, is_replay=is_replay) for copy in copies], state)
@@ -78,7 +80,7 @@ def found_repairs(
 def _candidate(
     copy: RepairSource, spans: Sequence[FoundSpan], state: RepairState, notes: list[str]
 ) -> CandidateReplica:
-    """Return a copy's offer for gaps beside which it has the same batches as the lake."""
+    """Return a copy's batches for gaps beside which it has the same batches as the lake."""
     asked = {span.gap_index for span in spans}
     other = {index for index in asked if is_contradicted(copy, copy.gaps[index], state)}
     if other:
@@ -117,7 +119,7 @@ def _request(copy: RepairSource, state: RepairState, *, is_replay: bool) -> Sear
     )
 
 
-# Any: the columns of a row have many types.
+# Any: a row's columns have many types.
 def _refused(rows: Iterable[Mapping[str, Any]]) -> frozenset[Refused]:
     return frozenset(
         Refused(row["segment"], row["position"], row["last_offset"])

@@ -1,6 +1,7 @@
-"""Chooses the copy that fills each part of a gap. Pure.
+"""Chooses the copies that fill the parts of a gap. Pure.
 
-A repair covers a whole gap again: what was found becomes rows, the rest is stated anew as a gap.
+A repair covers a whole gap again: found records become rows, and the rest is recorded again as a
+gap.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
 
 class CandidateReplica(NamedTuple):
-    """Offer of one copy; the spans' indexes refer to the copy's segments."""
+    """Batches that one copy offers; the spans' indexes refer to the copy's segments and gaps."""
 
     copy: RepairSource
     spans: tuple[FoundSpan, ...]
@@ -37,11 +38,12 @@ class _Choice(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """The repairs of one partition.
+    """Repairs of one partition.
 
     Attributes:
-        filled_offsets: of each range, what sound batches span in it.
-        unsettled_offsets: what was found and cannot be told the end of.
+        ranges: the ranges to commit.
+        filled_offsets: number of offsets that sound batches span, by range.
+        unsettled_offsets: number of found offsets of transactions whose outcome is unknown.
     """
 
     ranges: tuple[RangePlan, ...]
@@ -59,9 +61,12 @@ def known_log(
     """Combine the offsets and markers of one partition in the lake and in its candidates.
 
     Args:
+        candidates: batches that copies offer.
         gaps: all gaps of the partition.
         markers: all markers of the partition in the lake.
-        cleaned: offsets that the cleaner removed before the lake was read; they may have held one.
+        covered: merged ranges that the lake covers.
+        cleaned: offsets that the log cleaner had removed before the ingest; they may have had a
+            marker.
     """
     events = [
         event for candidate in candidates for span in candidate.spans for event in span.events
@@ -93,9 +98,13 @@ def repair_plans(
     """Return the ranges that repair the gaps of one partition, ordered by offset.
 
     A batch of a transaction is ingested only if no offset is missing between it and the next
-    marker, or if the outcome is proved: else the true end marker may be missing.
+    marker, or if the outcome is proved: otherwise the true end marker may be missing.
 
     Args:
+        candidates: batches that copies offer.
+        gaps: all gaps of the partition.
+        log: the known markers and holes.
+        lost: proved outcomes.
         takes_undecided: also ingest a batch whose transaction no known marker ends.
     """
     markers = tuple(sorted({*log.markers, *lost.markers}))
@@ -124,7 +133,7 @@ def repair_plans(
 def _holes_left(
     candidates: Sequence[CandidateReplica], gaps: Iterable[CurrentGap]
 ) -> list[OffsetRange]:
-    """Return the parts of the gaps that no copy has."""
+    """Return the parts of the gaps of which no copy has batches."""
     found = merged(
         (span.first_offset, span.next_offset)
         for candidate in candidates
@@ -149,8 +158,8 @@ def _is_settled(
 def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
     """Return the spans of the copy with most records, completed by other copies' spans.
 
-    If the cause of a gap lacks evidence, a single replica must decide what the holes are; the next
-    repair ingests the rest.
+    If the cause of a gap lacks evidence, a single replica must determine the holes; the next repair
+    ingests the rest.
     """
     ranked = sorted(
         by_copy, key=lambda choices: -sum(choice.span.record_count for choice in choices)
@@ -187,7 +196,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
 
 
 def _explained_range(choice: _Choice) -> OffsetRange:
-    """Return the part of a gap whose cause the copy knows."""
+    """Return the part of a gap whose cause the copy determines."""
     start, stop = choice.copy.wanted[choice.span.gap_index]
     return start, stop if choice.span.told_offset is None else min(stop, choice.span.told_offset)
 

@@ -1,4 +1,4 @@
-"""Finds copies that may fill the lake's gaps, with their usable offsets. Pure."""
+"""Finds copies that may fill the lake's gaps, and the usable part of their logs. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,15 @@ from seglake.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class RepairSource:
-    """A copy with the gaps it may fill.
+    """A copy with the gaps that it may fill.
 
     Attributes:
-        wanted: the parts of the gaps that lie in its log.
-        stop_offset: from here on its log does not count, or is another's.
+        replica: the copy.
+        files: its segments to search.
+        gaps: the gaps.
+        wanted: the parts of the gaps that are in its log.
+        stop_offset: end of the usable log; above it the log does not count, or is another log.
+        leader_epochs: epochs of the newest log among the copies.
         is_of_lake: its bytes are those in quarantine, not a log on a disk.
     """
 
@@ -33,7 +37,7 @@ class RepairSource:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition of the gaps; the copy's folder may name no topic id."""
+        """Return the gaps' partition; the copy's own key may lack the topic id."""
         return self.gaps[0].key
 
 
@@ -43,10 +47,12 @@ def repair_sources(
     state: RepairState,
     notes: list[str],
 ) -> list[RepairSource]:
-    """Return the copies that may have something of the gaps.
+    """Return the copies that may have records of the gaps.
 
     Args:
-        copies: readable ones, by partition.
+        copies: readable copies by partition.
+        gaps: gaps by partition.
+        state: the lake before the repair.
         notes: receives notes on copies that fill nothing.
     """
     settings = state.context.settings
@@ -69,7 +75,7 @@ def _copies(
         (leader_epochs_of(replica.epochs) for replica in replicas),
         key=lambda epochs: epochs.last_epoch,
     )
-    # In the longest of the logs, whose ends nobody looked for yet.
+    # The start of the longest log's last segment; the log's end is not known yet.
     surely_there = max(replica.segments[-1].base_offset for replica in replicas)
     same_until = min(
         ledger.same_log_until(best, surely_there),
@@ -102,7 +108,7 @@ def _copies(
 
 
 def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: Settings) -> int:
-    """Up to where the copies are known to be replicated, each by its broker's own late word."""
+    """Return the offset up to which copies are replicated, by checkpoints of the newest epoch."""
     if settings.read.upper_bound is UpperBound.LOG_END:
         return OPEN_END
     marks = [
@@ -115,13 +121,13 @@ def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: S
 
 
 def _common_next_offset(replica: Replica, best: LeaderEpochs) -> int:
-    """Up to where a copy has the same log; where it names no epochs, its batches do."""
+    """Return the offset up to which a copy has the same log; unlimited if it has no epochs."""
     if not replica.epochs:
         return OPEN_END
     return best.common_next_offset(leader_epochs_of(replica.epochs))
 
 
 def _files(replica: Replica, parts: Sequence[OffsetRange]) -> tuple[SegmentFile, ...]:
-    """The segments up to the one behind the last part, which tells where that ends."""
+    """Return the segments up to the one after the last part, whose start is that part's end."""
     count = sum(file.base_offset < parts[-1][1] for file in replica.segments)
     return replica.segments[: count + 1]

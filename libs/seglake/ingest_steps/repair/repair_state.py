@@ -31,18 +31,20 @@ from seglake.log_tables.current_gaps import (
 )
 from seglake.log_tables.source_ledger import SourceLedger
 
-Rows = list[Mapping[str, Any]]  # Any: the columns of a row have many types
+Rows = list[Mapping[str, Any]]  # Any: a row's columns have many types
 
 
 @dataclass(frozen=True)
 class RepairState:
-    """State of the lake that a repair is based on, and the copies of its partitions.
+    """State of the lake before a repair, and the copies of its partitions.
 
     Attributes:
+        context: the run.
         generations: published generation of each topic; read before the rest.
+        ledger: the lake's ledger.
         gap_rows: all rows of the source in `gaps`, with GAP_COLUMNS.
-        gaps: those that a copy could fill.
-        copies: all copies at hand, by the partition that they are of.
+        gaps: gaps that a copy could fill.
+        copies: all copies at hand, by partition.
     """
 
     context: RunContext
@@ -59,7 +61,7 @@ class RepairState:
 
     @cached_property
     def readable(self) -> dict[PartitionKey, list[Replica]]:
-        """Return the finished copies with segments."""
+        """Return the copies with segments that are not future replicas."""
         found = {
             key: [copy for copy in copies if copy.segments and not copy.is_future]
             for key, copies in self.copies.items()
@@ -68,12 +70,12 @@ class RepairState:
 
     @cached_property
     def pieces(self) -> dict[PartitionKey, list[GapPiece]]:
-        """Return all unresolved gaps, also the cleaner's."""
+        """Return all current gaps, also those of the log cleaner."""
         return gap_pieces(self.gap_rows, self.ledger)
 
     @cached_property
     def standing(self) -> dict[PartitionKey, list[CurrentGap]]:
-        """Return all unresolved gaps, also the cleaner's, by rising offsets."""
+        """Return all current gaps, also those of the log cleaner, by rising offsets."""
         return standing_gaps(self.pieces)
 
     def compacted(self, key: PartitionKey) -> list[OffsetRange]:
@@ -92,8 +94,7 @@ class RepairState:
 
     @cached_property
     def every_damage(self) -> dict[PartitionKey, Rows]:
-        """Return the rows of `quarantine`, resolved or not, without bytes, and without those of a
-        log that lost an election there."""
+        """Return all rows of `quarantine` that lost no election, resolved or not, without bytes."""
         tables, found = self.context.tables, dict[PartitionKey, Rows]()
         for row in tables.rows(QUARANTINE, self.context.source_id, QUARANTINE_COLUMNS).to_pylist():
             log, start = self.ledger.of_row(row), region_of(row)[0]
@@ -112,31 +113,32 @@ class RepairState:
         return {key: rows for key, rows in found.items() if rows}
 
     def renewed(self) -> "RepairState":
-        """Read the lake again, for the same topics and copies."""
+        """Return the state after the last commits, for the same topics and copies."""
         copies = [copy for of_key in self.copies.values() for copy in of_key]
         return repair_state(self.context, self.generations, copies)
 
     @property
     def left_spans(self) -> dict[tuple[str, str], int]:
-        """Count the unresolved damaged spans, by partition and defect code."""
+        """Return the number of unresolved damaged spans by partition and defect code."""
         return Counter(
             (str(key), row["defect_code"]) for key, rows in self.damage.items() for row in rows
         )
 
     @property
     def cut_spans(self) -> int:
-        """Count the unresolved damaged spans that the lake holds only in part."""
+        """Return the number of unresolved damaged spans that the lake keeps only in part."""
         return sum(not row["raw_is_complete"] for rows in self.damage.values() for row in rows)
 
 
 def repair_state(
     context: RunContext, topics: Collection[str], replicas: Collection[Replica] = ()
 ) -> RepairState:
-    """Read what the lake lacks of some topics.
+    """Return the state of some topics in the lake.
 
     Args:
-        replicas: copies at hand. A topic whose id the lake does not know takes the one that these
-            name.
+        context: the run.
+        topics: the topics.
+        replicas: copies at hand. If the lake does not know a topic's id, these give it.
     """
     generations, ledger = published(context, sorted(topics))
     for topic, topic_id in _only_ids(replicas).items():
@@ -149,7 +151,7 @@ def repair_state(
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
-    """Return the topic ids of folders, of topics for which they name one and no other."""
+    """Return the topic ids of topics whose folders all name the same id."""
     ids: dict[str, set[str]] = {}
     for replica in replicas:
         if replica.key.topic_id is not None and not replica.takes_id_of_lake:

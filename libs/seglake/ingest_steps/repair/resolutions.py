@@ -1,6 +1,6 @@
 """Resolves quarantined bytes whose offsets are in the tables now. Pure.
 
-Nothing is changed in a table: a resolution is another row with the same place and hash.
+No row is changed: a resolution is another row with the same place and hash.
 """
 
 from bisect import bisect_right
@@ -21,10 +21,10 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.segment_codec.formats.errors import DefectCode
 
-# All but the bytes, which stand in the first row.
+# All columns but the bytes, which the first row has.
 QUARANTINE_COLUMNS = tuple(name for name in QUARANTINE.schema.names if name != "raw")
 
-# A checksum that holds says nothing about these: the bytes will be refused again.
+# The checksum of these batches holds, but the bytes would be refused again.
 _SOUND_OUTSIDE = frozenset(
     {
         DefectCode.UNSUPPORTED_CODEC,
@@ -49,14 +49,14 @@ Row = Mapping[str, Any]
 
 
 class Resolution(StrEnum):
-    """Way in which the offsets of quarantined bytes came into the tables."""
+    """Sources that brought the offsets of quarantined bytes into the tables."""
 
-    REPLAYED = "replayed"  # from the same bytes
-    SIBLING = "sibling"  # from another copy
+    REPLAYED = "replayed"  # the same bytes
+    SIBLING = "sibling"  # another copy
 
 
 class _Filled(NamedTuple):
-    """Offsets that were filled from one piece of a segment, in order and apart, and its bytes."""
+    """Separate, ordered ranges that were filled from a piece of a segment, and its bytes."""
 
     offsets: Sequence[OffsetRange]
     broker_id: int | None
@@ -64,20 +64,20 @@ class _Filled(NamedTuple):
     bytes: range
 
     def reaches(self, region: OffsetRange) -> bool:
-        """Return whether some of the offsets lie in a region."""
+        """Return whether some of the offsets are in a region."""
         place = bisect_right(self.offsets, region[0], key=itemgetter(1))
         return place < len(self.offsets) and self.offsets[place][0] < region[1]
 
 
 def unresolved(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of damage that no later row resolves; sound bytes of another log are none."""
+    """Return the rows of damage that no later row resolves; conflicting replicas are no damage."""
     listed = [row for row in rows if row["defect_code"] != DefectCode.REPLICA_CONFLICT]
     done: dict[tuple[Any, ...], int] = {}
     for row in listed:
         if row["resolution"] is not None:
             identity = identity_of(row)
             done[identity] = max(row["generation"], done.get(identity, 0))
-    # The same bytes may be damage again, to a later retake of the offsets.
+    # The same bytes may be damage to a later retake of the offsets.
     return [
         row
         for row in listed
@@ -86,17 +86,17 @@ def unresolved(rows: Iterable[Row]) -> list[Row]:
 
 
 def is_sound_outside(row: Row) -> bool:
-    """Return whether the checksum of the quarantined batch holds, so that it fails inside."""
+    """Return whether a quarantined batch has a valid checksum, so that it fails inside."""
     return row["defect_code"] in _SOUND_OUTSIDE
 
 
 def is_inside_batch(row: Row) -> bool:
-    """Return whether the quarantined bytes lie inside of a compressed batch of an old format."""
+    """Return whether quarantined bytes are inside of a compressed batch of an old format."""
     return row["codec"] is not None and row["magic"] in (0, 1)
 
 
 def is_misplaced(row: Row) -> bool:
-    """Return whether only the offsets of the quarantined batch are not believed."""
+    """Return whether a quarantined batch is sound except for its offsets."""
     return row["defect_code"] in _MISPLACED
 
 
@@ -106,12 +106,13 @@ def resolution_rows(
     gaps: Iterable[CurrentGap],
     stamp: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the rows that resolve what the fills of one partition brought.
+    """Return the rows that resolve the damage which fills of one partition brought.
 
     Args:
-        rows: of its unresolved damage.
-        gaps: that stood before the fills.
-        stamp: columns that tell when, and by whom.
+        results: the fills.
+        rows: rows of the partition's unresolved damage.
+        gaps: its gaps before the fills.
+        stamp: columns on the run and the time.
     """
     damaged = [gap for gap in gaps if gap.cause in BEHIND_DAMAGE]
     filled = [of_piece for result in results for of_piece in _filled(result)]
@@ -157,7 +158,8 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     """Return the ranges in which offsets may still be missing because of damage.
 
     Args:
-        damaged: gaps behind damage that stood before the fills.
+        results: the fills.
+        damaged: gaps caused by damage, before the fills.
     """
     stated = {result.plan.start_offset for result in results}
     stated |= {gap.start_offset for result in results for gap in result.plan.standing_gaps}
@@ -165,7 +167,7 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     for result in results:
         left += [gap.offsets for gap in result.gaps if gap.cause in BEHIND_DAMAGE]
         left += [
-            (report.first_offset, report.next_offset)  # its own holes are in the tables only
+            (report.first_offset, report.next_offset)  # only the tables have the holes inside of it
             for report in result.reports
             if report.totals.gaps
             and report.first_offset is not None
@@ -175,8 +177,10 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
 
 
 def _holds_less(result: RangeResult, row: Row, region: OffsetRange) -> bool:
-    """Return whether a refill brought a batch that the cleaner thinned out in place of the damaged
-    one, which may have had more records."""
+    """Return whether a refill replaced a damaged batch by one with fewer records.
+
+    The log cleaner had removed records from the copy's batch, so the damaged one may have had more.
+    """
     return any(
         _overlap(batch.offsets, region) and batch.crc != row["expected_crc"]
         for report in result.reports
@@ -185,8 +189,7 @@ def _holds_less(result: RangeResult, row: Row, region: OffsetRange) -> bool:
 
 
 def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
-    """Return the region of damage, with the gap that reaches out of it where no neighbour is
-    known."""
+    """Return the region that damage explains; without a known neighbour, with the adjacent gap."""
     start, stop = region_of(row)
     around = [gap for gap in damaged if gap.start_offset <= stop and start <= gap.next_offset]
     if row["previous_offset"] is None:
@@ -199,7 +202,7 @@ def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
 def region_of(row: Row) -> OffsetRange:
     """Return the offset range whose gap these damaged bytes explain.
 
-    Where a neighbour is not known, what the bytes claim to be stands for it.
+    It ends at the neighbouring batches, or where one is unknown, at the bytes' own claim.
     """
     before, behind = row["previous_offset"], row["next_offset"]
     base, last = row["base_offset"], row["last_offset"]

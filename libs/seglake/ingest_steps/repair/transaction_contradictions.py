@@ -1,7 +1,7 @@
-"""Finds transactions that were ingested otherwise than they ended. Effect: reads tables.
+"""Finds transactions that were ingested with another outcome than their end. Effect: reads tables.
 
-A run settles transactions by the markers that it can read. A repair may add markers that show a
-wrong outcome; rows are final, so this is reported.
+A run decides transactions by the markers that it can read. A repair may add markers that show a
+wrong outcome; rows are final, so it is reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,18 +26,18 @@ _DATA_COLUMNS = ("base_offset", "last_offset", "producer_id", "transaction_state
 _ENDS = (ControlType.COMMIT, ControlType.ABORT)
 _SETTLED = (TransactionState.COMMITTED, TransactionState.ABORTED)
 
-Row = Mapping[str, Any]  # Any: the columns of a row have many types
+Row = Mapping[str, Any]  # Any: a row's columns have many types
 
 
 class _Transaction(NamedTuple):
-    """Marker of a transaction, and the state as which the transaction was ingested."""
+    """Marker of a transaction, and the state with which the transaction was ingested."""
 
     marker: Marker
     state: str
 
 
 def lake_markers(ledger: PartitionLedger, context: RunContext) -> list[Marker]:
-    """Return the transaction markers of a partition in the lake; keeps no batches in memory."""
+    """Return the transaction markers of a partition in the lake, without holding its batches."""
     rows = _rows(ledger, context, _MARKER_COLUMNS, "control_type", _ENDS)
     return [
         Marker(row["base_offset"], row["producer_id"], row["control_type"] == ControlType.COMMIT)
@@ -48,14 +48,14 @@ def lake_markers(ledger: PartitionLedger, context: RunContext) -> list[Marker]:
 def settled_otherwise(
     key: PartitionKey, repaired: Sequence[OffsetRange], state: RepairState
 ) -> list[Finding]:
-    """Return findings for transactions that were ingested otherwise than their markers say.
+    """Return findings on transactions whose markers contradict the ingested outcome.
 
-    A transaction before offsets that are missing may have ended in them, whoever removed them.
+    A transaction before missing offsets may have ended in them, whatever removed the offsets.
 
     Args:
-        key: partition of the transactions.
-        repaired: offsets filled since; only transactions whose end they may change are checked.
-        state: the lake after that.
+        key: the partition.
+        repaired: ranges filled since; only transactions whose end they may change are checked.
+        state: the lake after the fills.
     """
     ledger, context = state.ledger.of(key), state.context
     known = lake_markers(ledger, context)
@@ -90,7 +90,7 @@ def _finding(key: PartitionKey, marker: Marker, state: str, first_offset: int) -
 
 
 def _not_covered(ranges: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the offsets between ranges."""
+    """Return the offsets between merged ranges."""
     return subtracted((ranges[0][0], ranges[-1][1]), ranges) if ranges else []
 
 
@@ -102,7 +102,7 @@ def _rows(
     values: Sequence[str],
 ) -> Iterator[Row]:
     """Yield the rows of `batches` of a partition that have one of `values` in a column."""
-    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+    import pyarrow.compute as pc  # takes 0.05 s, for which a run without news need not wait
 
     wanted = pa.array([str(value) for value in values])
     for rows in current_rows(ledger, context.tables, context.source_id, BATCHES, columns):

@@ -1,7 +1,7 @@
-"""Replicas that contradict the log in the tables, and their rows of `quarantine`. Effect.
+"""Finds replicas that contradict the log in the tables, and quarantines their batches. Effect.
 
-The chosen replica is compared with the others over the offsets that a run ingests. What earlier
-runs ingested is compared by way of the lake's batches, and only from where leader epochs diverge.
+The chosen replica is compared with the others over the offsets that a run ingests. Offsets of
+earlier runs are compared by the lake's batches, and only from where leader epochs diverge.
 """
 
 import uuid
@@ -67,11 +67,13 @@ _LISTED_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A copy whose batches differ from the tables', in a range of offsets.
+    """A copy whose batches differ from those in the tables, in a range of offsets.
 
     Attributes:
-        winner: ranges in which its batches won an election against ingested ones.
-        batches: batches of the copy, with their kinds.
+        compare: the comparison.
+        found: number of differing batches by kind.
+        winner: election that the copy won against ingested batches; None without one.
+        batches: differing batches of the copy, with their kinds.
     """
 
     compare: CompareRequest
@@ -97,8 +99,9 @@ def clashes_with_replicas(
 def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext) -> list[Clash]:
     """Compare copies with the batches of earlier runs, if their leader epochs differ.
 
-    Also a broker's second logs with the first ones; of logs that will not grow, also refused ones
-    for which no leader epoch decides, and batches above the end that only losing copies have.
+    A broker's second logs are compared with the first ones. For logs that no longer grow, refused
+    logs without decisive leader epochs are compared too, and batches that only losing copies have
+    above the end.
     """
     judged = list(partitions)
     same = [(each, found) for each in judged if (found := each.same) is not None]
@@ -112,32 +115,37 @@ def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext
 
 
 class ConflictRows:
-    """Writes the rows of clashes when the ranges of a commit are known.
+    """Source of the rows for clashes, when the ranges of a commit are known.
 
     Call `settle` after each commit.
 
-    Args:
-        generations: generation of each topic, increased by each commit.
-
     Attributes:
+        clashes: the clashes.
         recorded: counts of the committed batches, by partition.
     """
 
     def __init__(
         self, clashes: Sequence[Clash], generations: Mapping[str, int], context: RunContext
     ) -> None:
+        """Store the clashes.
+
+        Args:
+            clashes: the clashes.
+            generations: generation of each topic; each commit raises it.
+            context: the run.
+        """
         self.clashes = clashes
         self._generations = generations
         self._context = context
-        self._written: list[tuple[PartitionKey, ConflictCount]] = []  # and not committed yet
+        self._written: list[tuple[PartitionKey, ConflictCount]] = []  # not committed yet
         self.recorded: dict[PartitionKey, ConflictCount] = {}
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
-        """Count the batches that contradict the tables, whether quarantine has them or not."""
+        """Return the number of batches that contradict the tables, by partition."""
         return counted((clash.compare.key, clash.found) for clash in self.clashes)
 
     def unlisted(self) -> dict[PartitionKey, ConflictCount]:
-        """Count the batches that are not in quarantine yet, for runs that write nothing."""
+        """Return the number of batches that are not in quarantine yet, for dry runs."""
         max_bytes = self._context.lake_decoding.max_raw_bytes
         found = []
         for clash in self.clashes:
@@ -147,7 +155,7 @@ class ConflictRows:
         return counted(found)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """Return the files, by topic, of conflicts that begin in ranges about to be committed."""
+        """Write conflicts inside of ranges about to be committed, and return the files by topic."""
         narrowed = [
             replace(clash.compare, offsets=offsets)
             for result in results
@@ -189,10 +197,10 @@ class ConflictRows:
 
     @cached_property
     def _known(self) -> dict[tuple[str, int], frozenset[Listed]]:
-        """Return the recorded conflicts, by topic and partition."""
+        """Return the conflicts in quarantine, by topic and partition."""
         found: dict[tuple[str, int], set[Listed]] = {}
         tables, source_id = self._context.tables, self._context.source_id
-        if not tables.has(QUARANTINE):  # a dry run makes no lake
+        if not tables.has(QUARANTINE):  # a dry run creates no lake
             return {}
         for row in tables.rows(QUARANTINE, source_id, _LISTED_COLUMNS).to_pylist():
             if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
@@ -208,11 +216,13 @@ def commit_conflicts(
     generations: dict[str, int],
     context: RunContext,
 ) -> tuple[str, ...]:
-    """Commit conflicts of what was covered before; the topics that another run took meanwhile.
+    """Commit conflicts with earlier runs' batches; return topics that another run committed first.
 
     Args:
-        superseded: what lost an election by these conflicts.
-        generations: of each topic; one committed here is counted up.
+        rows: the conflicts.
+        superseded: ranges that lost an election by these conflicts.
+        generations: generation of each topic; each commit raises it.
+        context: the run.
     """
     attempt_id = str(uuid.uuid4())
     files = rows.of_all()
@@ -224,14 +234,15 @@ def commit_conflicts(
 
 
 def _reads_dead_logs(context: RunContext) -> bool:
-    """Return whether whole logs are read to their end, since nobody writes any more."""
+    """Return whether whole logs are read to their end, since no broker writes to them any more."""
     settings = context.settings
     return settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window
 
 
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
     if context.settings.read.upper_bound is not UpperBound.LOG_END:
-        requests = [replace(request, before=()) for request in requests]  # each copy shows its own
+        # Each copy reports its own batches.
+        requests = [replace(request, before=()) for request in requests]
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
         Clash(request, conflicts.counts, conflicts.winner, conflicts.batches)
@@ -243,7 +254,7 @@ def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Cl
 def _run(
     function: Callable[[tuple[T, ...]], list[R]], requests: Sequence[T], context: RunContext
 ) -> list[R]:
-    """Run all requests: small ones at once here, others packed into tasks."""
+    """Run all requests: in this process if they are small, else packed into tasks."""
     measured = [(request.walked_bytes, request) for request in requests]
     packs = packed(measured, itemgetter(0), _TASK_BYTES, most_items=_TASK_REQUESTS)
     sizes = [sum(size_bytes for size_bytes, _ in pack) for pack in packs]
@@ -264,7 +275,8 @@ def quarantined_tails(
     """Return the losing tails in quarantine, by partition of the source; none in a dry run.
 
     Args:
-        ledger: has topic ids that rows lack.
+        ledger: the ledger, with topic ids that rows lack.
+        context: the run.
     """
     if context.is_dry_run or not context.tables.has(QUARANTINE):
         return {}

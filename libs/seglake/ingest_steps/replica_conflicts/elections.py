@@ -1,8 +1,8 @@
-"""Finds the rows of the lake that lost an election after they were ingested. Effect: reads tables.
+"""Finds rows of the lake that lost an election after they were ingested. Effect: reads tables.
 
-Kafka cuts a follower's log where it parts from the leader's. From there on nothing of the old log
-counts, also what lies above the end of the one that won. A transaction that was open there may have
-ended otherwise in the log that won: it is lost from its first batch on.
+Kafka truncates a follower's log where it diverges from the leader's. From there on nothing of the
+old log counts, not even above the end of the winning log. A transaction that was open there may
+have ended differently in the winning log, so it is lost from its first batch on.
 """
 
 from collections.abc import Iterable
@@ -30,10 +30,12 @@ _BATCH_COLUMNS = (
 def lost_elections(
     partition: SurveyedPartition, clashes: Iterable[Clash], context: RunContext
 ) -> tuple[SupersededRange, ...]:
-    """Return the ranges that the chosen replica has won from the lake.
+    """Return the ranges of the lake that lost an election to the chosen replica.
 
     Args:
-        clashes: of the lake with replicas.
+        partition: the surveyed partition.
+        clashes: clashes of replicas with the lake.
+        context: the run.
     """
     epochs = partition.choice.leader_epochs.without_end
     winner = _winner(partition.replica, clashes) or _leader(partition.ledger, epochs)
@@ -41,7 +43,7 @@ def lost_elections(
 
 
 def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
-    """Return what a replica has won in all ranges of the lake."""
+    """Return the elections that a replica won, over all ranges of the lake; None without one."""
     found = [
         clash.winner
         for clash in clashes
@@ -54,8 +56,7 @@ def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
 
 
 def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | None:
-    """Return a leader that begins below rows of an older one, and has written nothing
-    there so far."""
+    """Return a leader whose epoch begins below rows of an older one, without batches of its own."""
     offset = ledger.lost_from(leader_epochs)
     if offset == OPEN_END or not common(ledger.current, (offset, OPEN_END)):
         return None
@@ -70,10 +71,10 @@ def _lost_ranges(
     divergence = leader_epochs.divergence_offset(leader_epochs_of((), seen=_epochs(batches)))
     parted = min(divergence, winner.first_offset)
     start = min([parted, *_open_transactions(batches, parted)])
-    # Below its log start the winner has no epochs and no batches any more: nothing is known there.
+    # Below its log start the winner has neither epochs nor batches, so nothing is known there.
     start = max(start, partition.bounds.log_start_offset)
     spans = spans_of(ledger, batches, context)
-    # A row is superseded whole: where the logs part inside a gap, all of it is taken anew.
+    # A row is superseded whole: if the logs diverge inside of a gap, the whole gap is re-ingested.
     start = min([first for first, stop in spans if first < start < stop], default=start)
     stop = _own_from(batches, start, winner, leader_epochs)
     ranges = common(ledger.current, (start, stop))
@@ -81,9 +82,9 @@ def _lost_ranges(
 
 
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
-    """Return the offset from which on an earlier run ingested rows of the winner's log.
+    """Return the offset from which on an earlier run ingested the winner's log.
 
-    It is below them that it differs from the tables, and that its log begins by now.
+    The winner differs from the tables only below it.
     """
     if winner.leader_epoch is None:
         return OPEN_END
@@ -102,7 +103,7 @@ def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEp
 def superseded(
     key: PartitionKey, offsets: OffsetRange, batches: Rows, winner: Winner | None = None
 ) -> SupersededRange:
-    """Return a range that lost an election, with the counts of the batches in it."""
+    """Return a range that lost an election, with the number of its records and batches."""
     start, stop = offsets
     lost = [row for row in batches if start <= row["base_offset"] < stop]
     return SupersededRange(
@@ -116,13 +117,13 @@ def superseded(
 
 
 def current_batches(ledger: PartitionLedger, context: RunContext) -> Rows:
-    """Return the batches of a partition that no election went against, by rising offsets."""
+    """Return the batches of a partition that lost no election, by rising offsets."""
     rows = batches_of(ledger, _BATCH_COLUMNS, context)
     return sorted(rows, key=lambda row: int(row["base_offset"]))
 
 
 def spans_of(ledger: PartitionLedger, batches: Rows, context: RunContext) -> list[OffsetRange]:
-    """Return the offsets of each current row: of these batches, and of their partition's gaps."""
+    """Return the offset ranges of current rows: of these batches, and of their partition's gaps."""
     gaps = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
     return [
         *((row["base_offset"], row["last_offset"] + 1) for row in batches),
@@ -137,8 +138,8 @@ def spans_of(ledger: PartitionLedger, batches: Rows, context: RunContext) -> lis
 def _open_transactions(batches: Rows, offset: int) -> list[int]:
     """Return the first offsets of transactions that are open at an offset.
 
-    Markers are batches too. One that is missing may let a transaction look open that is not: then
-    more is taken anew than is needed.
+    If a marker is missing, a closed transaction looks open: then more than necessary is
+    re-ingested.
     """
     firsts: dict[int, int] = {}
     for row in batches:
@@ -152,7 +153,7 @@ def _open_transactions(batches: Rows, offset: int) -> list[int]:
 
 
 def _epochs(batches: Rows) -> list[EpochStart]:
-    """Return where the batches of each leader epoch begin."""
+    """Return the first offset of each leader epoch's batches."""
     found: list[EpochStart] = []
     for row in batches:
         epoch = row["leader_epoch"]

@@ -1,4 +1,4 @@
-"""Batches of the lake, as heads to compare a copy with. Effect: reads tables."""
+"""Batches of the lake in the form that is compared with a copy. Effect: reads tables."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_codec.formats.message_set import message_checksum
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
-MOST_MESSAGES = 1 << 20  # plain messages of one partition that are held in memory, 200 bytes each
+MOST_MESSAGES = 1 << 20  # of one partition, held in memory with 200 bytes each
 _BATCH_COLUMNS = (
     *("base_offset", "last_offset", "crc"),
     *("leader_epoch", "record_count", "delete_horizon_ms", "magic"),
@@ -24,7 +24,7 @@ _NO_CODEC = "none"
 _NO_TIME_MS = -1
 _LOG_APPEND_TIME = 1
 
-Rows = list[dict[str, Any]]  # Any: the columns of a row have many types
+Rows = list[dict[str, Any]]  # Any: a row's columns have many types
 
 
 def batches_of(
@@ -33,9 +33,12 @@ def batches_of(
     context: RunContext,
     only: Sequence[Within] = (),
 ) -> Rows:
-    """Return the rows of `batches` of a partition that no election went against.
+    """Return the rows of `batches` of a partition that lost no election.
 
     Args:
+        ledger: the partition's ledger.
+        columns: columns to read.
+        context: the run.
         only: conditions that a row must meet.
     """
     found = current_rows(ledger, context.tables, context.source_id, BATCHES, columns, only)
@@ -45,7 +48,7 @@ def batches_of(
 def lake_batches(
     ledger: PartitionLedger, offsets: OffsetRange, context: RunContext
 ) -> tuple[BatchHead, ...]:
-    """Return the lake's batches of magic 2 in a range; older formats have no leader epoch."""
+    """Return the lake's batches of magic 2 in a range; batches of older formats have no epoch."""
     start, stop = offsets
     inside = [Within("base_offset", at_most=stop - 1), Within("last_offset", at_least=start)]
     rows = batches_of(ledger, _BATCH_COLUMNS, context, inside)
@@ -53,7 +56,7 @@ def lake_batches(
 
 
 def _head(row: dict[str, Any]) -> BatchHead:
-    """Return a batch of magic 2, or a wrapper."""
+    """Return a row of `batches` of magic 2, or of a wrapper, as a batch to compare."""
     is_full = row["record_count"] == row["last_offset"] - row["base_offset"] + 1
     return BatchHead(
         first_offset=row["base_offset"],
@@ -70,9 +73,9 @@ def _head(row: dict[str, Any]) -> BatchHead:
 
 
 def every_lake_batch(ledger: PartitionLedger, context: RunContext) -> tuple[BatchHead, ...] | None:
-    """Return the lake's batches of all formats, plain messages of old ones each.
+    """Return the lake's batches of all formats, with one entry for each plain old message.
 
-    None if there are more than MOST_MESSAGES of these.
+    The result is None if there are more than MOST_MESSAGES plain messages.
     """
     rows = batches_of(ledger, (*_BATCH_COLUMNS, "codec"), context)
     old = [row for row in rows if row["magic"] < 2]
@@ -94,7 +97,9 @@ def _messages(
     """Yield the plain messages in the rows of `records`, unordered.
 
     Args:
-        plain: first offset, last offset and magic of the rows of `batches`, in order.
+        plain: (first offset, last offset, magic) of the rows of `batches`, in order.
+        ledger: the partition's ledger.
+        context: the run.
     """
     found = current_rows(ledger, context.tables, context.source_id, RECORDS, _RECORD_COLUMNS)
     for row in (row for rows in found for row in rows.to_pylist()):

@@ -1,4 +1,4 @@
-"""Summary of a run, for a person and for a machine. Pure."""
+"""Summary of an ingest, for a person and for programs. Pure."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -151,16 +151,16 @@ class IngestSummary(WithFindings):
 
     @property
     def partitions(self) -> int:
-        """Count the partitions of the sources, also unreadable ones."""
+        """Return the number of partitions in the sources, with unreadable ones."""
         return self.planned.partitions
 
     @property
     def records(self) -> int:
-        """Count the new rows of `records`."""
+        """Return the number of new rows in `records`."""
         return self.counts.records
 
     def to_json(self) -> str:
-        """Return JSON on one line."""
+        """Return the summary as JSON on one line."""
         flat = asdict(replace(self, findings=Findings(), recovery=Recovery(())))
         flat |= {**flat.pop("planned"), **flat.pop("counts"), **self.findings.to_mapping()}
         flat["gaps"] = json_gaps(self.gaps)
@@ -171,7 +171,11 @@ class IngestSummary(WithFindings):
         )
 
     def to_text(self, *, is_verbose: bool = False) -> str:
-        """Return a few lines, the most important first; if verbose, all that a dry run plans."""
+        """Return the summary as lines for a person, the most important first.
+
+        Args:
+            is_verbose: show the whole plan of a dry run.
+        """
         planned = self.planned.planned_ranges
         damage = [range_ for range_ in planned if range_.is_damage]
         offsets = [range_ for range_ in planned if not range_.is_damage]
@@ -227,7 +231,7 @@ class IngestSummary(WithFindings):
         )
 
     def _quiet(self, places: str) -> str:
-        """Return a run that brings nothing, and what it leaves on the disks."""
+        """Return the headline of a run without new rows, with offsets left on the disks."""
         left = self.recovery.left_on_disk
         if left:
             return f"nothing ingested in {places}: {'; '.join(shown_losses(left))}"

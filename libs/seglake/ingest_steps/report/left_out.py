@@ -1,4 +1,4 @@
-"""Files and ranges of the sources that a run did not read, for its summary and the lake. Pure."""
+"""Files and ranges of the sources that a run did not read. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,9 @@ class LeftOut:
     """Files and ranges that a run did not read.
 
     Attributes:
-        files: files that are recognised and not read.
-        reasons: reasons by partition, folder or file that could not be read this time.
-        refused: differences by partition whose log is not the lake's, or that one broker has
-            twice.
+        files: findings on files that were recognised but not read.
+        reasons: reasons by partition, folder or file that could not be read.
+        refused: reasons by partition whose log is not the lake's, or that one broker has twice.
         places: unread places that the partitions' observations do not name.
         roots: the folders that the run searched.
     """
@@ -48,8 +47,11 @@ def left_out_of(
     """Collect the files and ranges that no round read.
 
     Args:
-        unread: reasons by the name of whatever neither a round nor a repair could read.
+        discovery: the listed sources.
+        rounds: the rounds of the run.
+        unread: reasons by partition, folder or file that neither a round nor a repair could read.
         short: logs that end below their proved end.
+        context: the run.
     """
     settled, locate = context.settled_places, context.storage.locate
     every = [each for done in rounds for each in done.partitions]
@@ -89,12 +91,12 @@ def left_out_of(
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a path is one of the folders or files, or lies below one."""
+    """Return whether a path is one of the folders or files, or is below one of them."""
     return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
 def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:
-    """Yield the places named by a path, and the partition folders that cannot be listed."""
+    """Yield unread places that are named by a path, and partition folders that cannot be listed."""
     for name, reason in unread.items():
         if "/" in name:
             yield UnreadPlace(name, reason)
@@ -104,6 +106,6 @@ def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterato
 
 
 def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
-    """Return the files that logs were read without, with the reasons."""
+    """Return the reasons for unreadable files beside logs that were read without them."""
     surveys = (survey for partition in final for survey in partition.surveys)
     return {why: why for survey in surveys for why in survey.transactions.files.unreadable}

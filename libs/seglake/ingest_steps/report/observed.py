@@ -1,4 +1,4 @@
-"""A run's observation of each partition: from a survey, or from an earlier run. Pure."""
+"""Observations of a run: by its surveys, or by earlier runs. Pure."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,9 +26,9 @@ from seglake.kafka_log.short_logs import ShortLog
 from seglake.segment_codec.formats.errors import TailKind
 
 _MOST_FILES = 16
-_MOST_ROWS = 5_000  # or as many for each partition as so many files would have
+_MOST_ROWS = 5_000  # or, if higher, as many as this number of files would have
 _TICK = timedelta(milliseconds=1)
-# Of these a run has seen all that there is to see, so they hold while the listing does.
+# These observations are complete, so they hold as long as the listing is unchanged.
 _SEEN_WHOLE = frozenset(StoppedBy) - {
     StoppedBy.LOST_ELECTION,
     StoppedBy.NO_SEGMENT,
@@ -39,14 +39,20 @@ _SEEN_WHOLE = frozenset(StoppedBy) - {
 
 @dataclass(frozen=True, slots=True)
 class RunObservations:
-    """A run's observations, those to be recorded, and the time of the record."""
+    """Observations of a run.
+
+    Attributes:
+        every: one observation of each partition.
+        to_record: those to write to the lake.
+        recorded_at: time of these rows.
+    """
 
     every: tuple[Observation, ...]
     to_record: tuple[Observation, ...]
     recorded_at: datetime
 
     def renewed(self, run_id: str) -> tuple[Observation, ...]:
-        """Return one observation dated to this run, if there is any."""
+        """Return one observation with the time of this run; empty if there is none."""
         return tuple(
             replace(seen, observed_at=self.recorded_at, run_id=run_id) for seen in self.every[:1]
         )
@@ -60,22 +66,26 @@ def observed(
     context: RunContext,
     now: datetime,
 ) -> RunObservations:
-    """Return the observations of a run's rounds, of partitions read again only the last ones.
+    """Return the last observation of each partition in a run's rounds.
 
-    Observations that changed since earlier runs are to be recorded; all of them if the earlier ones
-    came from many files or rows, so that the next run reads one file. Recorded ones are dated after
-    those they replace, even if the clock was set back.
+    Observations that changed since earlier runs are recorded; all of them if the earlier ones came
+    from many files or rows, so that the next run reads one file. They are dated after those that
+    they replace, even if the clock was set back.
 
     Args:
+        rounds: the rounds of the run.
+        short_logs: logs that end below their proved end.
         damage: damage found above the bounds.
         unread: partitions and topics that a later run must read again in any case.
+        context: the run.
+        now: time of the observations.
     """
     partitions = {each.key: each for done in rounds for each in done.partitions}
     proved = {log.key: log for log in short_logs}
     found: list[tuple[Observation, Observation | None]] = []
     for key, each in partitions.items():
         earlier = each.listed.earlier
-        # A copy that proves less of a log does not prove that nothing of it is lost.
+        # A copy that proves less of a log is no evidence that nothing of it is lost.
         read = () if each.is_stale else [copy.folder for copy in each.listed.replicas]
         seen = _with_damage(_seen(each, context, now), damage.get(key, ()))
         if seen.listing is not None and (str(key) in unread or key.topic in unread):
@@ -104,11 +114,14 @@ def _with_damage(seen: Observation, damage: tuple[LeftRange, ...]) -> Observatio
 def _not_on_disk(
     seen: Observation, earlier: Observation | None, short: ShortLog | None, folders: Sequence[str]
 ) -> tuple[LeftRange, ...]:
-    """Return the proved ranges not on disk: of copies read now, and of others as observed earlier.
+    """Return the proved ranges that are not on disk, by copies read now and earlier observations.
 
     Another copy that ends at the same offset and proves nothing does not bring lost ranges back.
 
     Args:
+        seen: the observation of this run.
+        earlier: the earlier observation; None without one.
+        short: the log, if it ends below its proved end.
         folders: folders of the copies that this run has read.
     """
     now = (
@@ -129,7 +142,7 @@ def _not_on_disk(
 def _with_short(
     seen: Observation, left: tuple[LeftRange, ...], context: RunContext, now: datetime
 ) -> Observation:
-    """Return the observation with its ranges that are not on disk replaced."""
+    """Return the observation with other ranges that are not on disk."""
     if seen.not_on_disk == left:
         return seen
     not_ingested = (*seen.waiting, *left)
@@ -137,7 +150,7 @@ def _with_short(
 
 
 def _seen(partition: PlannedPartition, context: RunContext, now: datetime) -> Observation:
-    """Return the observation of a partition: by its round, or the earlier one if it holds."""
+    """Return a partition's observation: that of its round, or the earlier one if it still holds."""
     log, earlier = partition.listed.replicas, partition.listed.earlier
     if earlier is not None and partition.is_stale:
         return earlier
@@ -186,7 +199,7 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
 def _by_checkpoints(
     replica: Replica, why: StoppedBy, detail: str | None, context: RunContext, now: datetime
 ) -> Observation:
-    """Return an observation by the checkpoint files alone."""
+    """Return an observation by checkpoint files only."""
     return Observation(
         key=replica.key,
         broker_id=replica.broker_id,

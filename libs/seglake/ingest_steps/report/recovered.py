@@ -1,4 +1,4 @@
-"""Counts what a run recovered of each partition, and what the lake still lacks. Pure."""
+"""Sums of records that a run recovered, and of offsets that the lake lacks after it. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -62,7 +62,7 @@ def _lost(
 
 
 def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, dict[GapCause, int]]:
-    """Count the offsets that older copies filled in the gaps of each cause."""
+    """Return the number of offsets that older copies filled, by partition and cause of the gap."""
     found: dict[PartitionKey, dict[GapCause, int]] = {}
     for result in refills:
         counts = found.setdefault(result.key, {})
@@ -79,7 +79,7 @@ def _no_loss(
     gaps: GapsByCause,
     refilled: Mapping[GapCause, int],
 ) -> dict[NoLoss, int]:
-    """Count the offsets that rightly have no record; `refilled` ones have left the gaps."""
+    """Return the number of offsets that rightly have no record; `refilled` ones left the gaps."""
     counts = {kept: gaps[cause].offsets for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps}
     if not committed:
         return counts

@@ -1,4 +1,4 @@
-"""The summary's lines on records from older copies. Pure."""
+"""Counts and lines of a summary on records from older copies. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from seglake.progress.run_reporter import show_count
 
 
 def refilled_records(repairs: RepairResult) -> dict[str, int]:
-    """Count the records that older copies brought, or would bring in a dry run, by partition.
+    """Return the number of records that older copies brought, or would bring, by partition.
 
     Records of open transactions are not counted: no cleaner removed them.
     """
@@ -36,7 +36,7 @@ def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPa
 
 
 def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
-    """Return the gaps that only a refill explains by damage and no repair filled."""
+    """Return the gaps that only a refill explains by damage, and that no repair filled."""
     before, after, standing = (
         merged(gap.offsets for gap in gaps if gap.cause is GapCause.QUARANTINED)
         for gaps in (
@@ -53,7 +53,7 @@ def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
 def _without_refilled(
     gaps: GapsByPlace, refills: Iterable[RangeResult]
 ) -> dict[str, GapsByPartition]:
-    """Subtract the refilled offsets from the cleaner's gaps."""
+    """Return the gaps with refilled offsets subtracted from those of the log cleaner."""
     left = dict(gaps.get(GapCause.COMPACTED, {}))
     for result in refills:
         name = str(result.key)

@@ -1,4 +1,4 @@
-"""Facts of a run from which its summary is made. A value."""
+"""Facts of a run, from which its summary is made. A value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,21 @@ class RunFacts:
     """Facts of a run for its summary.
 
     Attributes:
+        context: the run.
+        discovery: the listed sources.
+        rounds: its rounds.
+        repairs: result of its repairs.
+        salvaged: salvaged records.
         left: files and ranges of the sources that were not read.
         short_logs: logs that end below their proved end.
-        now: time of the observations, when all is committed.
+        now: time of the observations, after the last commit.
         ledger: the lake's ledger after the run.
+        observations: the run's observation of each partition.
         places: unread places after the run.
-        tails: losing tails in quarantine after the run.
+        tails: losing tails in quarantine after the run, by partition.
+        recovered_topics: topics whose last commit the run completed.
+        notes: facts that a person should know.
+        seconds: duration of the run.
     """
 
     context: RunContext

@@ -122,7 +122,7 @@ def _opened(
 
 
 def _worked(discovery: Discovery, context: RunContext) -> RunFacts:
-    """Ingest, repair and salvage."""
+    """Return the facts of a run after it has ingested, repaired and salvaged."""
     rounds, unread, short = _ingested(discovery, context)
     repairs = _repaired(discovery.replicas, rounds, unread, context)
     left = left_out_of(discovery, rounds, {**unread, **repairs.unread}, short, context)
@@ -134,12 +134,12 @@ def _worked(discovery: Discovery, context: RunContext) -> RunFacts:
         salvaged=salvage(context),
         left=left,
         short_logs=short,
-        now=datetime.now(UTC),  # not before anything was committed
+        now=datetime.now(UTC),  # not before the last commit
     )
 
 
 def _recorded(facts: RunFacts) -> RunFacts:
-    """Add the run's observation of each partition and the unread places; record what changed."""
+    """Return the facts with observations and unread places, after the changed ones are recorded."""
     context, rounds, left = facts.context, facts.rounds, facts.left
     ledger = published(context, [])[1]
     context.reporter.step("recording what was observed")
@@ -182,7 +182,8 @@ def _ingested(
     if not (unread or short or discovery.absent):
         return rounds, unread, []
     now: Discovery | None = None
-    with suppress(WrongSourceError, StorageError):  # if they are gone, what was left out waits
+    # If the sources are gone, unread data waits for the next run.
+    with suppress(WrongSourceError, StorageError):
         now = list_sources(discovery.sources, context, known=LakeSources(context.tables))
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
