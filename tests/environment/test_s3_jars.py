@@ -55,3 +55,9 @@ def test_a_named_folder_must_have_them(tmp_path: Path, spark_home: Path) -> None
 def test_jars_beside_sparks_own_need_no_more(spark_home: Path) -> None:
     (spark_home / "jars" / "hadoop-aws-3.5.0.jar").touch()
     assert s3_jars({}, spark_home) == []
+
+
+def test_another_hadoop_is_named_with_what_to_do(spark_home: Path) -> None:
+    (spark_home / "jars" / "hadoop-client-api-3.3.4.jar").touch()
+    with pytest.raises(S3JarsError, match=r"Hadoop 3\.3\.4.*duckdb.*hadoop-aws:3\.3\.4$"):
+        s3_jars({"JAVA_HOME": "/nowhere"}, spark_home)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from seglake.environment.errors import S3JarsError
 from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
+from seglake.environment.spark_home import hadoop_version
 
 _HADOOP_VERSION = "3.5.0"  # the version of Hadoop in Spark
 _SDK_VERSION = "2.35.4"
@@ -111,6 +112,13 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
         return []
     if any((spark_home / "jars").glob("hadoop-aws-*.jar")):
         return []
+    hadoop = hadoop_version(spark_home)
+    if hadoop not in (None, _HADOOP_VERSION):
+        raise S3JarsError(
+            f"this Spark has Hadoop {hadoop}, and seglake knows the JARs for S3 of Hadoop"
+            f" {_HADOOP_VERSION} only: query with --engine duckdb, or name them with --set"
+            f" spark.properties.spark.jars.packages=org.apache.hadoop:hadoop-aws:{hadoop}"
+        )
     try:
         return fetched(JARS, f"s3a-{_HADOOP_VERSION}-{_SDK_VERSION}", environment, spark_home)
     except NotFetchedError as error:
