@@ -50,7 +50,7 @@ class SeglakeJob(SparkSubmitOperator):
         try:
             super().execute(context)
         except AirflowException as error:
-            exit_code = self._exit_code_behind(error)
+            exit_code = self._exit_code_of(error)
         outcome = Outcome(exit_code, self._summary)
         for line in outcome.look_at():
             self.log.warning("A person should look: %s", line)
@@ -63,7 +63,7 @@ class SeglakeJob(SparkSubmitOperator):
             context["outlet_events"][asset].extra = outcome.to_mapping()
         return outcome.to_mapping()
 
-    def _exit_code_behind(self, error: AirflowException) -> ExitCode:
+    def _exit_code_of(self, error: AirflowException) -> ExitCode:
         """Return the job's exit code if it needs no retry; else raise the error again.
 
         Only in client mode is spark-submit's exit code that of the job: a cluster manager reports

@@ -28,8 +28,8 @@ class Outcome:
     def to_mapping(self) -> dict[str, Any]:
         """Return the facts for later tasks, and for DAGs that the asset's event starts."""
         known = ("run_id", "records", "topics", "recovered_topics", "quarantined")
-        told = {name: self.summary[name] for name in known if name in self.summary}
-        return {"exit_code": int(self.exit_code), **told, "look_at": self.look_at()}
+        reported = {name: self.summary[name] for name in known if name in self.summary}
+        return {"exit_code": int(self.exit_code), **reported, "look_at": self.look_at()}
 
     def look_at(self) -> list[str]:
         """Return the reasons why a person should look, one line each."""

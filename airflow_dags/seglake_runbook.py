@@ -28,7 +28,7 @@ def page(lake: Lake) -> str:
 def failure_callback(lake: Lake) -> Callable[[Context], None]:
     """Return a callback for tasks that failed and have no retries left."""
 
-    def tell(context: Context) -> None:
+    def report(context: Context) -> None:
         instance = context["task_instance"]
         reason = str(context.get("exception")).partition("\n")[0].rstrip(".")
         _LOG.error(
@@ -45,4 +45,4 @@ def failure_callback(lake: Lake) -> Callable[[Context], None]:
             module, _, function = lake.on_failure.rpartition(".")
             getattr(import_module(module), function)(context)
 
-    return tell
+    return report

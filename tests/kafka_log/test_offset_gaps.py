@@ -39,7 +39,7 @@ def test_a_hole_knows_whether_damage_lies_before_it() -> None:
     assert finder.has_leading_defect
     assert not finder.has_defect_since
     assert [
-        (hole.start_offset, hole.is_behind_defect, hole.segment_index) for hole in finder.holes()
+        (hole.start_offset, hole.is_after_defect, hole.segment_index) for hole in finder.holes()
     ] == [
         (10, False, 0),
         (30, True, 1),
@@ -47,7 +47,7 @@ def test_a_hole_knows_whether_damage_lies_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("is_behind_defect", "is_compacted", "next_offset", "cause"),
+    ("is_after_defect", "is_compacted", "next_offset", "cause"),
     [
         (False, False, 20, GapCause.MISSING),
         (False, True, 20, GapCause.COMPACTED),
@@ -58,10 +58,10 @@ def test_a_hole_knows_whether_damage_lies_before_it() -> None:
     ],
 )
 def test_each_cause_needs_its_evidence(
-    is_behind_defect: bool, is_compacted: bool, next_offset: int, cause: GapCause
+    is_after_defect: bool, is_compacted: bool, next_offset: int, cause: GapCause
 ) -> None:
     found = cause_of(
-        is_behind_defect=is_behind_defect,
+        is_after_defect=is_after_defect,
         is_compacted=is_compacted,
         next_offset=next_offset,
         log_start_offset=10,

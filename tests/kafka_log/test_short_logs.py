@@ -25,7 +25,7 @@ def _replica(
 
 
 @pytest.mark.parametrize(
-    ("copy", "said_by"),
+    ("copy", "stated_by"),
     [
         (_replica(high_watermark=170), "replication-offset-checkpoint"),
         (_replica(high_watermark=90, recovery_point=170), "recovery-point-offset-checkpoint"),
@@ -39,13 +39,13 @@ def _replica(
         ),
     ],
 )
-def test_each_file_beside_a_log_proves_how_far_it_reached(copy: Replica, said_by: str) -> None:
-    assert end_claim(copy) == (170, said_by)
+def test_each_file_beside_a_log_proves_how_far_it_reached(copy: Replica, stated_by: str) -> None:
+    assert end_claim(copy) == (170, stated_by)
     found = short_log(copy, 100, ())
     assert found is not None
     assert (found.ranges, found.offsets) == (((100, 170),), 70)
     assert found.reason == (
-        f"orders-0: [100, 170): {said_by} says 170, the log in /disks/0/orders-0 ends at 100"
+        f"orders-0: [100, 170): {stated_by} says 170, the log in /disks/0/orders-0 ends at 100"
     )
 
 

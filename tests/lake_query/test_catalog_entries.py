@@ -131,7 +131,7 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
         ("gone", "soon.records"),
     ):
         kind, text = answers[call]
-        assert kind == "NameTakenError"
+        assert kind == "NameInUseError"
         assert text.startswith(name)
         assert "is there already and is not of this lake" in text
     assert answers["own catalog"] == answers["printed"] == [tables, views, [], []]

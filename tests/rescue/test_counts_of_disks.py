@@ -26,7 +26,7 @@ def _counted(check: CopyCheck, offsets: list[int]) -> int:
     not_ingested = [
         offset
         for offset in offsets
-        if any(start <= offset < stop for start, stop in check.not_taken)
+        if any(start <= offset < stop for start, stop in check.not_ingested)
     ]
     return (
         report.equal

@@ -60,8 +60,8 @@ def test_a_span_holds_what_of_its_batches_lies_in_the_gap() -> None:
     cleaned = record_batch(10, records[:2], Header(last_offset_delta=9))
     units = sound_units(laid_out(record_batch(0, records), cleaned))
     span = _span()
-    span.take(units[0], 0, (5, 10))
-    span.take(units[1], 10, (10, 18))
+    span.add(units[0], 0, (5, 10))
+    span.add(units[1], 10, (10, 18))
     assert (span.first_offset, span.next_offset, span.base_offset) == (5, 18, 0)
     assert (span.sound_offsets, span.record_count) == (13, 5 + 2)
     assert (span.start, span.stop, span.is_whole) == (0, sum(u.size_bytes for u in units), True)
@@ -70,8 +70,8 @@ def test_a_span_holds_what_of_its_batches_lies_in_the_gap() -> None:
 def test_damage_in_a_span_is_behind_its_sound_batches_and_counts_for_nothing() -> None:
     (unit,) = sound_units(record_batch(5, [Record(b"k", b"v")]).data, 5)
     span = _span()
-    span.take(unit, 5, (5, 6))
-    span.take_damage(Defect(unit.size_bytes, 40, DefectCode.CRC_MISMATCH, "", expected_offset=6))
+    span.add(unit, 5, (5, 6))
+    span.add_damage(Defect(unit.size_bytes, 40, DefectCode.CRC_MISMATCH, "", expected_offset=6))
     assert (span.stop, span.is_whole) == (unit.size_bytes + 40, False)
     assert (span.next_offset, span.sound_offsets) == (6, 1)
 
@@ -81,7 +81,7 @@ def test_of_the_data_of_a_transaction_the_first_batch_is_noted_and_its_marker() 
     log = TransactionLog.of(steps)
     span = _span()
     for unit in sound_units(laid_out(*log.batches(0, log.next_offset))):
-        span.take(unit, unit.first_offset, (unit.first_offset, unit.last_offset + 1))
+        span.add(unit, unit.first_offset, (unit.first_offset, unit.last_offset + 1))
     assert span.events == [
         DataSpan(0, 1),
         DataSpan(3, 2),

@@ -102,7 +102,7 @@ def test_every_row_is_what_kafka_printed(taken: tuple[str, str, Path], topic: st
     rows.sort(key=lambda row: (row["record_partition"], row["record_offset"]))
     places = [(row["record_partition"], row["record_offset"]) for row in rows]
     assert places == [(number, record.offset) for number, record in expected]
-    told = {OFFSETS: told_offset, TRANSACTIONS: told_transaction, METADATA: told_metadata}[topic]
+    told = {OFFSETS: proof_stop, TRANSACTIONS: told_transaction, METADATA: told_metadata}[topic]
     for row, (_, record) in zip(rows, expected, strict=True):
         assert told(row) == wanted(topic, record), record
         assert row["unread_reason"] is None
@@ -155,7 +155,7 @@ def wanted_offset(record: DumpedRecord) -> Fields:
     }
 
 
-def told_offset(row: Row) -> Fields:
+def proof_stop(row: Row) -> Fields:
     detail = row["detail"] and bare(json.loads(row["detail"]))
     names = (
         *("kind", "key_type", "value_version", "is_tombstone", "group_id", "member_id", "topic"),

@@ -67,8 +67,8 @@ _SETTINGS = DecodeSettings(
     run_id="run",
     attempt_id="attempt",
     started_at_us=0,
-    takes_aborted=False,
-    takes_undecided=False,
+    reads_aborted=False,
+    reads_undecided=False,
     window_bytes=1 << 16,
     decoded_bytes=1 << 20,
     max_decompressed_batch_bytes=1 << 20,
@@ -95,7 +95,7 @@ def _decoded(split: PartitionSplit, settings: DecodeSettings) -> Any:
     kinds=drawn_kinds(SOUND),
     offsets=st.tuples(st.integers(0, 40), st.integers(1, 300), st.integers(0, 40)),
     sizes=st.tuples(st.sampled_from([300, 1 << 16]), st.sampled_from([50, 400, 1 << 20])),
-    takes_aborted=st.booleans(),
+    reads_aborted=st.booleans(),
     cuts_end=st.booleans(),
 )
 def test_rows_by_runs_are_those_by_batches(
@@ -103,7 +103,7 @@ def test_rows_by_runs_are_those_by_batches(
     kinds: list[str],
     offsets: tuple[int, int, int],
     sizes: tuple[int, int],
-    takes_aborted: bool,
+    reads_aborted: bool,
     cuts_end: bool,
 ) -> None:
     start, length, log_start = offsets
@@ -115,7 +115,7 @@ def test_rows_by_runs_are_those_by_batches(
         cuts_end=cuts_end,
     )
     settings = replace(
-        _SETTINGS, window_bytes=sizes[0], decoded_bytes=sizes[1], takes_aborted=takes_aborted
+        _SETTINGS, window_bytes=sizes[0], decoded_bytes=sizes[1], reads_aborted=reads_aborted
     )
     by_runs = _decoded(split, settings)
     with patch.object(SegmentWalk, "runs", SegmentWalk.items):

@@ -9,7 +9,7 @@ import pytest
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import exit_code, to_text
 from seglake.pipelines.segment_query.errors import DataLossError
-from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_query.read_plan import Requested, plan_reads
 from seglake.settings.settings import Settings
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, StoreSilentError
 from seglake.storage.local_storage import LocalStorage
@@ -147,7 +147,7 @@ def test_a_query_ends_where_a_folder_may_hold_what_it_asks_for(
     rescue: Path, faults: _Faults
 ) -> None:
     faults.add(rescue / "rack" / "broker-2")
-    wanted = Wanted().with_topics(["orders"])
+    wanted = Requested().with_topics(["orders"])
     with pytest.raises(DataLossError, match=r"cannot open .*broker-2"):
         plan_reads([str(rescue)], LocalStorage(), Settings(), wanted, fails_on_loss=True)
     assert plan_reads([str(rescue)], LocalStorage(), Settings(), wanted, fails_on_loss=False)

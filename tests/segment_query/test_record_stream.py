@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from seglake.pipelines.segment_query.errors import DataLossError
-from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_query.read_plan import Requested, plan_reads
 from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
 from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
@@ -24,7 +24,7 @@ _SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
 
 def _read(
     source: Path,
-    wanted: Wanted | None = None,
+    wanted: Requested | None = None,
     *,
     isolation: str = "read_committed",
     split_bytes: int | None = None,
@@ -37,7 +37,7 @@ def _read(
         [str(source)],
         LocalStorage(),
         settings,
-        wanted or Wanted(),
+        wanted or Requested(),
         fails_on_loss=fails_on_loss,
     )
     batches = [batch for task in tasks for batch in records_of(task, fails_on_loss=fails_on_loss)]
@@ -74,7 +74,7 @@ def test_any_range_of_offsets_has_the_rows_of_the_whole(scenario: str, isolation
     last = max(row["offset"] for row in whole)
     for _ in range(12):
         start, stop = sorted(random.randrange(last + 10) for _ in range(2))
-        wanted = Wanted().with_offsets(start, stop)
+        wanted = Requested().with_offsets(start, stop)
         found = _read(
             log_dir, wanted, isolation=isolation, split_bytes=random.choice([600, 1 << 20])
         )
@@ -85,16 +85,16 @@ def test_damage_ends_the_query_and_says_where_it_is() -> None:
     with pytest.raises(
         DataLossError, match=r"v2-none-1: bad_length in .* at position 2862.*failOn"
     ):
-        _read(_SAMPLES, Wanted().with_topics(["v2-none"]))
+        _read(_SAMPLES, Requested().with_topics(["v2-none"]))
 
 
 def test_damage_that_is_not_asked_for_does_not() -> None:
-    rows = _read(_SAMPLES, Wanted().with_topics(["v2-none"]).with_offsets(150, None))
+    rows = _read(_SAMPLES, Requested().with_topics(["v2-none"]).with_offsets(150, None))
     assert [row["offset"] for row in rows] == list(range(150, 267))
 
 
 def test_a_query_that_begins_inside_damage_ends() -> None:
-    wanted = Wanted().with_topics(["v2-none"]).with_partitions([1]).with_offsets(142, None)
+    wanted = Requested().with_topics(["v2-none"]).with_partitions([1]).with_offsets(142, None)
     with pytest.raises(
         DataLossError, match=r"v2-none-1: the offsets \[142, 144\) have no readable record"
     ):
@@ -176,7 +176,7 @@ def test_nobody_decodes_for_a_query_that_has_ended() -> None:
     settings = Settings.from_mappings([])
     before = threading.active_count()
     for task in plan_reads(
-        [str(_SAMPLES)], LocalStorage(), settings, Wanted(), fails_on_loss=False
+        [str(_SAMPLES)], LocalStorage(), settings, Requested(), fails_on_loss=False
     ):
         stream = records_of(task, fails_on_loss=False)
         next(stream)

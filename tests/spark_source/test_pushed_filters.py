@@ -14,9 +14,9 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from seglake.pipelines.segment_query.read_plan import Wanted
+from seglake.pipelines.segment_query.read_plan import Requested
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
-from seglake.spark_source.pushed_filters import wanted_by
+from seglake.spark_source.pushed_filters import requested_by
 
 _TOPIC, _PARTITION, _OFFSET = ("topic",), ("partition",), ("offset",)
 
@@ -39,7 +39,7 @@ _TOPIC, _PARTITION, _OFFSET = ("topic",), ("partition",), ("offset",)
     ],
 )
 def test_offsets(filters: list[Filter], offsets: tuple[int, int]) -> None:
-    assert wanted_by(filters).offsets == offsets
+    assert requested_by(filters).offsets == offsets
 
 
 def test_topics_and_partitions_of_all_filters_are_intersected() -> None:
@@ -50,8 +50,8 @@ def test_topics_and_partitions_of_all_filters_are_intersected() -> None:
         StringStartsWith(_TOPIC, "b"),
         In(_PARTITION, (1, 2)),
     ]
-    assert wanted_by(filters) == Wanted(frozenset({"b"}), frozenset({1, 2}))
+    assert requested_by(filters) == Requested(frozenset({"b"}), frozenset({1, 2}))
 
 
 def test_what_no_filter_names_is_asked_for() -> None:
-    assert wanted_by([EqualTo(("key",), b"x"), Not(EqualTo(_TOPIC, "a"))]) == Wanted()
+    assert requested_by([EqualTo(("key",), b"x"), Not(EqualTo(_TOPIC, "a"))]) == Requested()

@@ -73,7 +73,7 @@ def test_offsets_that_a_file_proves_are_named_as_not_on_disk_in_each_run(
     for _ in range(2):
         summary = ingested(folder.parent, lake, engine=engine)
         (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
-        assert (summary.exit_code, short.ranges, short.facts["said_by"]) == (3, (lost,), proof)
+        assert (summary.exit_code, short.ranges, short.facts["stated_by"]) == (3, (lost,), proof)
     assert offsets_taken(lake) == [*range(lost[0])]
 
 
@@ -157,4 +157,4 @@ def test_a_snapshot_of_the_metadata_log_proves_the_log_that_is_lost(
     (controller / _KRAFT / name).write_bytes(_snapshot(name))
     summary = ingested(controller, lake, select={"internal_topics": True})
     (short,) = summary.findings.of(FindingKind.NOT_ON_DISK)
-    assert (summary.exit_code, short.ranges, short.facts["said_by"]) == (3, ((0, 53),), name)
+    assert (summary.exit_code, short.ranges, short.facts["stated_by"]) == (3, ((0, 53),), name)

@@ -28,7 +28,7 @@ def assert_sound(lake: Path, disks: Sequence[Path]) -> None:
     assert imbalances_of(lake) == []
     assert audited(lake).exit_code == 0
     for check in checked(disks, lake):
-        assert (check.has_problem, check.not_taken) == (False, []), check
+        assert (check.has_problem, check.not_ingested) == (False, []), check
 
 
 def salvaged(lake: Path, table: str = "salvaged_records") -> list[tuple[int, bytes]]:

@@ -98,12 +98,12 @@ def _of_sources(
 ) -> "Iterator[pa.RecordBatch]":
     from seglake.environment.storages import open_storages
     from seglake.pipelines.record_print.line_style import COLUMNS
-    from seglake.pipelines.segment_query.ordered_records import Told, ordered_records
-    from seglake.pipelines.segment_query.read_plan import Wanted
+    from seglake.pipelines.segment_query.ordered_records import Reports, ordered_records
+    from seglake.pipelines.segment_query.read_plan import Requested
 
-    wanted = Wanted().with_offsets(*arguments.offsets or (None, None))
+    requested = Requested().with_offsets(*arguments.offsets or (None, None))
     if arguments.partition:
-        wanted = wanted.with_partitions(arguments.partition)
+        requested = requested.with_partitions(arguments.partition)
     # Records are not ordered by time: an older one may follow the first that is too new.
     read, select = settings.read, replace(settings.select, to_timestamp=None)
     read = replace(read, decoded_bytes=min(read.decoded_bytes, _MOST_DECODED_BYTES))
@@ -111,8 +111,8 @@ def _of_sources(
         arguments.source,
         open_storages(settings.spark.properties),
         replace(settings, select=select, read=read),
-        wanted,
-        Told(damage=teller.damage, note=teller.note, look=teller.look),
+        requested,
+        Reports(damage=teller.damage, note=teller.note, look=teller.look),
         columns=COLUMNS,
     )
 
@@ -124,8 +124,8 @@ def _of_lake(
     from seglake.pipelines.record_print.lake_records import LakeChoice, lake_records
 
     first, stop = arguments.offsets or (0, None)
-    wanted = LakeChoice(
+    requested = LakeChoice(
         partitions=frozenset(arguments.partition) or None, offsets=(first, stop), records=choice
     )
     storage = open_storages(settings.spark.properties)
-    return lake_records(arguments.lake, storage, settings, wanted, teller)
+    return lake_records(arguments.lake, storage, settings, requested, teller)

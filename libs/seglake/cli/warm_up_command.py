@@ -19,9 +19,9 @@ def main(argv: Sequence[str]) -> int:
 def _warm_up(arguments: argparse.Namespace) -> int:
     from seglake.environment.warm_up import warm_up
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         if not arguments.quiet:
             print(f"seglake: {text}", file=sys.stderr, flush=True)
 
-    warm_up(tell, with_s3=arguments.s3)
+    warm_up(report, with_s3=arguments.s3)
     return ExitCode.DONE

@@ -121,7 +121,7 @@ def _fetch(jars: Sequence[Jar], scratch: Path, java: Path, spark_home: Path) -> 
 
 
 def _ivy_file(jars: Sequence[Jar]) -> str:
-    wanted = "".join(
+    dependencies = "".join(
         f'<dependency org="{jar.group}" name="{jar.module}" rev="{jar.version}"'
         ' transitive="false" conf="default->master"/>'
         for jar in jars
@@ -129,7 +129,7 @@ def _ivy_file(jars: Sequence[Jar]) -> str:
     return (
         '<ivy-module version="2.0"><info organisation="seglake" module="spark"/>'
         '<configurations><conf name="default"/></configurations>'
-        f"<dependencies>{wanted}</dependencies></ivy-module>"
+        f"<dependencies>{dependencies}</dependencies></ivy-module>"
     )
 
 

@@ -59,7 +59,7 @@ def provide_java(environment: MutableMapping[str, str]) -> Path:
         NoJavaError: there is no Java of version 17 or newer.
     """
     java = find_java(environment)
-    environment["JAVA_HOME"] = str(_home_in_front_of(java, environment))
+    environment["JAVA_HOME"] = str(_home_with(java, environment))
     return java
 
 
@@ -107,7 +107,7 @@ def _java_version(java: Path) -> int | None:
     return int(version[1]) if version else None
 
 
-def _home_in_front_of(java: Path, environment: Mapping[str, str]) -> Path:
+def _home_with(java: Path, environment: Mapping[str, str]) -> Path:
     cache = cache_folder(environment)
     if java.is_relative_to(cache):  # A parent process of seglake has already set JAVA_HOME.
         return java.parent.parent

@@ -132,7 +132,7 @@ def delta_session(
     if lake.startswith(_S3A):
         _add_jars(conf, "hadoop-aws", s3_jars)
     context = start_context(conf)
-    _tell_hadoop(context, hadoop or {})
+    _configure_hadoop(context, hadoop or {})
     session = start(SparkSession.builder.getOrCreate, _master(conf))
     with _stopped_after(session):
         _require_delta(session)
@@ -262,7 +262,7 @@ def _add_jars(
     conf.set("spark.jars", ",".join([*jars, *filter(None, [given])]))
 
 
-def _tell_hadoop(context: SparkContext, properties: Mapping[str, str]) -> None:
+def _configure_hadoop(context: SparkContext, properties: Mapping[str, str]) -> None:
     """Set Hadoop's properties in a place that neither Spark's pages nor its SQL show."""
     configuration = context._jsc.hadoopConfiguration()
     for name, value in properties.items():

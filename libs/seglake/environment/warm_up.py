@@ -16,11 +16,11 @@ _LONGEST_SECONDS = 60
 _COMPILING = "compiling the decoder, which only a first run does"
 
 
-def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
+def warm_up(report: Callable[[str], None], *, with_s3: bool) -> None:
     """Compile the kernels, and fetch the JARs with which Spark reads Delta.
 
     Args:
-        tell: called with a line of text before each step.
+        report: called with a line of text before each step.
         with_s3: fetch also the JARs with which Spark reads S3.
 
     Raises:
@@ -28,15 +28,15 @@ def warm_up(tell: Callable[[str], None], *, with_s3: bool) -> None:
     """
     from seglake.segment_codec.warm import warm
 
-    tell("compiling the decoder (some ten seconds)")
+    report("compiling the decoder (some ten seconds)")
     warm()
     environment = dict(os.environ)
-    tell("looking for a Java")
-    tell(f"Java: {provide_java(environment)}")
-    tell("fetching Delta's JARs for Spark, unless they are there")
+    report("looking for a Java")
+    report(f"Java: {provide_java(environment)}")
+    report("fetching Delta's JARs for Spark, unless they are there")
     delta_jars(environment, spark_home())
     if with_s3:
-        tell("fetching the JARs with which Spark reads S3, unless they are there")
+        report("fetching the JARs with which Spark reads S3, unless they are there")
         s3_jars(environment, spark_home())
 
 

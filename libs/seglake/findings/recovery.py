@@ -363,7 +363,7 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
         rest = subtracted((frontier, end), merged([*covered, *proved]))
         found[above] = [*found.get(above, ()), *rest]
     result = {loss: gaps_in(ranges) for loss, ranges in found.items() if ranges}
-    if seen.says_why_unread and above is not None:
+    if seen.has_unread_reason and above is not None:
         result.setdefault(above, UNKNOWN)
     return result
 

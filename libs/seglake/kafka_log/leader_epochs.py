@@ -102,12 +102,12 @@ def leader_epochs_of(
             has.
     """
     believed = [entry for entry in epochs if entry.start_offset <= log_end_offset]
-    told = {entry.epoch for entry in believed}
+    listed = {entry.epoch for entry in believed}
     facts = _rising(sorted(seen, key=lambda fact: fact.start_offset))
     for index, fact in enumerate(facts):
         neighbours = [*facts[max(index - 1, 0) : index], *facts[index + 1 : index + 2]]
         is_alone = all(neighbour.epoch != fact.epoch for neighbour in neighbours)
-        if not told or not is_alone or fact.epoch in told:
+        if not listed or not is_alone or fact.epoch in listed:
             _believe(believed, fact)
     return LeaderEpochs(tuple(believed), log_end_offset)
 

@@ -169,9 +169,9 @@ def _remote_start(replica: Replica, log_start: int) -> int:
     return min(claimed, log_start)
 
 
-def _upper_bound(replica: Replica, log_start: int, log_end: int, wanted: UpperBound) -> int:
+def _upper_bound(replica: Replica, log_start: int, log_end: int, requested: UpperBound) -> int:
     """Return the offset at which a run stops by the policy, transactions aside."""
-    if wanted is UpperBound.LOG_END:
+    if requested is UpperBound.LOG_END:
         return log_end
     checkpoints = replica.checkpoints
     if not checkpoints.has_high_watermarks:

@@ -41,30 +41,30 @@ class Likeness(Enum):
     UNKNOWN = auto()  # the disk has no batch there, or a later one
 
 
-def likeness(taken: LastBatch, found: LogBatch | None) -> Likeness:
+def likeness(ingested: LastBatch, found: LogBatch | None) -> Likeness:
     """Compare an ingested batch with the first batch of the disk at or after its base offset."""
     if found is None:
         return Likeness.UNKNOWN
-    is_at_place = found.first_offset <= taken.base_offset <= found.last_offset
-    if is_at_place and found.header.crc == taken.crc:  # the lake may have only a part of it
+    is_at_place = found.first_offset <= ingested.base_offset <= found.last_offset
+    if is_at_place and found.header.crc == ingested.crc:  # the lake may have only a part of it
         return Likeness.SAME
-    if found.header.base_offset == taken.base_offset:
+    if found.header.base_offset == ingested.base_offset:
         return Likeness.OTHER
     # A later batch: the ingested one is damaged now, or gone. One that begins before and reaches
     # over its offset: this log never had the ingested one.
-    is_inside = found.first_offset <= taken.base_offset
+    is_inside = found.first_offset <= ingested.base_offset
     return Likeness.OTHER if is_inside else Likeness.UNKNOWN
 
 
 def may_be_cleaned(
-    taken: LogBatch, found: LogBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
+    ingested: LogBatch, found: LogBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
 ) -> bool:
     """Return whether two different batches may be one, before and after the cleaner rewrote it.
 
     The cleaner may have run on this disk or on the one that was ingested.
 
     Args:
-        taken: the ingested batch.
+        ingested: the ingested batch.
         found: the batch of the disk at its place.
         cleaner_offset: end of the range that the cleaner has processed on this disk; None if none.
         lake_is_compacted: the lake has gaps in this partition that the cleaner made.
@@ -72,15 +72,15 @@ def may_be_cleaned(
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
     is_cleaned = cleaner_offset is not None or lake_is_compacted
-    if taken.magic != found.magic:  # since 4.0 the cleaner converts old formats to the new one
-        return is_cleaned or not taken.is_whole
-    are_whole = taken.is_whole and found.is_whole
-    one, other = ((batch.first_offset, batch.last_offset) for batch in (taken, found))
+    if ingested.magic != found.magic:  # since 4.0 the cleaner converts old formats to the new one
+        return is_cleaned or not ingested.is_whole
+    are_whole = ingested.is_whole and found.is_whole
+    one, other = ((batch.first_offset, batch.last_offset) for batch in (ingested, found))
     if one == other:
         return not are_whole
     # A cleaned batch keeps its first and last offset; a kept message of an old format is unchanged.
     is_part = (max(one[0], other[0]), min(one[1], other[1])) in (one, other)
-    is_wrapper = taken.is_wrapper or found.is_wrapper
+    is_wrapper = ingested.is_wrapper or found.is_wrapper
     return is_part and is_wrapper and (is_cleaned or not are_whole)
 
 
@@ -125,47 +125,47 @@ def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
     ]
 
 
-def contradiction_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+def contradiction_note(replica: Replica, ingested: LastBatch, found: LastBatch) -> str:
     """Return the summary's note on rows that lost an election after they were ingested."""
     return (
-        f"{replica.key}: {difference(taken, found)}. An election has gone against rows that were "
-        "ingested before; they stay, and ingesting goes on where they end"
+        f"{replica.key}: {difference(ingested, found)}. An election has gone against rows that "
+        "were ingested before; they stay, and ingesting goes on where they end"
     )
 
 
-def lost_to_newer_epoch(taken: LastBatch, found: LastBatch) -> bool:
+def lost_to_newer_epoch(ingested: LastBatch, found: LastBatch) -> bool:
     """Return whether the disk's batch has an older leader epoch than the ingested batch."""
-    known = None not in (taken.leader_epoch, found.leader_epoch)
-    return known and (found.leader_epoch or 0) < (taken.leader_epoch or 0)
+    known = None not in (ingested.leader_epoch, found.leader_epoch)
+    return known and (found.leader_epoch or 0) < (ingested.leader_epoch or 0)
 
 
-def newer_epoch_note(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+def newer_epoch_note(replica: Replica, ingested: LastBatch, found: LastBatch) -> str:
     """Return the summary's note on a replica whose end lost an election to the ingested log."""
     return (
-        f"{replica.key}: {difference(taken, found)}. An election has gone against "
+        f"{replica.key}: {difference(ingested, found)}. An election has gone against "
         f"{replica.folder}: nothing more is ingested from it"
     )
 
 
-def refusal(replica: Replica, taken: LastBatch, found: LastBatch) -> str:
+def refusal(replica: Replica, ingested: LastBatch, found: LastBatch) -> str:
     """Return the reason why nothing is ingested from a different log, and the remedy."""
     return (
-        f"{replica.key}: {difference(taken, found)}, so {replica.folder} is not the log that this "
-        "lake has: the topic was deleted and made again, or its disk was wiped, and there is no "
-        f"topic id that would tell them apart. Take it into another lake, or leave it out with "
+        f"{replica.key}: {difference(ingested, found)}, so {replica.folder} is not the log that "
+        "this lake has: the topic was deleted and made again, or its disk was wiped, and there is "
+        f"no topic id that would tell them apart. Take it into another lake, or leave it out with "
         f"--topics '!{replica.key.topic}'"
     )
 
 
-def second_log_refusal(replica: Replica, taken: LastBatch, found: LastBatch | None) -> str:
+def second_log_refusal(replica: Replica, ingested: LastBatch, found: LastBatch | None) -> str:
     """Return the reason why nothing is ingested from a broker's second log, and the remedy."""
     disk = "nothing" if found is None else _shown(found)
     return (
-        f"{replica.key}: the lake has {_shown(taken)}, {replica.folder} has {disk}, both of broker "
-        f"{replica.broker_id}. One broker cannot lose an election to itself, so this is a second "
-        "log of it, as after a log dir that failed and came back: nothing of it is ingested, its "
-        "batches are in quarantine (replica_conflict). If it is the right one, take it into "
-        "another lake"
+        f"{replica.key}: the lake has {_shown(ingested)}, {replica.folder} has {disk}, both of "
+        f"broker {replica.broker_id}. One broker cannot lose an election to itself, so this is a "
+        "second log of it, as after a log dir that failed and came back: nothing of it is "
+        "ingested, its batches are in quarantine (replica_conflict). If it is the right one, take "
+        "it into another lake"
     )
 
 
@@ -180,9 +180,9 @@ def undecided_refusal(replica: Replica, what: str) -> str:
     )
 
 
-def difference(taken: LastBatch, found: LastBatch) -> str:
+def difference(ingested: LastBatch, found: LastBatch) -> str:
     """Return a text that shows the batch of the lake and that of the disk at one offset."""
-    return f"the lake has {_shown(taken)}, the disk has {_shown(found)}"
+    return f"the lake has {_shown(ingested)}, the disk has {_shown(found)}"
 
 
 def _shown(batch: LastBatch) -> str:

@@ -152,7 +152,7 @@ class Observation:
     run_id: str
 
     @property
-    def says_why_unread(self) -> bool:
+    def has_unread_reason(self) -> bool:
         """Return whether `detail` is the reason why the log's end is unknown."""
         return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
@@ -183,7 +183,7 @@ class Observation:
         These are the lowest log end seen and the time since which offsets wait.
         """
         first_end, since = self.log_end_offset, None
-        if earlier is not None and self._stands_since(earlier):
+        if earlier is not None and self._is_unchanged_since(earlier):
             ends = (self.log_end_offset, earlier.first_log_end_offset)
             first_end = min((end for end in ends if end is not None), default=None)
             since = earlier.waiting_since
@@ -193,7 +193,7 @@ class Observation:
             since = min(since or self.observed_at, self.observed_at) if is_waiting else None
         return replace(self, first_log_end_offset=first_end, waiting_since=since)
 
-    def _stands_since(self, earlier: Self) -> bool:
+    def _is_unchanged_since(self, earlier: Self) -> bool:
         """Return whether the upper bound has not risen; after an election it may even be lower.
 
         Without a high watermark the bound is the log start, which only retention moves.

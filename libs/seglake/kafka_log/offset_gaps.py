@@ -23,7 +23,7 @@ class Hole(NamedTuple):
 
     start_offset: int
     next_offset: int
-    is_behind_defect: bool
+    is_after_defect: bool
     segment_index: int
 
 
@@ -37,7 +37,7 @@ class HoleFinder:
     >>> finder.defect()
     >>> finder.batch(15, 20, 0)
     >>> finder.holes()
-    [Hole(start_offset=10, next_offset=15, is_behind_defect=True, segment_index=0)]
+    [Hole(start_offset=10, next_offset=15, is_after_defect=True, segment_index=0)]
     """
 
     def __init__(self) -> None:
@@ -97,16 +97,16 @@ BEHIND_DAMAGE = (GapCause.QUARANTINED, GapCause.MARKER)
 
 
 def cause_of(
-    *, is_behind_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
+    *, is_after_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
 ) -> GapCause:
     """Return the cause of a hole; each cause needs its evidence, else the hole is `missing`.
 
     >>> facts = {"is_compacted": True, "next_offset": 15, "log_start_offset": 0}
-    >>> cause_of(is_behind_defect=True, **facts), cause_of(is_behind_defect=False, **facts)
+    >>> cause_of(is_after_defect=True, **facts), cause_of(is_after_defect=False, **facts)
     (<GapCause.QUARANTINED: 'quarantined'>, <GapCause.COMPACTED: 'compacted'>)
     """
     if next_offset <= log_start_offset:
         return GapCause.DELETED
-    if is_behind_defect:
+    if is_after_defect:
         return GapCause.QUARANTINED
     return GapCause.COMPACTED if is_compacted else GapCause.MISSING

@@ -28,13 +28,13 @@ def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> lis
     return result
 
 
-def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
+def subtracted(requested: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
     """Return the parts of a range that no covered range holds; `covered` must be merged.
 
     >>> subtracted((0, 10), [(2, 4), (8, 12)])
     [(0, 2), (4, 8)]
     """
-    start, stop = wanted
+    start, stop = requested
     rest: list[OffsetRange] = []
     for covered_start, covered_stop in covered:
         if covered_stop <= start or covered_start >= stop:
@@ -47,15 +47,15 @@ def subtracted(wanted: OffsetRange, covered: Iterable[OffsetRange]) -> list[Offs
     return rest
 
 
-def subtracted_near(wanted: OffsetRange, covered: Sequence[OffsetRange]) -> list[OffsetRange]:
+def subtracted_near(requested: OffsetRange, covered: Sequence[OffsetRange]) -> list[OffsetRange]:
     """Return the uncovered parts of a range; searches only the covered ranges near it.
 
     Args:
-        wanted: the half-open range to cover.
+        requested: the half-open range to cover.
         covered: merged ranges.
     """
-    first = bisect_right(covered, wanted[0], key=lambda found: found[1])
-    return subtracted(wanted, takewhile(lambda found: found[0] < wanted[1], covered[first:]))
+    first = bisect_right(covered, requested[0], key=lambda found: found[1])
+    return subtracted(requested, takewhile(lambda found: found[0] < requested[1], covered[first:]))
 
 
 def without(ranges: Iterable[OffsetRange], *removed: OffsetRange) -> list[OffsetRange]:

@@ -65,7 +65,7 @@ class EndClaim(NamedTuple):
     """An offset, exclusive, up to which a log reached, by the content or the name of a file."""
 
     offset: int
-    said_by: str
+    stated_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Replica:
         snapshots: producer snapshots, by offset.
         unread: compressed segments and dangling links, by base offset.
         last_side_file: the file beside segments with the highest offset in its name.
-        takes_id_of_lake: no folder has the topic id, so the key has the lake's newest one.
+        has_id_of_lake: no folder has the topic id, so the key has the lake's newest one.
         planned_start_offset: the log start that this run planned with, if the segments there have
             been deleted since.
         directory_id: the log dir's id in meta.properties; None before Kafka 3.7.
@@ -126,7 +126,7 @@ class Replica:
     snapshots: tuple[SnapshotFile, ...] = ()
     unread: tuple[UnreadSegment, ...] = ()
     last_side_file: EndClaim | None = None
-    takes_id_of_lake: bool = False
+    has_id_of_lake: bool = False
     planned_start_offset: int | None = None
     directory_id: str | None = None
     deleting: tuple[int, ...] = ()

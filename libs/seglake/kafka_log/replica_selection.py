@@ -225,14 +225,14 @@ def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
     marks = [checkpoints.high_watermark]
     starts = [checkpoints.log_start_offset]
     for other in copies:
-        said = other.checkpoints
-        if other is copy or other.is_future or said.high_watermark is None:
+        stated = other.checkpoints
+        if other is copy or other.is_future or stated.high_watermark is None:
             continue
         divergence = _leader_epochs(copy).divergence_offset(_leader_epochs(other))
-        proved = min(said.high_watermark, divergence)
+        proved = min(stated.high_watermark, divergence)
         marks.append(proved)
-        if said.log_start_offset is not None and said.log_start_offset <= proved:
-            starts.append(said.log_start_offset)
+        if stated.log_start_offset is not None and stated.log_start_offset <= proved:
+            starts.append(stated.log_start_offset)
     high_watermark = max((mark for mark in marks if mark is not None), default=None)
     return replace(
         copy,

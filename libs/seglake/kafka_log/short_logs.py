@@ -46,7 +46,7 @@ class ShortLog:
     @property
     def proof(self) -> str:
         """Return which file proves the offsets, and where the log ends, as a sentence."""
-        return f"{self.claim.said_by} says {self.claim.offset}, {self.found}"
+        return f"{self.claim.stated_by} says {self.claim.offset}, {self.found}"
 
     def to_mapping(self) -> dict[str, object]:
         """Return the short log for JSON."""
@@ -56,8 +56,8 @@ class ShortLog:
             "ranges": self.ranges,
             "offsets": self.offsets,
             "found": self.found,
-            "said_by": self.claim.said_by,
-            "said_offset": self.claim.offset,
+            "stated_by": self.claim.stated_by,
+            "stated_offset": self.claim.offset,
         }
 
     def outside(self, known: Sequence[OffsetRange]) -> "ShortLog | None":
@@ -82,7 +82,7 @@ def end_claim(replica: Replica) -> EndClaim:
         claims.append(EndClaim(replica.epochs[-1].start_offset, SideFile.LEADER_EPOCHS))
     beside = replica.last_side_file
     if beside is not None:  # no checkpoint covers what a snapshot of the KRaft log proves
-        claims.insert(0 if parse_metadata_snapshot_name(beside.said_by) else len(claims), beside)
+        claims.insert(0 if parse_metadata_snapshot_name(beside.stated_by) else len(claims), beside)
     if replica.segments:
         last = replica.segments[-1]
         claims.append(EndClaim(last.base_offset, last.name.rpartition("/")[2]))
@@ -115,7 +115,7 @@ def absent_log(
     folder: str,
     offsets: OffsetRange,
     covered: Sequence[OffsetRange],
-    said_by: SideFile = SideFile.HIGH_WATERMARKS,
+    stated_by: SideFile = SideFile.HIGH_WATERMARKS,
 ) -> ShortLog | None:
     """Return the lost offsets of a partition that a checkpoint names and that has no folder.
 
@@ -124,12 +124,12 @@ def absent_log(
         folder: the name of the missing folder.
         offsets: the range that the checkpoint proves.
         covered: merged ranges that the lake has.
-        said_by: the checkpoint file.
+        stated_by: the checkpoint file.
 
     Returns:
         None if the lake has all of them.
     """
-    claim = EndClaim(offsets[1], said_by)
+    claim = EndClaim(offsets[1], stated_by)
     ranges = subtracted(offsets, covered)
     found = f"there is no folder {folder}"
     return ShortLog(key, folder, tuple(ranges), claim, found) if ranges else None

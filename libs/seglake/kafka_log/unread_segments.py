@@ -39,8 +39,8 @@ def unread_offsets(
         )
     )
     log_start = replica.checkpoints.log_start_offset or 0
-    wanted = ((max(start, log_start), stop) for start, stop in merged(spans(replica).values()))
-    return tuple(without(wanted, *readable))
+    requested = ((max(start, log_start), stop) for start, stop in merged(spans(replica).values()))
+    return tuple(without(requested, *readable))
 
 
 def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:

@@ -22,7 +22,7 @@ class AbsentPartition(NamedTuple):
     log_dir: str
     start_offset: int
     next_offset: int
-    said_by: SideFile = SideFile.HIGH_WATERMARKS
+    stated_by: SideFile = SideFile.HIGH_WATERMARKS
 
 
 class _Folders(NamedTuple):
@@ -121,13 +121,13 @@ def _named(
             continue
         here = _Folders.of([log_dir])
         for partition, high_watermark in (said.high_watermarks or {}).items():
-            end, said_by = _end(high_watermark, (said.recovery_points or {}).get(partition, 0))
+            end, stated_by = _end(high_watermark, (said.recovery_points or {}).get(partition, 0))
             claimed = (said.log_start_offsets or {}).get(partition, 0)
             start = claimed if claimed <= end else 0  # a log never starts above its high watermark
             is_held = said.recovery_points is None or partition in said.recovery_points
             is_here = here.has(partition)
             if is_held and not is_here and start < end and takes_topic(partition.topic):
-                absent = AbsentPartition(partition, log_dir.path, start, end, said_by)
+                absent = AbsentPartition(partition, log_dir.path, start, end, stated_by)
                 yield _Named(absent, everywhere.has(partition))
 
 

@@ -81,7 +81,7 @@ class SourceLedger:
         key = replica.key
         if key.topic_id is not None:
             return replica
-        return replace(replica, key=self.latest_key(*key[:2]), takes_id_of_lake=True)
+        return replace(replica, key=self.latest_key(*key[:2]), has_id_of_lake=True)
 
     def of_copy(self, replica: Replica) -> PartitionLedger:
         """Return the ledger of a copy's partition."""

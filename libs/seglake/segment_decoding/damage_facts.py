@@ -39,7 +39,7 @@ def causes_in(
     inside = [log_start] if hole.start_offset < log_start < hole.next_offset else []
     for start, stop in pairwise([hole.start_offset, *inside, hole.next_offset]):
         cause = cause_of(
-            is_behind_defect=hole.is_behind_defect,
+            is_after_defect=hole.is_after_defect,
             is_compacted=is_compacted,
             next_offset=stop,
             log_start_offset=log_start,

@@ -54,7 +54,7 @@ def decode(task: DecodeTask) -> TaskReport:
         files.abandon()  # the files have rows of the failed split: begin again without it
 
 
-def count_wanted(task: DecodeTask) -> int:
+def count_requested(task: DecodeTask) -> int:
     """Return the number of records that a refill would ingest; write nothing.
 
     An unreadable split counts up to the first error.
@@ -69,9 +69,9 @@ def count_wanted(task: DecodeTask) -> int:
 
 def _decoder(split: PartitionSplit, settings: DecodeSettings) -> SplitDecoder | RefillDecoder:
     """Return the decoder of a split: for a refill if it has wanted offsets."""
-    if split.wanted is None:
+    if split.requested is None:
         return SplitDecoder(split, settings)
-    return RefillDecoder(split, split.wanted, settings)
+    return RefillDecoder(split, split.requested, settings)
 
 
 _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)

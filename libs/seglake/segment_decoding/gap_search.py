@@ -91,12 +91,12 @@ def _search_file(
                 if isinstance(item, Defect):
                     collector.damage(item)
                     continue
-                is_behind = item.first_offset >= stop
-                if not is_behind:
+                is_after = item.first_offset >= stop
+                if not is_after:
                     position = item.position
-                if not is_behind or isinstance(item, Wrapper):  # a wrapper may begin in the gap
+                if not is_after or isinstance(item, Wrapper):  # a wrapper may begin in the gap
                     collector.sound(item)
-                if is_behind:
+                if is_after:
                     break
             collector.settle_damage(stop)
 
@@ -125,7 +125,7 @@ class _Collector:
         first_offset = _first_offset(unit, request)
         self.settle_damage(unit.first_offset if first_offset is None else first_offset)
         if first_offset is not None and unit.last_offset >= request.stop_offset:
-            self._stop_telling(first_offset)
+            self._stop_proof(first_offset)
         if first_offset is None or not _is_offered(unit, first_offset, request, self._gap, file):
             self._is_open = False
             return
@@ -136,7 +136,7 @@ class _Collector:
         offsets = max(first_offset, start), min(unit.last_offset + 1, stop)
         if crossings:
             self._is_open = False
-        self._open(unit.position, offsets[0]).take(unit, first_offset, offsets)
+        self._open(unit.position, offsets[0]).add(unit, first_offset, offsets)
         self._spans[-1].crossings = tuple(crossings)
         self._is_open = not crossings
 
@@ -149,7 +149,7 @@ class _Collector:
             is_inside = first < stop and start < following
             if is_inside and self._request.weak[self._gap]:
                 offset = max(start, defect.expected_offset)
-                self._open(defect.position, offset).take_damage(defect)
+                self._open(defect.position, offset).add_damage(defect)
                 self._is_open = True
             else:
                 self._is_open = False
@@ -162,21 +162,21 @@ class _Collector:
             self._spans.append(FoundSpan(*place, position, position, offset, offset))
         return self._spans[-1]
 
-    def _stop_telling(self, offset: int) -> None:
+    def _stop_proof(self, offset: int) -> None:
         """Mark the spans of this gap: from an offset on, the copy proves nothing about it."""
         for span in self._spans:
-            if span.gap_index == self._gap and span.told_offset is None:
-                span.told_offset = offset
+            if span.gap_index == self._gap and span.proof_stop is None:
+                span.proof_stop = offset
 
 
 def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
     """Return the possible offsets of each defect: up to the next that claims higher ones."""
     regions: list[OffsetRange] = []
     for first in reversed([_claimed(defect, next_offset) for defect in damage]):
-        behind = next_offset
+        stop = next_offset
         if regions:
-            behind = regions[-1][0] if regions[-1][0] > first else regions[-1][1]
-        regions.append((first, behind))
+            stop = regions[-1][0] if regions[-1][0] > first else regions[-1][1]
+        regions.append((first, stop))
     return regions[::-1]
 
 

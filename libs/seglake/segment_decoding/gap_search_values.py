@@ -99,7 +99,7 @@ class FoundSpan:
         next_offset: end of the offsets of its sound batches in the gap.
         base_offset: first offset of its first sound batch, in the gap or before it.
         crossings: offsets beside the gap that its batch has; such a batch is alone in its span.
-        told_offset: from here on the copy proves nothing about the gap, because a batch there does
+        proof_stop: from here on the copy proves nothing about the gap, because a batch there does
             not count; None without one.
         events: markers, and the first transactional batch of a producer since its last marker.
     """
@@ -115,15 +115,15 @@ class FoundSpan:
     is_whole: bool = True
     base_offset: int | None = None
     crossings: tuple[Crossing, ...] = ()
-    told_offset: int | None = None
+    proof_stop: int | None = None
     events: list[Marker | DataSpan] = field(default_factory=list)
 
-    def take_damage(self, defect: Defect) -> None:
+    def add_damage(self, defect: Defect) -> None:
         """Extend the span by damage that follows it."""
         self.stop = defect.position + defect.size_bytes
         self.is_whole = False
 
-    def take(self, unit: Unit, first_offset: int, offsets: OffsetRange) -> None:
+    def add(self, unit: Unit, first_offset: int, offsets: OffsetRange) -> None:
         """Extend the span by a batch that follows it.
 
         Args:

@@ -28,10 +28,10 @@ from seglake.segment_decoding.tasks import (
     ByteCount,
     DecodeSettings,
     PartitionSplit,
+    RequestedOffsets,
     SplitReport,
     ThinnedBatch,
     Totals,
-    WantedOffsets,
 )
 
 _NO_TIME_MS = -1
@@ -41,17 +41,17 @@ class RefillDecoder:
     """Decoder of a split of a copy, for one pass: first `rows`, then `report`."""
 
     def __init__(
-        self, split: PartitionSplit, wanted: WantedOffsets, settings: DecodeSettings
+        self, split: PartitionSplit, requested: RequestedOffsets, settings: DecodeSettings
     ) -> None:
         """Store the arguments; nothing is read yet.
 
         Args:
             split: the split of the copy.
-            wanted: offsets that the lake lacks.
+            requested: offsets that the lake lacks.
             settings: settings of the run.
         """
         self._decoder = SplitDecoder(split, settings)
-        self._wanted = wanted
+        self._requested = requested
         self._totals = dict.fromkeys(Totals._fields, 0)
         self._size_bytes = 0
         self._open_rows = 0
@@ -59,7 +59,7 @@ class RefillDecoder:
         self._spans: list[OffsetRange] = []
         self._thinned: list[ThinnedBatch] = []
         self._hidden: list[OffsetRange] = []
-        self._damage = _Damage(split, wanted)
+        self._damage = _Damage(split, requested)
 
     def rows(self) -> Iterator[DecodedRows]:
         """Yield the rows that the lake lacks; see `SplitDecoder.rows` for errors."""
@@ -76,29 +76,29 @@ class RefillDecoder:
                 yield from self._batches(batches, np.zeros(0, np.bool_))
                 batches = rows
             elif found.table is RECORDS:
-                is_wanted = self._wanted.hold(numbers(rows, "offset"))
-                yield from self._batches(batches, is_wanted)
+                is_requested = self._requested.hold(numbers(rows, "offset"))
+                yield from self._batches(batches, is_requested)
                 batches = None
-                if is_wanted.any():
-                    yield DecodedRows(RECORDS, self._records(rows, is_wanted))
+                if is_requested.any():
+                    yield DecodedRows(RECORDS, self._records(rows, is_requested))
             else:  # decoded rows of an internal topic; rows of a snapshot are left out
-                is_wanted = self._wanted.hold(numbers(rows, "record_offset"))
+                is_requested = self._requested.hold(numbers(rows, "record_offset"))
                 if "snapshot" in rows.schema.names:
-                    is_wanted &= ~_is_valid(rows, "snapshot")
-                if is_wanted.any():
-                    yield DecodedRows(found.table, rows.filter(pa.array(is_wanted)))
+                    is_requested &= ~_is_valid(rows, "snapshot")
+                if is_requested.any():
+                    yield DecodedRows(found.table, rows.filter(pa.array(is_requested)))
         yield from self._batches(batches, np.zeros(0, np.bool_))
 
     def report(self) -> SplitReport:
         """Return the split's findings and counts; complete after the last of `rows`."""
         report, damage = self._decoder.report(), self._damage
-        counted, taken = report.bytes, self._size_bytes
+        counted, ingested = report.bytes, self._size_bytes
         quarantined = min(damage.size_bytes, counted.quarantined)
-        others = counted.total - counted.tail - taken - quarantined
+        others = counted.total - counted.tail - ingested - quarantined
         return replace(
             report,
             bytes=ByteCount(
-                sound=taken,
+                sound=ingested,
                 quarantined=quarantined,
                 tail=counted.tail,
                 below=others,
@@ -124,24 +124,24 @@ class RefillDecoder:
         )
 
     def _batches(
-        self, rows: pa.RecordBatch | None, is_wanted: NDArray[np.bool_]
+        self, rows: pa.RecordBatch | None, is_requested: NDArray[np.bool_]
     ) -> Iterator[DecodedRows]:
         """Yield the batches that have a wanted row or reach into a gap.
 
-        `is_wanted` has one value for each record of the batches, in order; it is empty without
+        `is_requested` has one value for each record of the batches, in order; it is empty without
         records.
         """
         if rows is None:
             return
         row_stops = np.cumsum(numbers(rows, "row_count"))
-        counted = np.concatenate(([0], np.cumsum(is_wanted)))
-        taken = counted[np.minimum(row_stops, len(is_wanted))]
-        counts = np.diff(taken, prepend=0)
+        counted = np.concatenate(([0], np.cumsum(is_requested)))
+        ingested = counted[np.minimum(row_stops, len(is_requested))]
+        counts = np.diff(ingested, prepend=0)
         firsts, lasts = numbers(rows, "base_offset"), numbers(rows, "last_offset")
-        is_kept = (counts > 0) | self._wanted.have_gaps_in(firsts, lasts)
+        is_kept = (counts > 0) | self._requested.have_gaps_in(firsts, lasts)
         if not is_kept.any():
             return
-        if self._wanted.recorded:
+        if self._requested.recorded:
             is_thinned = is_kept & (numbers(rows, "record_count") <= lasts - firsts)
             crcs = numbers(rows, "crc")
             self._thinned += [
@@ -157,9 +157,9 @@ class RefillDecoder:
         self._spans = merged(self._spans)
         yield DecodedRows(BATCHES, kept)
 
-    def _records(self, rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
+    def _records(self, rows: pa.RecordBatch, is_requested: NDArray[np.bool_]) -> pa.RecordBatch:
         """Return the wanted rows, and count them."""
-        kept = _filtered(rows, is_wanted)
+        kept = _filtered(rows, is_requested)
         offsets, times = numbers(kept, "offset"), numbers(kept, "timestamp_ms")
         totals = self._totals
         totals["records"] += len(offsets)
@@ -176,11 +176,11 @@ class RefillDecoder:
 class _Damage:
     """Damaged spans of a split that may hide offsets the lake lacks."""
 
-    def __init__(self, split: PartitionSplit, wanted: WantedOffsets) -> None:
+    def __init__(self, split: PartitionSplit, requested: RequestedOffsets) -> None:
         """Start without damage."""
         first, last = split.segment_splits[0], split.segment_splits[-1]
         self._bounds = first.expected_offset, last.next_offset or last.limit_offset
-        self._wanted = wanted
+        self._requested = requested
         self.defects: Counter[str] = Counter()
         self.size_bytes = 0
 
@@ -190,7 +190,7 @@ class _Damage:
         for row in rows:
             span = dict(zip(QUARANTINE.schema.names, row, strict=True))
             identity = tuple(span[name] for name in IDENTITY)
-            if identity not in self._wanted.recorded and self._may_hide(span):
+            if identity not in self._requested.recorded and self._may_hide(span):
                 self.defects[str(span["defect_code"])] += 1
                 self.size_bytes += span["length_bytes"]
                 found.append(row)
@@ -201,14 +201,14 @@ class _Damage:
 
         Its offsets are those between its sound neighbours, or those that its header claims.
         """
-        before, behind = span["previous_offset"], span["next_offset"]
+        before, after = span["previous_offset"], span["next_offset"]
         start = self._bounds[0] if before is None else before + 1
-        stop = self._bounds[1] if behind is None else behind
-        if start < stop and self._wanted.share(start, stop):
+        stop = self._bounds[1] if after is None else after
+        if start < stop and self._requested.share(start, stop):
             return True
         base, last = span["base_offset"], span["last_offset"]
         is_known = base is not None and last is not None
-        return is_known and self._wanted.share(base, last + 1)
+        return is_known and self._requested.share(base, last + 1)
 
 
 def _hidden(gaps: Iterable[Row]) -> Iterator[OffsetRange]:
@@ -219,9 +219,9 @@ def _hidden(gaps: Iterable[Row]) -> Iterator[OffsetRange]:
             yield gap["start_offset"], gap["next_offset"]
 
 
-def _filtered(rows: pa.RecordBatch, is_wanted: NDArray[np.bool_]) -> pa.RecordBatch:
+def _filtered(rows: pa.RecordBatch, is_requested: NDArray[np.bool_]) -> pa.RecordBatch:
     """Return some of the rows. Arrow cannot filter binary_view columns, so cast them."""
-    chosen = pa.array(is_wanted)
+    chosen = pa.array(is_requested)
 
     # Any: the stubs know no type of a column.
     def some(column: Any) -> Any:

@@ -98,14 +98,14 @@ class ConflictCount(NamedTuple):
 
     def __str__(self) -> str:
         """Return the counts above 0, in words."""
-        said = (
+        worded = (
             (self.lost, "batches of a replica lost an election"),
             (self.contradicts, "batches won an election against rows that were ingested before"),
             (self.differs, "batches of a replica differ though the same leader wrote them"),
             (self.undecided, "batches of a replica differ, and no leader epoch says which won"),
             (self.same_broker, "batches are of a second log of the same broker"),
         )
-        return ", ".join(f"{count} {_of_number(count, what)}" for count, what in said if count)
+        return ", ".join(f"{count} {_of_number(count, what)}" for count, what in worded if count)
 
 
 NO_CONFLICTS = ConflictCount()
@@ -317,27 +317,27 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
         for theirs in others:
             while ours is not None and ours.last_offset < theirs.first_offset:
                 ours = next(heads, None)
-            met = None if ours is None or ours.first_offset > theirs.last_offset else ours
+            own = None if ours is None or ours.first_offset > theirs.last_offset else ours
             is_beyond = theirs.last_offset >= request.divergence_offset
-            if not is_conflict(theirs, met, is_beyond=is_beyond) or not log.is_sound(theirs):
+            if not is_conflict(theirs, own, is_beyond=is_beyond) or not log.is_sound(theirs):
                 continue
-            if met is not None and reference is not None and not reference.is_sound(met):
+            if own is not None and reference is not None and not reference.is_sound(own):
                 if not is_beyond:
                     continue
-                met = None
-            if any(copy.lists(theirs, met) for copy in before):
+                own = None
+            if any(copy.lists(theirs, own) for copy in before):
                 continue
             theirs = log.exact(theirs)
-            if met is not None and reference is not None and not is_beyond:
-                met = reference.exact(met)
-                if not (overlap(theirs, met) and is_conflict(theirs, met, is_beyond=False)):
+            if own is not None and reference is not None and not is_beyond:
+                own = reference.exact(own)
+                if not (overlap(theirs, own) and is_conflict(theirs, own, is_beyond=False)):
                     continue
-            kind = _kind(theirs, met, is_beyond=is_beyond)
+            kind = _kind(theirs, own, is_beyond=is_beyond)
             if request.is_same_broker:
                 kind = ConflictKind.SAME_BROKER
             elif request.is_undecided:
                 kind = ConflictKind.UNDECIDED
-            yield _Conflict(kind, theirs, met)
+            yield _Conflict(kind, theirs, own)
 
 
 def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:

@@ -99,11 +99,11 @@ def salvage(task: SalvageTask) -> SalvageReport:
 
 def _wanted_bytes(task: SalvageTask) -> Iterator[tuple[DamagedBatch, bytes]]:
     """Yield each batch of the task once, with its bytes."""
-    wanted = dict(task.batches)
+    requested = dict(task.batches)
     for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):
         raws = rows.column("raw")
         for index, row in enumerate(rows.select(PLACE_COLUMNS).to_pylist()):
             place = tuple(row[name] for name in PLACE_COLUMNS)
-            raw = raws[index].as_py() if place in wanted else None
+            raw = raws[index].as_py() if place in requested else None
             if raw is not None:
-                yield wanted.pop(place), raw
+                yield requested.pop(place), raw

@@ -64,9 +64,9 @@ def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
     In read_committed, the only open transactions in a range are those that the run does not wait
     for.
     """
-    if settings.takes_aborted:
+    if settings.reads_aborted:
         return ()
-    if settings.takes_undecided:
+    if settings.reads_undecided:
         return (TransactionState.ABORTED,)
     return (TransactionState.ABORTED, TransactionState.OPEN)
 
@@ -99,7 +99,7 @@ class SplitDecoder:
         self._order = OffsetOrder(split.segment_splits[0].expected_offset)
         self._reached = split.segment_splits[0].expected_offset
         self._floor = split.floor_offset
-        self._is_behind_above = False
+        self._is_after_left_batch = False
         self._held: list[tuple[Defect, int]] = []  # damage after batches left for a later run
         self._cut_offset: int | None = None
         self._found_markers: list[Marker] = []
@@ -156,9 +156,9 @@ class SplitDecoder:
                 self._check_unchanged(piece, item)
                 is_sound &= not isinstance(item, Defect)
                 if isinstance(item, BatchRun):
-                    is_end = yield from self._take_run(item, index)
+                    is_end = yield from self._decode_run(item, index)
                 else:
-                    is_end = self._take(item, index)
+                    is_end = self._decode_item(item, index)
                 if is_end:
                     self._bytes["above"] += piece.stop - item.position
                     return True
@@ -190,7 +190,7 @@ class SplitDecoder:
         if crc is not None and crc != piece.start_crc:
             raise _changed(piece, piece.start)
 
-    def _take(self, item: Unit | Defect | Tail, index: int) -> bool:
+    def _decode_item(self, item: Unit | Defect | Tail, index: int) -> bool:
         """Ingest, skip or leave one item; return True at the end of the range."""
         if isinstance(item, Tail):
             self._bytes["tail"] += item.size_bytes
@@ -198,56 +198,56 @@ class SplitDecoder:
             if not piece.is_last:
                 self._tails.append(TailReport(piece.file.name, item.position, item.size_bytes))
         elif isinstance(item, Defect):
-            self._take_defect(item, index)
+            self._keep_or_leave_defect(item, index)
         else:
             last_offset = item.last_offset
             if last_offset >= self._split.range_next and not self._is_cut_to_fit(item):
-                return self._take_above(item)
+                return self._leave_above(item)
             if last_offset >= self._floor or self._is_marker_below(item):
-                self._take_wanted(item, index)
+                self._decode_requested(item, index)
             else:
                 self._bytes["below"] += item.size_bytes
                 self._writer.sound_below()
             self._reached = max(self._reached, last_offset + 1)
         return False
 
-    def _take_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
-        """Like `_take` for a run, which never crosses the bounds of the range."""
+    def _decode_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
+        """Like `_decode_item` for a run, which never crosses the bounds of the range."""
         if run.first_offset >= self._split.range_next:
             return True
         if run.last_offset >= self._floor:
             pending = self._pending(run, index)
             if pending.has_undecided:
-                yield from self._take_singly(pending, 0, len(run))
+                yield from self._decode_singly(pending, 0, len(run))
             else:
-                yield from self._take_wanted_run(pending)
+                yield from self._decode_requested_run(pending)
         elif run.is_marker.any() and run.last_offset >= self._split.range_start:
-            yield from self._take_singly(self._pending(run, index), 0, len(run))
+            yield from self._decode_singly(self._pending(run, index), 0, len(run))
         else:
             self._bytes["below"] += run.size_bytes
             self._writer.sound_below()
         self._reached = run.last_offset + 1
         return False
 
-    def _take_wanted_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
+    def _decode_requested_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
         """Ingest many batches at once, as far as they can be decompressed."""
         start, stop = 0, len(whole.run)
         while stop - start >= FEWEST:
             if self._writer.is_full_for(whole.run):
                 yield from self._writer.flush()
-            taken = self._writer.add_run(whole.part(start, stop))
-            if taken:
-                run = whole.run.part(start, start + taken)
+            added = self._writer.add_run(whole.part(start, stop))
+            if added:
+                run = whole.run.part(start, start + added)
                 self._bytes["sound"] += run.size_bytes
                 self._found_markers += markers_of(run)
-                start += taken
+                start += added
             else:  # the exact path finds the fault; more batches may be damaged nearby
                 singly = min(start + _MOST_SINGLY, stop)
-                yield from self._take_singly(whole, start, singly)
+                yield from self._decode_singly(whole, start, singly)
                 start = singly
-        yield from self._take_singly(whole, start, stop)
+        yield from self._decode_singly(whole, start, stop)
 
-    def _take_singly(
+    def _decode_singly(
         self, whole: PendingRun, start: int, stop: int
     ) -> Generator[DecodedRows, None, None]:
         """Treat the batches [start, stop) of a run one by one."""
@@ -255,7 +255,7 @@ class SplitDecoder:
             unit = whole.run.batch(place)
             if self._writer.is_full_for(unit):
                 yield from self._writer.flush()
-            self._take(unit, whole.segment_index)
+            self._decode_item(unit, whole.segment_index)
 
     def _pending(self, run: BatchRun, index: int) -> PendingRun:
         """Return a run's batches with their treatment; see `_judged` for one batch."""
@@ -291,7 +291,7 @@ class SplitDecoder:
         is_control = isinstance(unit, RecordBatch) and unit.header.is_control
         return is_control and unit.last_offset >= self._split.range_start
 
-    def _take_defect(self, defect: Defect, index: int) -> None:
+    def _keep_or_leave_defect(self, defect: Defect, index: int) -> None:
         """Ingest or leave damage: it belongs to the run whose range has the offset before it.
 
         A copy of batches in this range belongs to it even at its very end. An empty range stands
@@ -304,10 +304,10 @@ class SplitDecoder:
             and defect.last_offset is not None
             and split.range_start <= defect.last_offset < split.range_next
         )
-        if self._is_behind_above:  # left for a later run, unless a wanted batch follows
+        if self._is_after_left_batch:  # left for a later run, unless a wanted batch follows
             self._bytes["above"] += defect.size_bytes
             self._held.append((defect, index))
-        elif self._reached >= split.range_next and not (is_copy or split.takes_end):
+        elif self._reached >= split.range_next and not (is_copy or split.includes_end):
             self._bytes["above"] += defect.size_bytes
         elif self._reached < split.range_start:
             self._bytes["below"] += defect.size_bytes
@@ -316,7 +316,7 @@ class SplitDecoder:
             self._bytes["quarantined"] += defect.size_bytes
             self._writer.add_defect(defect, index)
 
-    def _take_above(self, unit: Unit) -> bool:
+    def _leave_above(self, unit: Unit) -> bool:
         """Leave a batch at or across the end of the range; True if no wanted batch can follow."""
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if first < self._split.range_next:
@@ -324,10 +324,10 @@ class SplitDecoder:
         if self._split.is_plain:
             return True
         self._bytes["above"] += unit.size_bytes
-        self._is_behind_above = True
+        self._is_after_left_batch = True
         return False
 
-    def _take_wanted(self, unit: Unit, index: int) -> None:
+    def _decode_requested(self, unit: Unit, index: int) -> None:
         """Ingest a batch, or quarantine it if it is damaged inside."""
         self._release_held()
         if self._cut_offset is not None:  # the wrapper that was left begins after this late batch
@@ -348,7 +348,7 @@ class SplitDecoder:
             self._bytes["quarantined"] += defect.size_bytes
             self._writer.add_defect(defect, index)
         self._held.clear()
-        self._is_behind_above = False
+        self._is_after_left_batch = False
 
     def _judged(self, unit: Unit, index: int) -> PendingUnit:
         """Return a wanted batch with its treatment."""

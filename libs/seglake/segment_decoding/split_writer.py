@@ -70,7 +70,7 @@ class SplitWriter:
         self._pending_count = 0  # number of batches and defects
         self._quarantined: list[PendingDefect] = []  # waits for the next sound offset
         self._previous_offset: int | None = None
-        if split.takes_end and split.range_start > split.log_start_offset:
+        if split.includes_end and split.range_start > split.log_start_offset:
             self._previous_offset = split.range_start - 1
         self._holes = HoleFinder()
         self._is_compacted = [piece.is_compacted for piece in split.segment_splits]
@@ -226,7 +226,7 @@ class SplitWriter:
         for waiting in pending:
             match waiting:
                 case PendingDefect():
-                    self._meet_defect(waiting)
+                    self._quarantine_defect(waiting)
                 case PendingUnit():
                     of_batch = next(decoded) if waiting.state is BatchState.DECODED else None
                     if isinstance(of_batch, PiecesOutcome):
@@ -261,7 +261,7 @@ class SplitWriter:
         is_kept = start < stop and (outcome is None or outcome.is_kept)
         if not is_kept and fault is not None:
             self._counts.faulty_bytes += unit.size_bytes
-            add = self._name if fault == REPEATED else self._meet_defect
+            add = self._name if fault == REPEATED else self._quarantine_defect
             add(PendingDefect(defect_of(unit, *fault), pending.segment_index))
             return
         if pending.is_undecided and isinstance(unit, RecordBatch) and start < stop:
@@ -322,7 +322,7 @@ class SplitWriter:
                 claimed = unit.last_offset if piece.last_offset is None else piece.last_offset
                 place = min(max(claimed, piece.expected_offset), unit.last_offset)
                 if self._split.floor_offset <= place < self._split.range_next:
-                    self._meet_defect(PendingDefect(piece, pending.segment_index))
+                    self._quarantine_defect(PendingDefect(piece, pending.segment_index))
         self._counts.inner_bytes += (part_count - 1) * unit.size_bytes
         if part_count:
             self._last = pending
@@ -388,7 +388,7 @@ class SplitWriter:
         self._last = pending
         return batch_row(row, self._places[pending.segment_index])
 
-    def _meet_defect(self, pending: PendingDefect) -> None:
+    def _quarantine_defect(self, pending: PendingDefect) -> None:
         """Quarantine damage that may explain missing offsets."""
         self._holes.defect()
         self._name(pending)

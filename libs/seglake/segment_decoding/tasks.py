@@ -53,7 +53,7 @@ class SegmentSplit:
         return self.stop - self.start
 
 
-class WantedOffsets(NamedTuple):
+class RequestedOffsets(NamedTuple):
     """Offsets without a row in the lake, which a refill ingests.
 
     Attributes:
@@ -67,7 +67,7 @@ class WantedOffsets(NamedTuple):
     gaps: NDArray[np.int64]
     recorded: frozenset[tuple[Any, ...]] = frozenset()  # Any: columns of several types
 
-    def between(self, start: int, stop: int) -> "WantedOffsets":
+    def between(self, start: int, stop: int) -> "RequestedOffsets":
         """Return the ranges that share an offset with [start, stop)."""
         rows, gaps = _between(self.rows, start, stop), _between(self.gaps, start, stop)
         return self._replace(rows=rows, gaps=gaps)
@@ -122,12 +122,12 @@ class PartitionSplit:
         gap_cause: cause of the gap to repair; None for a first ingest.
         cuts_end: the inner part of a batch that crosses the range's end is ingested; if False, the
             whole batch is left for a later run.
-        takes_end: the range is empty, and stands for damage after it whose offsets are unknown.
+        includes_end: the range is empty, and stands for damage after it whose offsets are unknown.
         leaves_end: an empty range stands for the damage at the end of the log, with copies in it.
         is_final: nobody will append any more, see `SegmentBounds`.
         limit_offset: first offset of records outside the split, also in a batch whose header ends
             before. None means the range's end. If it is above that end, no split follows.
-        wanted: offsets of the rows that a refill ingests; None means all in the range.
+        requested: offsets of the rows that a refill ingests; None means all in the range.
     """
 
     key: PartitionKey
@@ -141,11 +141,11 @@ class PartitionSplit:
     markers: tuple[Marker, ...]
     gap_cause: GapCause | None = None
     cuts_end: bool = False
-    takes_end: bool = False
+    includes_end: bool = False
     leaves_end: bool = False
     is_final: bool = False
     limit_offset: int | None = None
-    wanted: WantedOffsets | None = None
+    requested: RequestedOffsets | None = None
 
     @property
     def size_bytes(self) -> int:
@@ -194,8 +194,8 @@ class DecodeSettings:
 
     Attributes:
         started_at_us: start of the run, in microseconds since 1970.
-        takes_aborted: ingest records of aborted transactions (read_uncommitted).
-        takes_undecided: ingest records of open transactions in read_committed, too.
+        reads_aborted: ingest records of aborted transactions (read_uncommitted).
+        reads_undecided: ingest records of open transactions in read_committed, too.
         window_bytes: bytes of one read.
         decoded_bytes: plain bytes that are decoded together.
         max_decompressed_batch_bytes: most plain bytes of a batch; a larger batch is a defect.
@@ -210,8 +210,8 @@ class DecodeSettings:
     run_id: str
     attempt_id: str
     started_at_us: int
-    takes_aborted: bool
-    takes_undecided: bool
+    reads_aborted: bool
+    reads_undecided: bool
     window_bytes: int
     decoded_bytes: int
     max_decompressed_batch_bytes: int

@@ -231,7 +231,7 @@ class Settings:
         return self.read.salvage or self.takes_losing_tails
 
     @property
-    def takes_undecided(self) -> bool:
+    def reads_undecided(self) -> bool:
         """Return whether read_committed ingests open transactions that it does not wait for."""
         return self.read.undecided_transactions is UndecidedTransactions.ROWS
 

@@ -17,11 +17,11 @@ from seglake.environment.setting_files import Layer, assignment_layers, option_l
 from seglake.environment.storages import open_storages
 from seglake.errors import WrongCallError
 from seglake.near_names import did_you_mean
-from seglake.pipelines.segment_query.read_plan import Wanted, plan_reads
+from seglake.pipelines.segment_query.read_plan import Requested, plan_reads
 from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
 from seglake.segment_decoding.tasks import DecodeTask
 from seglake.settings.settings import Settings
-from seglake.spark_source.pushed_filters import wanted_by
+from seglake.spark_source.pushed_filters import requested_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +75,7 @@ class _Reader(DataSourceReader):
     def __init__(self, options: dict[str, str]) -> None:
         self._options = options
         self._fails_on_loss = _flag(options, "failondataloss", default=True)
-        self._wanted = Wanted()
+        self._requested = Requested()
 
     def partitions(self) -> list[InputPartition]:
         settings = Settings.from_mappings(_layers(self._options))
@@ -84,7 +84,7 @@ class _Reader(DataSourceReader):
             _paths(self._options),
             storage,
             settings,
-            self._wanted,
+            self._requested,
             fails_on_loss=self._fails_on_loss,
         )
         # An empty partition stands for a query that reads nothing.
@@ -101,7 +101,7 @@ class _PushingReader(_Reader):
     """Reader that plans only what the filters select; Spark still checks each row itself."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        self._wanted = wanted_by(filters)
+        self._requested = requested_by(filters)
         return filters
 
 

@@ -14,29 +14,29 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
 )
 
-from seglake.pipelines.segment_query.read_plan import Wanted
+from seglake.pipelines.segment_query.read_plan import Requested
 
 
-def wanted_by(filters: Iterable[Filter]) -> Wanted:
+def requested_by(filters: Iterable[Filter]) -> Requested:
     """Return the smallest selection that holds every row which passes all filters.
 
     Unknown filters are ignored. Comparisons with null pass no row; Spark does not push them down.
     """
-    wanted = Wanted()
+    requested = Requested()
     for pushed in filters:
-        wanted = _narrowed(wanted, pushed)
-    return wanted
+        requested = _narrowed(requested, pushed)
+    return requested
 
 
-def _narrowed(wanted: Wanted, given: Filter) -> Wanted:
+def _narrowed(requested: Requested, given: Filter) -> Requested:
     column, values = getattr(given, "attribute", ()), _values(given)
     if column == ("topic",) and values is not None:
-        return wanted.with_topics(map(str, values))
+        return requested.with_topics(map(str, values))
     if column == ("partition",) and values is not None:
-        return wanted.with_partitions(map(int, values))
+        return requested.with_partitions(map(int, values))
     if column == ("offset",):
-        return wanted.with_offsets(*_bounds(given))
-    return wanted
+        return requested.with_offsets(*_bounds(given))
+    return requested
 
 
 def _values(given: Filter) -> list[Any] | None:

@@ -188,5 +188,5 @@ def test_rows_of_many_tasks_are_those_of_one(folder: Path, drawn: Drawn) -> None
     many = _plans(drawn, copy, surveys)
     whole = [_whole(survey, file) for survey, file in zip(surveys, copy.segments, strict=True)]
     one = _plans(drawn, copy, whole)
-    options = replace(decode_settings(), takes_aborted=True)
+    options = replace(decode_settings(), reads_aborted=True)
     assert _taken(many, options) == _taken(one, options)

@@ -24,7 +24,7 @@ _ORDERS = ("orders", 0)
 
 def test_a_lake_equals_the_disk_that_it_was_made_from(taken: Path, lake: Path) -> None:
     check = only_copy(checked(taken, lake))
-    assert (check.report.equal, check.only_in_lake, check.report.not_taken) == (40, 0, [])
+    assert (check.report.equal, check.only_in_lake, check.report.not_ingested) == (40, 0, [])
     assert exit_code([check]) == 0
     assert to_text([check]).splitlines() == [
         "compared with 1 copy on disk: 40 records are equal, nothing differs",
@@ -77,18 +77,22 @@ def test_what_is_not_taken_yet_is_said(taken: Path, lake: Path) -> None:
     marks = {_ORDERS: 50}
     grown = make_log_dir(taken, {_ORDERS: [0, 20, 60]}, high_watermarks=marks)
     check = only_copy(checked(grown, lake))
-    assert (check.report.equal, check.report.not_taken, exit_code([check])) == (40, [(40, 60)], 0)
+    assert (check.report.equal, check.report.not_ingested, exit_code([check])) == (
+        40,
+        [(40, 60)],
+        0,
+    )
     assert "20 offsets are not ingested yet, [40, 60): an ingest without" in to_text([check])
     ingested(grown, lake)
     check = only_copy(checked(grown, lake))
-    assert check.report.not_taken == [(50, 60)]
+    assert check.report.not_ingested == [(50, 60)]
     assert "[50, 60): above the high watermark 50" in to_text([check])
 
 
 def test_a_partition_of_which_nothing_was_taken_is_said(taken: Path, lake: Path) -> None:
     make_log_dir(taken, {_ORDERS: [0, 20, 40], ("payments", 0): [0, 10]})
     checks = checked(taken, lake)
-    assert {check.partition: check.report.not_taken for check in checks} == {
+    assert {check.partition: check.report.not_ingested for check in checks} == {
         "orders-0": [],
         "payments-0": [(0, 10)],
     }

@@ -53,7 +53,7 @@ def test_one_record_that_differs_is_said_in_the_singular() -> None:
 
 
 def test_the_headline_has_all_that_the_lines_below_have() -> None:
-    due = _check(PieceReport(equal=5, not_taken=[(5, 20)]), partition="a-0")
+    due = _check(PieceReport(equal=5, not_ingested=[(5, 20)]), partition="a-0")
     lagging = _check(PieceReport(equal=3), partition="b-0", lake_records=33)
     first, *_ = _lines(due, lagging)
     assert first == (
@@ -97,12 +97,12 @@ def test_replicas_of_one_partition_are_told_apart_by_their_folders() -> None:
 
 def test_what_is_not_ingested_yet_is_due_unless_it_lies_above_the_high_watermark() -> None:
     ranges = [(10, 20), (30, 31), (40, 41), (50, 51)]
-    (_, _, due) = _lines(_check(PieceReport(not_taken=ranges), high_watermark=11))
+    (_, _, due) = _lines(_check(PieceReport(not_ingested=ranges), high_watermark=11))
     assert due.strip() == (
         "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more range: an "
         "ingest without a time window reads them or says why not"
     )
-    (_, _, above) = _lines(_check(PieceReport(not_taken=ranges[:1]), high_watermark=10))
+    (_, _, above) = _lines(_check(PieceReport(not_ingested=ranges[:1]), high_watermark=10))
     assert above.endswith("[10, 20): above the high watermark 10")
 
 

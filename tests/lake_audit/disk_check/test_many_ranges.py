@@ -30,7 +30,7 @@ def test_each_batch_between_two_ranges_is_not_ingested_and_work_grows_as_they_do
     calls: list[int] = []
     for count in (_COUNT, 2 * _COUNT, 4 * _COUNT):
         report, called = _checked(tmp_path, count)
-        assert report.not_taken == [(2 * n + 1, 2 * n + 2) for n in range(count)]
+        assert report.not_ingested == [(2 * n + 1, 2 * n + 2) for n in range(count)]
         assert (report.only_on_disk.records, report.failure) == (count, None)
         calls.append(called)
     few, twice, four_times = calls

@@ -23,7 +23,7 @@ def test_every_offset_of_a_set_that_is_not_ingested_counts(magic: int, tmp_path:
     log = [wrapped(stop - 1, sound_set(stop - 5, stop, magic), magic) for stop in (5, 10, 15)]
     ingested(_disk(tmp_path / "data", log[:1], 5), tmp_path / "lake")
     check = only_copy(checked(_disk(tmp_path / "data", log, 15), tmp_path / "lake"))
-    assert check.report.not_taken == [(5, 15)]
+    assert check.report.not_ingested == [(5, 15)]
 
 
 @pytest.mark.parametrize("magic", [0, 1])

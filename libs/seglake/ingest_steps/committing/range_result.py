@@ -86,13 +86,13 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
     """Combine the reports, with the gaps between them and at the ends of the range."""
     cuts = [report.cut_offset for report in reports if report.cut_offset is not None]
     end = min([plan.next_offset, *cuts])
-    cursor, is_behind_defect, is_compacted = plan.start_offset, False, False
+    cursor, is_after_defect, is_compacted = plan.start_offset, False, False
     gaps: list[CurrentGap] = []
 
     def close(stop: int, is_compacted_hole: bool) -> None:
         for start, following in pairwise(_edges(plan, cursor, stop) if cursor < stop else []):
             cause = _remaining_cause(plan.remaining_gap, start, following) or cause_of(
-                is_behind_defect=is_behind_defect,
+                is_after_defect=is_after_defect,
                 is_compacted=is_compacted_hole or following <= plan.cleaner_offset,
                 next_offset=following,
                 log_start_offset=plan.log_start_offset,
@@ -111,12 +111,12 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
                 gaps.append(gap)
 
     for report in reports:
-        is_behind_defect |= report.has_leading_defect
+        is_after_defect |= report.has_leading_defect
         if report.first_offset is None or report.next_offset is None:
             continue
         close(report.first_offset, is_compacted or report.is_compacted_at_start)
         cursor = report.next_offset
-        is_behind_defect = report.has_trailing_defect
+        is_after_defect = report.has_trailing_defect
         is_compacted = report.is_compacted_at_end
     close(end, is_compacted)
     return RangeResult(

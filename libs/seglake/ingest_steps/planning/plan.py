@@ -158,7 +158,7 @@ def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | No
         return None
     end = partition.sound_end
     split = _partition_split(partition, (end_piece(partition),), (end, end), (), settings)
-    split = replace(split, takes_end=True, leaves_end=False)
+    split = replace(split, includes_end=True, leaves_end=False)
     return _range_plan(partition, end, end, (split,))
 
 

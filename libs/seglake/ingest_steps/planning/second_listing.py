@@ -138,5 +138,5 @@ def absent_logs(
         folder = f"{absent.log_dir}/{topic}-{partition}"
         covered = ledger.of(key).covered
         offsets = absent.start_offset, stop
-        found.append(absent_log(key, folder, offsets, covered, absent.said_by))
+        found.append(absent_log(key, folder, offsets, covered, absent.stated_by))
     return [short for short in found if short is not None]

@@ -36,7 +36,7 @@ def with_own_ends(
     waiting = {
         data
         for data in log.waiting
-        if data not in proved.settled and any(map(log.is_cleaned, log.holes_behind(data)))
+        if data not in proved.settled and any(map(log.is_cleaned, log.holes_after(data)))
     }
     held = [(candidate, waiting & _data_of(candidate)) for candidate in candidates]
     kept = {data for candidate, of_copy in held if candidate.copy.is_of_lake for data in of_copy}
@@ -67,7 +67,7 @@ def _data_of(candidate: CandidateReplica) -> set[DataSpan]:
 
 def _hides_nothing_else(data: DataSpan, log: KnownLog) -> bool:
     """Return whether the log cleaner removed all offsets that are missing up to the marker."""
-    return not any(subtracted(hole, log.cleaned) for hole in log.holes_behind(data))
+    return not any(subtracted(hole, log.cleaned) for hole in log.holes_after(data))
 
 
 def _surveyed(

@@ -31,7 +31,7 @@ from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.lacking_rows import lacking_rows
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.progress.run_reporter import show_count
-from seglake.segment_decoding.decode import count_wanted
+from seglake.segment_decoding.decode import count_requested
 
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
@@ -117,7 +117,7 @@ def _counted(plans: Sequence[RangePlan], context: RunContext) -> int:
     return sum(
         context.reporter.run_tasks(
             context.engine,
-            count_wanted,
+            count_requested,
             tasks,
             sizes=sizes,
             text="counting what older copies still have",

@@ -27,7 +27,7 @@ from seglake.kafka_log.range_arrays import (
 from seglake.kafka_log.replica import Replica
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.segment_decoding.tasks import PartitionSplit, WantedOffsets
+from seglake.segment_decoding.tasks import PartitionSplit, RequestedOffsets
 from seglake.settings.settings import Settings
 
 REFILLABLE = (
@@ -94,7 +94,7 @@ def refill_plans(
     others = subtracted((0, OPEN_END), read)
     uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
-    wanted = WantedOffsets(holes.wanted, holes.refillable, holes.recorded)
+    wanted = RequestedOffsets(holes.wanted, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
     of_region = grouped(  # a region has several plans if a segment cannot be read
         (bisect_right(starts, plan.start_offset) - 1, plan) for plan in plans if plan.splits
@@ -123,7 +123,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 
 
 def _refill(
-    plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, wanted: WantedOffsets
+    plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, wanted: RequestedOffsets
 ) -> RangePlan:
     """Return one plan for a region, since its gaps must not be recorded twice."""
     splits = [split for plan in plans for split in plan.splits]
@@ -138,12 +138,14 @@ def _refill(
     )
 
 
-def _wanting(splits: Sequence[PartitionSplit], wanted: WantedOffsets) -> Iterator[PartitionSplit]:
+def _wanting(
+    splits: Sequence[PartitionSplit], wanted: RequestedOffsets
+) -> Iterator[PartitionSplit]:
     """Yield the splits, each with the wanted offsets of its segments."""
     for split in splits:
         low = min(piece.file.base_offset for piece in split.segment_splits)
         high = max(piece.limit_offset for piece in split.segment_splits)
-        yield replace(split, cuts_end=True, wanted=wanted.between(low, high))
+        yield replace(split, cuts_end=True, requested=wanted.between(low, high))
 
 
 def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[CurrentGap]:

@@ -142,7 +142,7 @@ def _found(
 
 def _unasked(state: RepairState, unmoved: Collection[PartitionKey]) -> Gaps:
     """Return the gaps, without undecided transactions of partitions with unchanged copies."""
-    if state.context.settings.takes_undecided:
+    if state.context.settings.reads_undecided:
         return state.gaps
     asked = set(map(state.ledger.joined_key, unmoved))
     return _gaps_if(state, lambda gap: gap.key not in asked or gap.cause is not GapCause.UNDECIDED)

@@ -160,8 +160,8 @@ def _planned(
             lost = missing_markers(log, read_end_files(copies, log, context.storage))
             notes += lost.notes
             lost = with_own_ends(lost, log, of_key, context)
-        takes_open = context.settings.takes_undecided
-        plans = repair_plans(of_key, state.gaps[key], log, lost, takes_undecided=takes_open)
+        reads_undecided = context.settings.reads_undecided
+        plans = repair_plans(of_key, state.gaps[key], log, lost, reads_undecided=reads_undecided)
         ranges += plans.ranges
         fills += [
             PlannedFill(str(key), plan.start_offset, plan.next_offset, count)

@@ -84,7 +84,7 @@ def known_log(
         cleaned=tuple(merged(cleaned)),
     )
     data = {event for event in events if isinstance(event, DataSpan)}
-    return log._replace(waiting=tuple(sorted(span for span in data if log.holes_behind(span))))
+    return log._replace(waiting=tuple(sorted(span for span in data if log.holes_after(span))))
 
 
 def repair_plans(
@@ -93,7 +93,7 @@ def repair_plans(
     log: KnownLog,
     lost: MissingMarkers,
     *,
-    takes_undecided: bool,
+    reads_undecided: bool,
 ) -> Plans:
     """Return the ranges that repair the gaps of one partition, ordered by offset.
 
@@ -105,7 +105,7 @@ def repair_plans(
         gaps: all gaps of the partition.
         log: the known markers and holes.
         lost: proved outcomes.
-        takes_undecided: also ingest a batch whose transaction no known marker ends.
+        reads_undecided: also ingest a batch whose transaction no known marker ends.
     """
     markers = tuple(sorted({*log.markers, *lost.markers}))
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
@@ -113,7 +113,7 @@ def repair_plans(
     for candidate in candidates:
         by_candidate: dict[CurrentGap, list[_Choice]] = {}
         for choice in (_Choice(candidate.copy, span) for span in candidate.spans):
-            if _is_settled(choice.span, log, lost, takes_undecided=takes_undecided):
+            if _is_settled(choice.span, log, lost, reads_undecided=reads_undecided):
                 by_candidate.setdefault(choice.gap, []).append(choice)
             elif choice.gap.cause is not GapCause.UNDECIDED:
                 unsettled += choice.span.sound_offsets
@@ -144,13 +144,13 @@ def _holes_left(
 
 
 def _is_settled(
-    span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, takes_undecided: bool
+    span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, reads_undecided: bool
 ) -> bool:
     """Return whether the outcome of each transaction in a span is known or not needed."""
     data = [event for event in span.events if isinstance(event, DataSpan)]
     ends = [log.ends.next_marker(event.producer_id, event.offset) for event in data]
     return all(
-        event in lost.settled or (takes_undecided if end is None else not log.holes_behind(event))
+        event in lost.settled or (reads_undecided if end is None else not log.holes_after(event))
         for event, end in zip(data, ends, strict=True)
     )
 
@@ -198,7 +198,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
 def _explained_range(choice: _Choice) -> OffsetRange:
     """Return the part of a gap whose cause the copy determines."""
     start, stop = choice.copy.wanted[choice.span.gap_index]
-    return start, stop if choice.span.told_offset is None else min(stop, choice.span.told_offset)
+    return start, stop if choice.span.proof_stop is None else min(stop, choice.span.proof_stop)
 
 
 def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> PartitionSplit:

@@ -154,6 +154,6 @@ def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
     """Return the topic ids of topics whose folders all name the same id."""
     ids: dict[str, set[str]] = {}
     for replica in replicas:
-        if replica.key.topic_id is not None and not replica.takes_id_of_lake:
+        if replica.key.topic_id is not None and not replica.has_id_of_lake:
             ids.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
     return {topic: found.pop() for topic, found in ids.items() if len(found) == 1}

@@ -130,7 +130,7 @@ def _compared_ends(
     frontier = ledger.frontier
     if frontier is None or (news is not None and news.unread_reason is not None):
         return partition, None  # there is nothing to compare, or the copy is left out as unreadable
-    is_id_known = replica.key.topic_id is not None and not replica.takes_id_of_lake
+    is_id_known = replica.key.topic_id is not None and not replica.has_id_of_lake
     is_named = is_id_known and frontier.has_topic_id
     taken = frontier.last_batch
     behind = _epochs_behind(replica, taken)

@@ -51,5 +51,5 @@ def _is_left_out(doubt: UnknownOutcome, settings: Settings) -> bool:
     """Return whether the records of a transaction are not ingested."""
     if settings.read.isolation is Isolation.READ_UNCOMMITTED:
         return False
-    is_open = doubt.state is TransactionState.OPEN and not settings.takes_undecided
+    is_open = doubt.state is TransactionState.OPEN and not settings.reads_undecided
     return is_open or doubt.state is TransactionState.ABORTED

@@ -90,8 +90,8 @@ def short_log_finding(short: ShortLog) -> Finding:
         "folder": short.folder,
         "offsets": short.offsets,
         "found": short.found,
-        "said_by": short.claim.said_by,
-        "said_offset": short.claim.offset,
+        "stated_by": short.claim.stated_by,
+        "stated_offset": short.claim.offset,
     }
     return Finding(FindingKind.NOT_ON_DISK, short.reason, str(short.key), short.ranges, facts)
 

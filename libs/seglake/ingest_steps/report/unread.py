@@ -47,7 +47,7 @@ def open_transactions(
         is_passed = transaction in bounds.passed
         if not is_passed and _waits(settings):
             kind, consequence = FindingKind.BLOCKING_TRANSACTION, ""
-        elif is_passed and not settings.takes_undecided:
+        elif is_passed and not settings.reads_undecided:
             kind, consequence = FindingKind.UNDECIDED_TRANSACTION, f"; {_LEFT_OUT}"
         else:
             kind, consequence = FindingKind.OPEN_ROWS, "; its rows are marked open"

@@ -66,11 +66,11 @@ class KnownLog(NamedTuple):
     waiting: tuple[DataSpan, ...]
     cleaned: tuple[OffsetRange, ...] = ()
 
-    def holes_behind(self, data: DataSpan) -> list[OffsetRange]:
+    def holes_after(self, data: DataSpan) -> list[OffsetRange]:
         """Return the holes that may have held the marker of some data."""
         end = self.ends.next_marker(data.producer_id, data.offset)
-        behind = self.holes[bisect_right(self.holes, data.offset, key=itemgetter(1)) :]
-        return list(takewhile(lambda hole: end is None or hole[0] < end.offset, behind))
+        holes = self.holes[bisect_right(self.holes, data.offset, key=itemgetter(1)) :]
+        return list(takewhile(lambda hole: end is None or hole[0] < end.offset, holes))
 
     def is_cleaned(self, hole: OffsetRange) -> bool:
         """Return whether the cleaner removed some of the offsets of a hole."""
@@ -100,7 +100,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
     """
     notes: list[str] = []
     trusted = [_trusted(copy, log, notes) for copy in files]
-    asked = sorted({hole for data in log.waiting for hole in log.holes_behind(data)})
+    asked = sorted({hole for data in log.waiting for hole in log.holes_after(data)})
     # The cleaner rewrites an index without the aborts whose markers it removed.
     damage = [
         Damage(
@@ -114,7 +114,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
     markers: list[Marker] = []
     settled: list[DataSpan] = []
     for data in log.waiting:
-        holes = log.holes_behind(data)
+        holes = log.holes_after(data)
         hiding = [span for span in damage if (span.start_offset, span.next_offset) in holes]
         end = None if disputed.intersection(holes) else _end(data, hiding, log, evidence)
         if end is not None:
@@ -201,8 +201,8 @@ def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
 
 def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLog) -> bool:
     """Return whether an index is complete by the rules of an ingest and names all known aborts."""
-    behind = min(stop, segment.next_offset)
-    is_closed = any(snapshot.offset >= behind for snapshot in copy.snapshots)
+    end = min(stop, segment.next_offset)
+    is_closed = any(snapshot.offset >= end for snapshot in copy.snapshots)
     aborts = {
         (marker.producer_id, marker.offset)
         for marker in log.markers
@@ -224,7 +224,7 @@ def _entries(copies: Iterable[CopyFiles]) -> list[AbortedTransaction]:
 
 def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) -> bool:
     """Return whether indexes contradict each other about the aborts in a hole."""
-    said: list[set[_Entry]] = []
+    listed: list[set[_Entry]] = []
     complete: list[set[_Entry]] = []
     for copy in copies:
         entries = {
@@ -233,9 +233,9 @@ def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) 
             for entry in segment.aborted or ()
             if hole[0] <= entry.last_offset < hole[1]
         }
-        said.append(entries)
+        listed.append(entries)
         complete += [entries] if _is_indexed(copy, hole, log) else []
-    named = set().union(*said)
+    named = set().union(*listed)
     is_one = len({(producer, last) for producer, _, last in named}) == len(named)
     return not is_one or any(entries != named for entries in complete)
 

@@ -116,11 +116,11 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
             if span.start_offset < stop:
                 is_indexed = _is_indexed(log, segment, stop, aborts)
                 found.append(Damage(span.start_offset, stop, is_indexed))
-    for before, behind in pairwise(log.segments):
-        start, stop = before.survey.next_offset, min(behind.start_offset, log.upper_offset)
+    for before, after in pairwise(log.segments):
+        start, stop = before.survey.next_offset, min(after.start_offset, log.upper_offset)
         if log.cleaned_offset <= start < stop and not before.survey.is_cut_open:
             found.append(Damage(start, stop, is_indexed=False))
-        known_end = _known_end(before, behind.start_offset)
+        known_end = _known_end(before, after.start_offset)
         if known_end is None or known_end >= stop:
             continue
         if all(each.next_offset != stop for each in found):

@@ -75,14 +75,14 @@ class TransactionEvents:
         places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
         if self._is_in_order:
             places = _telling(run, places)
-        met = zip(
+        events = zip(
             places.tolist(),
             run.kinds[places].tolist(),
             *(run.column(name)[places].tolist() for name in _EVENT_FIELDS),
             strict=True,
         )
         begun: dict[int, int] = {}  # open transactions of this run: place of the first batch
-        for place, kind, offset, producer_id, newest_ms in met:
+        for place, kind, offset, producer_id, newest_ms in events:
             if kind in MARKER_KINDS:
                 begun.pop(producer_id, None)
                 self.first_batches.pop(producer_id, None)
@@ -130,8 +130,8 @@ class TransactionEvents:
             self._end_damage(start)
             self._reached = stop
         else:
-            _take_out(self._damage, range(start, stop))
-            _take_out(self._skipped, range(start, stop))
+            _remove(self._damage, range(start, stop))
+            _remove(self._skipped, range(start, stop))
 
     def _end_damage(self, next_offset: int | None) -> None:
         """Add the range that the last defects hide, if one of them may be a marker."""
@@ -157,7 +157,7 @@ def _data_span(offset: int, producer_id: int, newest_ms: int) -> DataSpan:
     return DataSpan(offset, producer_id, newest_ms if newest_ms >= 0 else None)
 
 
-def _take_out(spans: list[DamagedSpan], late: range) -> None:
+def _remove(spans: list[DamagedSpan], late: range) -> None:
     """Remove late offsets from rising spans; reads only the spans around these offsets."""
     first = bisect_right(spans, late.start, key=attrgetter("start_offset")) - 1
     start = stop = max(0, first)

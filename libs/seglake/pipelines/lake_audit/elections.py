@@ -76,8 +76,8 @@ def _order(row: Row) -> tuple[int, int]:
 def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Finding]:
     """Return the problems of ranges that wait for a retake, with its command."""
     key = partition.key
-    said = [f"[{start}, {stop})" for start, stop in ranges]
-    if said:
+    shown = [f"[{start}, {stop})" for start, stop in ranges]
+    if shown:
         mend = f"`seglake retake --topics {key.topic} --partition {key.partition}`"
-        said[0] = f"{said[0]} (to ingest them again: {mend})"
-    return problem(FindingKind.SUPERSEDED, partition, len(said), said)
+        shown[0] = f"{shown[0]} (to ingest them again: {mend})"
+    return problem(FindingKind.SUPERSEDED, partition, len(shown), shown)

@@ -100,7 +100,7 @@ def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> 
             of
             for kind in FindingKind
             if kind in own.keys() & checks
-            for of in problem(kind, partition, own[kind][0]["total"], _said(own[kind]))
+            for of in problem(kind, partition, own[kind][0]["total"], _texts(own[kind]))
         ]
         partitions[partition] = PartitionFacts(found, own)
     for name, words in _SALVAGED.items():
@@ -113,7 +113,7 @@ def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> 
     return ProofAnswers(partitions, problems, SalvagedSums(sums["records"], sums["batches"]))
 
 
-def _said(rows: Iterable[Row]) -> list[str]:
+def _texts(rows: Iterable[Row]) -> list[str]:
     return [row["said"] for row in rows]
 
 

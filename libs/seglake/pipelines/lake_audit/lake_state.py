@@ -115,17 +115,17 @@ def _read_once(tables: LakeTables) -> LakeState:
     unsettled, broken = {}, {}
     for topic in topics:
         chain = [snapshots[table.name].generation(*topic) for table in _AUDITED]
-        said = ", ".join(
+        shown = ", ".join(
             f"{table.name} {generation}" for table, generation in zip(_AUDITED, chain, strict=True)
         )
         if chain != sorted(chain, reverse=True) or chain[0] > chain[-1] + 1:
             broken[topic] = (
-                f"{topic[1]}: the tables cannot belong together, their generations are {said}: "
+                f"{topic[1]}: the tables cannot belong together, their generations are {shown}: "
                 "was a table dropped or put back from a copy?"
             )
         elif chain[0] != chain[-1]:
             unsettled[topic] = (
-                f"{topic[1]}: a commit is begun and not in every table yet (generations: {said}); "
+                f"{topic[1]}: a commit is begun and not in every table yet (generations: {shown}); "
                 "its rows are not audited, and if no run is going on the next ingest completes it"
             )
     observations = [*_observations(tables)]

@@ -282,10 +282,10 @@ def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
     shown = []
     for row in listed[:_MOST_GAPS]:
         near = evidence.get(row["start_offset"], []) if row["cause"] in BEHIND_DAMAGE else []
-        said = [row["detail"], *(damage["said"] for damage in near)]
+        details = [row["detail"], *(damage["said"] for damage in near)]
         if near and near[0]["total"] > _MOST_SPANS:
-            said.append(f"{near[0]['total'] - _MOST_SPANS} more")
-        texts = "; ".join(text for text in said if text is not None)
+            details.append(f"{near[0]['total'] - _MOST_SPANS} more")
+        texts = "; ".join(text for text in details if text is not None)
         shown.append(ShownGap(row["cause"], row["start_offset"], row["next_offset"], texts or None))
     return tuple(shown)
 

@@ -52,9 +52,9 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
     rest = ordered[_MOST_PARTITIONS:]
     if rest and not is_quiet:
         wrong = sum(bool(partition.problems) for partition in rest)
-        said = f"{wrong} of them with problems" if wrong else "all explained"
+        verdict = f"{wrong} of them with problems" if wrong else "all explained"
         more = show_count(len(rest), "more partition")
-        lines.append(f"and {more}, {said} (--json has them all)")
+        lines.append(f"and {more}, {verdict} (--json has them all)")
     return as_lines(lines)
 
 

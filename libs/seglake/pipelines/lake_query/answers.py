@@ -77,14 +77,14 @@ def write_parquet(answer: Answer, sink: BinaryIO) -> int:
 
 def single_names(names: Iterable[str]) -> list[str]:
     """Return the names, each made unique by a number after it."""
-    taken: dict[str, None] = {}
+    used: dict[str, None] = {}
     for name in names:
         free, count = name, 0
-        while free in taken:
+        while free in used:
             count += 1
             free = f"{name}_{count}"
-        taken[free] = None
-    return [*taken]
+        used[free] = None
+    return [*used]
 
 
 def _write_json(answer: Answer, out: TextIO) -> None:

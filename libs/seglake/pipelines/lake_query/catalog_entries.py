@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from seglake.errors import WrongCallError
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.errors import CatalogError, NameTakenError, first_line
+from seglake.pipelines.lake_query.errors import CatalogError, NameInUseError, first_line
 from seglake.pipelines.lake_query.registration import Registration
 from seglake.pipelines.lake_query.scripts import (
     LAKE_PROPERTY,
@@ -110,18 +110,18 @@ def _require_ours(session: SparkSession, database: str, tables: Iterable[str], l
         try:
             rows = session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()
         except PySparkException as error:  # its folder is gone
-            raise NameTakenError(name, first_line(error)) from error
-        said = {row.col_name: row.data_type for row in rows}
-        place, provider = said.get("Location", ""), said.get("Provider", "")
+            raise NameInUseError(name, first_line(error)) from error
+        described = {row.col_name: row.data_type for row in rows}
+        place, provider = described.get("Location", ""), described.get("Provider", "")
         if not (_is_same(place, f"{lake}/{table}") and provider.casefold() == "delta"):
-            raise NameTakenError(name, f"{provider} {place}".strip())
+            raise NameInUseError(name, f"{provider} {place}".strip())
 
 
 def _require_views(session: SparkSession, database: str, views: Iterable[str], lake: str) -> None:
     for view in views:
         place = _lake_of(session, f"{database}.{view}")
         if not _is_same(place, lake):
-            raise NameTakenError(f"{database}.{view}", place)
+            raise NameInUseError(f"{database}.{view}", place)
 
 
 def _dropped(

@@ -101,11 +101,11 @@ class DuckDBQueries:
         text = in_duckdb(unescaped(statement) if self._speaks_spark else statement)
         with self._explained(statement):
             self._require_query(text)
-            parsed = json.loads(self._said(SYNTAX_TREE, text))
+            parsed = json.loads(self._single_answer(SYNTAX_TREE, text))
             self._register(statement)
             spelled = as_in_spark(parsed, replaces=self._speaks_spark)
             if spelled != parsed:
-                text = self._said(TEXT_OF_TREE, json.dumps(spelled))
+                text = self._single_answer(TEXT_OF_TREE, json.dumps(spelled))
             reader = self._connection.execute(text).to_arrow_reader(_BATCH_ROWS)
         schema = pa.schema([_shown(field) for field in reader.schema])
         return Answer(schema, self._batches(reader, schema, statement))
@@ -116,7 +116,7 @@ class DuckDBQueries:
         if strange or kinds[-1] == "CREATE":
             raise refused(strange[0] if strange else kinds[-1])
 
-    def _said(self, query: str, parameter: str) -> str:
+    def _single_answer(self, query: str, parameter: str) -> str:
         """Return the single value that a query with one parameter answers."""
         ((value,),) = self._connection.execute(query, [parameter]).fetchall()
         return str(value)

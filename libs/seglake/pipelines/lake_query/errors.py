@@ -35,7 +35,7 @@ class CatalogError(SeglakeError):
     """A catalog could not be reached, or refused; the message is one line for a person."""
 
 
-class NameTakenError(WrongCallError):
+class NameInUseError(WrongCallError):
     """A catalog already has the name of a table or view for something that is not of this lake."""
 
     def __init__(self, name: str, owner: str) -> None:

@@ -76,8 +76,8 @@ def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
     for name, text in views(Dialect.SPARK).items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
     for name, topic in topic_views(topics).items():
-        said = f"COMMENT 'records of the topic {escaped(topic)}'"
-        yield f"CREATE OR REPLACE VIEW {name}\n{said}\n{made_by} AS\n{topic_view(topic)}"
+        comment = f"COMMENT 'records of the topic {escaped(topic)}'"
+        yield f"CREATE OR REPLACE VIEW {name}\n{comment}\n{made_by} AS\n{topic_view(topic)}"
 
 
 def no_view(name: str) -> str:

@@ -65,11 +65,11 @@ def escaped(text: str) -> str:
 
 def views_of(text: str, known: Mapping[str, str]) -> dict[str, str]:
     """Return the views that a text uses, directly or through other views, in creation order."""
-    wanted: dict[str, str] = {}
+    used: dict[str, str] = {}
     for name, view in reversed([*known.items()]):
-        if any(name in each for each in (text.casefold(), *wanted.values())):
-            wanted[name] = view
-    return dict(reversed(wanted.items()))
+        if any(name in each for each in (text.casefold(), *used.values())):
+            used[name] = view
+    return dict(reversed(used.items()))
 
 
 @cache

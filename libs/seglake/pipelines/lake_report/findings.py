@@ -128,7 +128,7 @@ def _of_log(
     if kind is FindingKind.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
         return  # an earlier run ingested up to the end of the log
     if kind is not None and kind is not FindingKind.WAITING:
-        detail = seen.detail if seen.says_why_unread else None
+        detail = seen.detail if seen.has_unread_reason else None
         reasons = [detail, *(each.reason for each in seen.waiting)]
         yield Finding(kind, "; ".join(text for text in reasons if text))
 

@@ -311,10 +311,10 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
     return (rows if keep.all() else rows.filter(pa.array(keep))).select(_PRINTED)
 
 
-def _is_one_of(rows: pa.Table, column: str, wanted: Sequence[str | None]) -> Any:
+def _is_one_of(rows: pa.Table, column: str, requested: Sequence[str | None]) -> Any:
     """Flag the rows whose text is wanted; null is wanted if None is."""
     texts = rows.column(column).cast(pa.string())
-    return pc.is_in(texts, value_set=pa.array(wanted, pa.string())).to_numpy()
+    return pc.is_in(texts, value_set=pa.array(requested, pa.string())).to_numpy()
 
 
 def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:

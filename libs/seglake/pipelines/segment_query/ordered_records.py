@@ -23,7 +23,7 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_query.read_plan import (
     QueryPlan,
-    Wanted,
+    Requested,
     plan_logs,
     query_context,
     unreadable,
@@ -45,7 +45,7 @@ _Offsets: TypeAlias = Mapping[PartitionKey, Sequence[OffsetRange]]
 _Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets, by partition folder
 
 
-class Told(NamedTuple):
+class Reports(NamedTuple):
     """Receivers of notes for a person.
 
     Attributes:
@@ -63,8 +63,8 @@ def ordered_records(
     sources: Sequence[str],
     storage: Storage,
     settings: Settings,
-    wanted: Wanted,
-    told: Told,
+    requested: Requested,
+    reports: Reports,
     *,
     columns: Sequence[str],
 ) -> Iterator[pa.RecordBatch]:
@@ -77,8 +77,8 @@ def ordered_records(
         sources: sources of an ingest, or single segments.
         storage: the storage of the sources.
         settings: they select topics, and limit memory.
-        wanted: the requested partitions and offsets.
-        told: receives notes, while the records are read.
+        requested: the requested partitions and offsets.
+        reports: receives notes, while the records are read.
         columns: the columns to read, among them `offset`; each costs time.
 
     Raises:
@@ -88,46 +88,46 @@ def ordered_records(
     places, segments = _split_up(sources, storage)
     with query_context(storage, settings) as scan:
         discovery = list_selected(places, scan, unnamed_id=_NO_CLUSTER)
-        listed = _chosen(discovery, wanted, storage)
+        listed = _chosen(discovery, requested, storage)
         for note in discovery.notes:
-            told.note(note)
+            reports.note(note)
         for why in discovery.missing_topics.values():
-            told.look(why)
-        for reason in unreadable(discovery, wanted):
-            told.damage(reason)
+            reports.look(why)
+        for reason in unreadable(discovery, requested):
+            reports.damage(reason)
         for duplicate in (found for log in listed for found in log.duplicates):
-            told.damage(duplicate.reason)
+            reports.damage(duplicate.reason)
         for log in listed:
-            offsets = {copy.key: _offsets(copy, segments, wanted) for copy in log.replicas}
+            offsets = {copy.key: _offsets(copy, segments, requested) for copy in log.replicas}
             plan = plan_logs([log], offsets, scan)
             decoding = scan.decoding(discovery.source_id)
-            yield from _records(plan, decoding, told, columns)
+            yield from _records(plan, decoding, reports, columns)
             for note in _not_shown(plan, offsets, settings):
-                told.note(note)
+                reports.note(note)
 
 
 def _records(
-    plan: QueryPlan, decoding: DecodeSettings, told: Told, columns: Sequence[str]
+    plan: QueryPlan, decoding: DecodeSettings, reports: Reports, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     schema = pa.schema([SCHEMA.field(name) for name in columns])
     found = [*plan.losses]
     for planned in plan.ranges:
         for split in planned.splits:
             for rows in records_in(split, decoding, found.append, schema):
-                yield from _between_damage(_by_offset(rows), found, told)
+                yield from _between_damage(_by_offset(rows), found, reports)
     for damage in found:
-        told.damage(damage.text)
+        reports.damage(damage.text)
 
 
 def _between_damage(
-    rows: pa.RecordBatch, found: list[Damage], told: Told
+    rows: pa.RecordBatch, found: list[Damage], reports: Reports
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows in parts, and report damage between them only when the reader gets that far.
 
     Args:
         rows: rows in order.
         found: unreported damage; damage after all of these rows is kept in it.
-        told: receives the damage.
+        reports: receives the damage.
     """
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
     start, waiting = 0, sorted(found, key=attrgetter("after_offset"))
@@ -140,7 +140,7 @@ def _between_damage(
         if stop > start:
             yield rows.slice(start, stop - start)
             start = stop
-        told.damage(damage.text)
+        reports.damage(damage.text)
     yield rows.slice(start)
 
 
@@ -160,20 +160,20 @@ def _not_shown(plan: QueryPlan, offsets: _Offsets, settings: Settings) -> Iterat
                 yield f"not shown: {partition.replica.key}: {unread.reason}"
 
 
-def _chosen(discovery: Discovery, wanted: Wanted, storage: Storage) -> list[ListedPartition]:
+def _chosen(discovery: Discovery, requested: Requested, storage: Storage) -> list[ListedPartition]:
     """Return the listed logs of the requested partitions.
 
     Raises:
         WrongCallError: no selected topic has a partition of a requested number.
     """
     there = {replica.key.partition for replica in discovery.replicas}
-    missing = sorted((wanted.partitions or frozenset()) - there)
+    missing = sorted((requested.partitions or frozenset()) - there)
     if missing and there:
         listed = ", ".join(map(str, sorted(there)[:8])) + (", ..." if len(there) > 8 else "")
         raise WrongCallError(
             f"the sources have no partition {missing[0]} of the selected topics. There are {listed}"
         )
-    chosen = (replica for replica in discovery.replicas if wanted.takes(replica.key))
+    chosen = (replica for replica in discovery.replicas if requested.includes(replica.key))
     return listed_partitions(chosen, SourceLedger(), storage)
 
 
@@ -205,11 +205,11 @@ def _partition_folder(segment: str, storage: Storage) -> str:
     return folder
 
 
-def _offsets(replica: Replica, segments: _Segments, wanted: Wanted) -> Sequence[OffsetRange]:
+def _offsets(replica: Replica, segments: _Segments, requested: Requested) -> Sequence[OffsetRange]:
     """Return the requested offsets of a replica, or of some of its segments; at least one range."""
     if replica.folder not in segments:
-        return (wanted.offsets,)
+        return (requested.offsets,)
     bases = [segment.base_offset for segment in replica.segments]
     ends = zip(bases, [*bases[1:], OFFSET_MAX], strict=True)
     ranges = [(base, stop) for base, stop in ends if base in segments[replica.folder]]
-    return common(ranges, wanted.offsets) or ((0, 0),)
+    return common(ranges, requested.offsets) or ((0, 0),)

@@ -42,7 +42,7 @@ from seglake.task_engine.engine import LocalEngine
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Requested:
     """Requested data of a query; other data need not be read.
 
     Attributes:
@@ -57,14 +57,14 @@ class Wanted:
 
     def with_topics(self, topics: Iterable[str]) -> Self:
         """Return the request restricted to these topics."""
-        wanted = frozenset(topics)
-        return replace(self, topics=wanted if self.topics is None else self.topics & wanted)
+        requested = frozenset(topics)
+        return replace(self, topics=requested if self.topics is None else self.topics & requested)
 
     def with_partitions(self, partitions: Iterable[int]) -> Self:
         """Return the request restricted to these partitions."""
-        wanted = frozenset(partitions)
+        requested = frozenset(partitions)
         return replace(
-            self, partitions=wanted if self.partitions is None else self.partitions & wanted
+            self, partitions=requested if self.partitions is None else self.partitions & requested
         )
 
     def with_offsets(self, start: int | None, stop: int | None) -> Self:
@@ -74,7 +74,7 @@ class Wanted:
         following = min(following, OFFSET_MAX if stop is None else stop)
         return replace(self, offsets=(min(first, OFFSET_MAX), max(following, 0)))
 
-    def takes(self, key: PartitionKey) -> bool:
+    def includes(self, key: PartitionKey) -> bool:
         """Return whether data of a partition is requested."""
         return (self.topics is None or key.topic in self.topics) and (
             self.partitions is None or key.partition in self.partitions
@@ -85,7 +85,7 @@ def plan_reads(
     sources: Sequence[str],
     storage: Storage,
     settings: Settings,
-    wanted: Wanted,
+    requested: Requested,
     *,
     fails_on_loss: bool,
 ) -> list[DecodeTask]:
@@ -97,7 +97,7 @@ def plan_reads(
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
         storage: the storage of the sources.
         settings: they select topics, and limit the size of tasks.
-        wanted: the requested data.
+        requested: the requested data.
         fails_on_loss: raise for missing data.
 
     Raises:
@@ -107,14 +107,14 @@ def plan_reads(
     """
     with query_context(storage, settings) as scan:
         discovery = list_selected(sources, scan)
-        replicas = [replica for replica in discovery.replicas if wanted.takes(replica.key)]
-        offsets = {replica.key: (wanted.offsets,) for replica in replicas}
+        replicas = [replica for replica in discovery.replicas if requested.includes(replica.key)]
+        offsets = {replica.key: (requested.offsets,) for replica in replicas}
         listed = listed_partitions(replicas, SourceLedger(), storage)
         plan = plan_logs(listed, offsets, scan)
     if fails_on_loss:
         second = (duplicate.reason for log in listed for duplicate in log.duplicates)
         losses = (loss.text for loss in plan.losses)
-        for reason in [*unreadable(discovery, wanted), *second, *losses]:
+        for reason in [*unreadable(discovery, requested), *second, *losses]:
             raise DataLossError(reason)
     decoding = scan.decoding(discovery.source_id)
     waves = plan_waves(plan.ranges, settings.write.wave_bytes, settings.read.split_bytes, decoding)
@@ -149,17 +149,17 @@ class QueryPlan(NamedTuple):
 
 def plan_logs(
     logs: Iterable[ListedPartition],
-    wanted: Mapping[PartitionKey, Sequence[OffsetRange]],
+    requested: Mapping[PartitionKey, Sequence[OffsetRange]],
     scan: ScanContext,
 ) -> QueryPlan:
     """Survey the replicas of some partitions, and plan the requested offsets of each.
 
     Args:
         logs: the partitions with their replicas.
-        wanted: ranges of offsets, at least one of each partition.
+        requested: ranges of offsets, at least one of each partition.
         scan: reads the headers.
     """
-    listed = [log.lacking(wanted[log.key]) for log in logs]
+    listed = [log.lacking(requested[log.key]) for log in logs]
     partitions = survey_partitions(listed, scan)
     surveyed = {partition.key: partition for partition in partitions}
     unread = [log for each in listed for log in unread_data(each, surveyed.get(each.key)).unread]
@@ -169,16 +169,16 @@ def plan_logs(
         end = plan_end(partition, scan.settings)
         planned = [*plan_ranges(partition, scan.settings), *([] if end is None else [end])]
         ranges += map(_cut_to_fit, planned)
-        losses += _losses(partition, wanted[partition.replica.key])
+        losses += _losses(partition, requested[partition.replica.key])
     return QueryPlan(partitions, ranges, losses)
 
 
-def unreadable(discovery: Discovery, wanted: Wanted) -> Iterator[str]:
+def unreadable(discovery: Discovery, requested: Requested) -> Iterator[str]:
     """Yield the reasons why requested folders and files cannot be read."""
     places = [(files.place, files.reason) for files in discovery.unaccounted]
     for name, reason in [*discovery.unreadable.items(), *places]:
         folder = parse_folder_name(name)
-        if folder is None or wanted.takes(PartitionKey(folder.topic, folder.partition, None)):
+        if folder is None or requested.includes(PartitionKey(folder.topic, folder.partition, None)):
             yield reason
 
 
@@ -193,10 +193,10 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
     return replace(plan, splits=splits)
 
 
-def _losses(partition: SurveyedPartition, wanted: Sequence[OffsetRange]) -> Iterator[Damage]:
+def _losses(partition: SurveyedPartition, requested: Sequence[OffsetRange]) -> Iterator[Damage]:
     """Yield damage that no task sees: unreadable files, and offsets missing between files."""
     key = partition.replica.key
-    offsets = min(start for start, _ in wanted), max(stop for _, stop in wanted)
+    offsets = min(start for start, _ in requested), max(stop for _, stop in requested)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     reached: int | None = None
     is_damaged = False  # the task that reads the damage will report the offsets that it hides

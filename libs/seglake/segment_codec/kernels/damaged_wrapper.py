@@ -93,13 +93,13 @@ def _shift(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
     if wrapper.magic == 0:
         return 0
     if not table[-1, _IS_MESSAGE]:
-        return _shift_behind(wrapper, table)
+        return _shift_by_first(wrapper, table)
     if not 0 <= wrapper.last_offset - last <= HIGHEST_OFFSET:
         raise malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
     return wrapper.last_offset - last
 
 
-def _shift_behind(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
+def _shift_by_first(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
     """Return that difference if the first message continues after the batch before the wrapper."""
     highest = int(table[:-1, _OFFSET].max(initial=0))
     shift = -1 if wrapper.follows is None else wrapper.follows - int(table[0, _OFFSET])

@@ -104,8 +104,8 @@ def _marker_kind(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
     if not is_usual or header[5] & (TRANSACTIONAL | CODEC_MASK) != TRANSACTIONAL:
         return _ODD
     for place in range(_MARKER_BYTES - HEADER_BYTES):
-        wanted = _MARKER[place]
-        if wanted >= 0 and np.int64(data[p + HEADER_BYTES + place]) != wanted:
+        expected_byte = _MARKER[place]
+        if expected_byte >= 0 and np.int64(data[p + HEADER_BYTES + place]) != expected_byte:
             return _ODD
     kind = np.int64(data[p + HEADER_BYTES + _MARKER_TYPE_PLACE])
     if kind > 1:
@@ -164,12 +164,12 @@ def scan_batches(
         if kind == _ODD or not _is_in_place(header, expected, limits):
             break
         kinds[count] = kind
-        is_wanted = limits.verifies_all != 0 or _may_be_marker(header, size_bytes)
-        is_wanted = is_wanted or kind >= _ABORT
+        is_verified = limits.verifies_all != 0 or _may_be_marker(header, size_bytes)
+        is_verified = is_verified or kind >= _ABORT
         is_small = size_bytes <= _MOST_TABLE_BYTES
-        checked[count] = is_small or not is_wanted
+        checked[count] = is_small or not is_verified
         if (
-            is_wanted
+            is_verified
             and is_small
             and header[4] != np.int64(checksum(_TABLES, data, p + CHECKSUM_START, p + size_bytes))
         ):

@@ -147,7 +147,13 @@ def _read_payload(data: Array, p: Int, end: Int) -> tuple[_Payload, Int]:
 
 @inlined
 def _read_headers(
-    data: Array, p: Int, end: Int, count: Int, is_wanted: Int, headers: HeaderArrays, at: _Written
+    data: Array,
+    p: Int,
+    end: Int,
+    count: Int,
+    is_requested: Int,
+    headers: HeaderArrays,
+    at: _Written,
 ) -> tuple[_Written, Int]:
     """Check the headers of one record, and write them if the record gives a row."""
     number, names_at, values_at = at.headers, at.name_bytes, at.value_bytes
@@ -158,7 +164,7 @@ def _read_headers(
         p = value_start + max(value_length, 0)
         if p < 0:
             break
-        if is_wanted:
+        if is_requested:
             copy(headers.names, names_at, data, name_start, name_length)
             names_at += name_length
             headers.has_value[number] = value_length >= 0
@@ -225,10 +231,10 @@ def _decode_batch(
             return -p, at, given
         offset = batch.base_offset + head.offset_delta
         is_given = offset >= given.next_offset and not _is_far(batch, offset)
-        is_wanted = is_given and batch.floor <= offset < batch.ceiling
-        if is_wanted and at.headers + payload.header_count > headers.has_value.shape[0]:
+        is_requested = is_given and batch.floor <= offset < batch.ceiling
+        if is_requested and at.headers + payload.header_count > headers.has_value.shape[0]:
             return np.int64(_NO_ROOM), at, given
-        at, p = _read_headers(data, p, head.end, payload.header_count, is_wanted, headers, at)
+        at, p = _read_headers(data, p, head.end, payload.header_count, is_requested, headers, at)
         if p < 0:
             return -p, at, given
         if p != head.end:
@@ -239,7 +245,7 @@ def _decode_batch(
             given.record_count + np.int64(is_given),
             given.skipped_count + np.int64(_is_skipped(batch, offset, is_given)),
         )
-        if is_wanted:
+        if is_requested:
             timestamp = batch.base_timestamp + head.timestamp_delta
             _write_row(data, rows, at.rows, offset, timestamp, payload)
             at = _Written(at.rows + 1, at.headers, at.name_bytes, at.value_bytes)

@@ -151,5 +151,5 @@ class MessageRunFinder:
         stop = position + size_bytes
         if self._stop - stop < message_set.PREFIX_BYTES:
             return False
-        behind = self._window.view(stop, message_set.PREFIX_BYTES)
-        return bool(message_set.PREFIX.unpack_from(behind)[0] <= last)
+        prefix = self._window.view(stop, message_set.PREFIX_BYTES)
+        return bool(message_set.PREFIX.unpack_from(prefix)[0] <= last)

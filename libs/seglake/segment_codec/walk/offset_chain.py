@@ -101,17 +101,17 @@ class OffsetChain:
             return None
         if claim.first_offset < self.next_offset:
             return self._late(claim, following)
-        behind = next(following, None)
-        if behind is None:
+        later = next(following, None)
+        if later is None:
             return self._at_the_end(claim)
-        if behind.first_offset >= claim.next_offset:
+        if later.first_offset >= claim.next_offset:
             return None
-        match self._early(claim, behind, next(following, None)):
+        match self._early(claim, later, next(following, None)):
             case _Verdict.FALSE:
-                return self._reason(claim, behind)
+                return self._reason(claim, later)
             case _Verdict.UNDECIDED:
-                reason = f"{claim} and {_span(behind)} overlap, and nothing tells which are false"
-                self._doubted[behind.position] = reason
+                reason = f"{claim} and {_span(later)} overlap, and nothing tells which are false"
+                self._doubted[later.position] = reason
                 self._is_explained = True
                 return reason
         return None
@@ -152,8 +152,8 @@ class OffsetChain:
         Returns:
             A text with the offsets that its neighbours prove, empty if they prove none.
         """
-        behind = next(following, None)
-        if behind is None or not self._proves(claim, behind):
+        later = next(following, None)
+        if later is None or not self._proves(claim, later):
             self._is_explained = True
             return ""
         proved = claim._replace(
@@ -166,16 +166,16 @@ class OffsetChain:
         """Add damaged bytes, which may explain missing offsets."""
         self._is_explained = True
 
-    def _proves(self, claim: Claim, behind: Claim) -> bool:
+    def _proves(self, claim: Claim, later: Claim) -> bool:
         """Return whether the batch fits exactly between its neighbours, whatever it claims."""
-        is_known = not self._is_explained and behind.is_adjacent
-        return is_known and behind.first_offset == self.next_offset + claim.spanned
+        is_known = not self._is_explained and later.is_adjacent
+        return is_known and later.first_offset == self.next_offset + claim.spanned
 
-    def _reason(self, claim: Claim, behind: Claim) -> str:
+    def _reason(self, claim: Claim, later: Claim) -> str:
         """Return the text that a claim contradicts its neighbours."""
-        return f"{claim} between offset {self.next_offset - 1} and {_span(behind)}"
+        return f"{claim} between offset {self.next_offset - 1} and {_span(later)}"
 
-    def _early(self, claim: Claim, behind: Claim, third: Claim | None) -> _Verdict:
+    def _early(self, claim: Claim, later: Claim, third: Claim | None) -> _Verdict:
         """Judge a batch that leaves a hole before it, and overlaps the next one.
 
         The explanation that leaves the fewest holes in the log wins.
@@ -184,17 +184,17 @@ class OffsetChain:
         fits = self.next_offset + claim.spanned
         false: list[int] = []
         true: list[int] = []
-        if behind.first_offset >= fits:
-            is_hole = hole and behind.is_adjacent and behind.first_offset != fits
-            false.append(int(is_hole) + _hole(behind.next_offset, third))
-        follows = claim.next_offset + behind.spanned
+        if later.first_offset >= fits:
+            is_hole = hole and later.is_adjacent and later.first_offset != fits
+            false.append(int(is_hole) + _hole(later.next_offset, third))
+        follows = claim.next_offset + later.spanned
         if third is None or third.first_offset >= follows:
             true.append(hole + _hole(follows, third))
-        if self.next_offset <= behind.first_offset and behind.next_offset <= claim.first_offset:
-            stays = claim.next_offset, behind.next_offset  # the log goes on, or late batches do
+        if self.next_offset <= later.first_offset and later.next_offset <= claim.first_offset:
+            stays = claim.next_offset, later.next_offset  # the log goes on, or late batches do
             if third is None or third.first_offset >= stays[0] or third.first_offset == stays[1]:
                 hole_offsets = self.next_offset, claim.first_offset
-                is_whole = (behind.first_offset, behind.next_offset) == hole_offsets
+                is_whole = (later.first_offset, later.next_offset) == hole_offsets
                 goes_on = third is None or third.first_offset in stays
                 true.append(int(not is_whole) + int(not goes_on))
         if not false and not true:  # one of both is too much; the log continues after the other
@@ -205,7 +205,7 @@ class OffsetChain:
         if self._has_holes:
             # A fitting hole is no proof in such a log. A third batch right after the next one is.
             is_sure = third is not None and third.is_adjacent
-            is_sure = is_sure and _hole(behind.next_offset, third) == 0
+            is_sure = is_sure and _hole(later.next_offset, third) == 0
             return _Verdict.FALSE if is_sure else _Verdict.UNDECIDED
         if min(false) == min(true):
             return _Verdict.UNDECIDED
@@ -214,19 +214,19 @@ class OffsetChain:
     def _late(self, claim: Claim, following: Iterator[Claim]) -> str | None:
         """Judge a batch with offsets below those before it: it came late, or its claim is false."""
         hole = self._order.hole_around(claim.first_offset, claim.next_offset)
-        behind = next(following, None)
+        later = next(following, None)
         if hole is None:
             return None  # these offsets were read before: `OffsetOrder` reports that
         fits = self.next_offset + claim.spanned
-        if behind is not None and behind.first_offset < fits:
+        if later is not None and later.first_offset < fits:
             return None
         is_whole = hole == (claim.first_offset, claim.next_offset)
-        if behind is None and is_whole and not self._is_cleaned:
+        if later is None and is_whole and not self._is_cleaned:
             return None
-        if behind is None:
+        if later is None:
             place = f"{claim} behind offset {self.next_offset - 1}"
             return f"{place}, and nothing tells whether they came late"
-        return self._reason(claim, behind)
+        return self._reason(claim, later)
 
     def _at_the_end(self, claim: Claim) -> str | None:
         """Judge a last batch that leaves a hole before it."""

@@ -153,7 +153,7 @@ class _ComparedPlaces(OffsetPlaces):
         chain, first = self._chain, unit.first_offset
         if isinstance(unit, Wrapper):
             try:
-                unit, claim = looked_into(unit, chain.proved_end)
+                unit, claim = proved(unit, chain.proved_end)
             except DefectError as error:
                 return unit, self._unreadable(unit, error)
             if self._headers_only and unit.is_resolved:
@@ -176,14 +176,18 @@ class _ComparedPlaces(OffsetPlaces):
         """
         if self._may_have_holes or self._headers_only:
             return batch
-        behind = next(self._following(batch), None)
-        if behind is None or not behind.is_adjacent or behind.first_offset > batch.last_offset:
+        following = next(self._following(batch), None)
+        if (
+            following is None
+            or not following.is_adjacent
+            or following.first_offset > batch.last_offset
+        ):
             return batch
         try:
             records = decode(batch, _MOST_WRAPPED_BYTES)
         except DefectError:
             return batch
-        if not records or records[-1].offset + 1 != behind.first_offset:
+        if not records or records[-1].offset + 1 != following.first_offset:
             return batch
         header = batch.header._replace(last_offset_delta=records[-1].offset - batch.first_offset)
         return replace(batch, header=header, is_corrected=True)
@@ -274,7 +278,7 @@ def claims_of(item: object) -> Iterator[Claim]:
                 yield Claim(item.position + place, offset, offset + 1)
                 place += message_set.SIZE_STOP + length
         case Wrapper():
-            yield looked_into(item)[1]
+            yield proved(item)[1]
 
 
 def first_offset_of(unit: Unit) -> int | None:
@@ -285,7 +289,7 @@ def first_offset_of(unit: Unit) -> int | None:
         return None
 
 
-def looked_into(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim]:
+def proved(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim]:
     """Return the wrapper with the offsets that the messages inside prove, and its claim.
 
     Kafka's consumer reads the offsets inside: in magic 0 they are absolute and the checksum covers

@@ -120,11 +120,11 @@ class Window:
             self._read_bytes = self._least_read_bytes
         # Twice a long view: many false claims of one length may begin shortly after each other.
         twice_bytes = min(2 * length, _MOST_TWICE_BYTES)
-        wanted = min(max(length, twice_bytes, self._read_bytes), self.size_bytes - position)
+        size_bytes = min(max(length, twice_bytes, self._read_bytes), self.size_bytes - position)
         # Free the old piece first: the new one may then reuse its memory, which is warm.
         self._piece, self._start, self._stop = memoryview(b""), 0, 0
-        self._piece = memoryview(_read(self._source, position, wanted))
-        self._start, self._stop = position, position + wanted
+        self._piece = memoryview(_read(self._source, position, size_bytes))
+        self._start, self._stop = position, position + size_bytes
 
 
 class KeptBlocks:
@@ -179,10 +179,10 @@ class KeptBlocks:
         while stop < end and stop not in self._blocks:
             stop += 1
         start = first * self._block_bytes
-        wanted = min(stop * self._block_bytes, self._size_bytes) - start
-        content = _read(self._source, start, wanted)
+        length = min(stop * self._block_bytes, self._size_bytes) - start
+        content = _read(self._source, start, length)
         size = self._block_bytes
-        blocks = [memoryview(content[at : at + size]) for at in range(0, wanted, size)]
+        blocks = [memoryview(content[at : at + size]) for at in range(0, length, size)]
         self._next = first + len(blocks)
         for number, block in enumerate(blocks, first):
             self._blocks[number] = block
@@ -197,9 +197,9 @@ def _check_bounds(position: int, length: int, size_bytes: int) -> None:
         raise OutOfBoundsError(position=position, length=length, size_bytes=size_bytes)
 
 
-def _read(source: ByteSource, position: int, wanted: int) -> bytes:
+def _read(source: ByteSource, position: int, length: int) -> bytes:
     """Return bytes that are in the file; raise SourceChangedError if there are fewer."""
-    piece = source.read(position, wanted)
-    if len(piece) < wanted:
-        raise SourceChangedError(position=position, expected_bytes=wanted, read_bytes=len(piece))
+    piece = source.read(position, length)
+    if len(piece) < length:
+        raise SourceChangedError(position=position, expected_bytes=length, read_bytes=len(piece))
     return piece

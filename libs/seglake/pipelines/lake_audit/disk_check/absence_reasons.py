@@ -26,7 +26,7 @@ class DiskRecords(NamedTuple):
     epochs: Offsets
     is_quarantined: Flags
 
-    def taken(self, chosen: Flags) -> "DiskRecords":
+    def filtered(self, chosen: Flags) -> "DiskRecords":
         """Return the chosen records."""
         return DiskRecords._make(column[chosen] for column in self)
 
@@ -60,8 +60,8 @@ def why_absent(
         ("below the log start", records.offsets < known_start_offset),
     ]
     for cause in gaps.column("cause").unique().to_pylist():
-        met = gaps.filter(pa.array(is_one_of(gaps, "cause", (cause,))))
-        reasons.append((f"in a gap ({cause})", _is_in_gap(records.offsets, met)))
+        found = gaps.filter(pa.array(is_one_of(gaps, "cause", (cause,))))
+        reasons.append((f"in a gap ({cause})", _is_in_gap(records.offsets, found)))
     return _explained(records, reasons)
 
 

@@ -78,9 +78,9 @@ class CopyCheck:
         return bool(is_wrong or self.superseded)
 
     @property
-    def not_taken(self) -> list[OffsetRange]:
+    def not_ingested(self) -> list[OffsetRange]:
         """Return the offsets of the replica that no run has ingested yet."""
-        ranges = self.report.not_taken
+        ranges = self.report.not_ingested
         for superseded in self.superseded:
             ranges = without(ranges, superseded)
         return ranges
@@ -213,10 +213,10 @@ def _not_read(replica: Replica) -> list[str]:
 
 def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
     """Yield checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
-    for (topic, partition), log_dir, start, stop, said_by in disks.absent:
+    for (topic, partition), log_dir, start, stop, stated_by in disks.absent:
         key = ledger.latest_key(topic, partition)
         if subtracted((start, stop), ledger.of(key).covered):
-            is_mark = said_by is SideFile.HIGH_WATERMARKS
+            is_mark = stated_by is SideFile.HIGH_WATERMARKS
             what = "high watermark" if is_mark else "recovery point"
             reason = f"there is no folder, and the {what} in {log_dir} is {stop}"
             yield CopyCheck(str(key), folder=log_dir, high_watermark=stop, failures=[reason])

@@ -48,7 +48,7 @@ def _copy(check: CopyCheck) -> Mapping[str, Any]:
         "only_on_disk": report.only_on_disk._asdict(),
         "left_out": report.left_out,
         "only_in_lake": check.only_in_lake,
-        "not_taken": [list(offsets) for offsets in check.not_taken],
+        "not_ingested": [list(offsets) for offsets in check.not_ingested],
         "superseded": [list(offsets) for offsets in check.superseded],
         "damaged_spans": report.damaged_spans,
         "failures": check.failures,
@@ -78,9 +78,9 @@ def to_text(checks: Sequence[CopyCheck], *, is_quiet: bool = False) -> str:
     rest = ordered[_MOST_COPIES:]
     if rest:
         wrong = sum(check.has_problem for check in rest)
-        said = f"{wrong} of them with problems" if wrong else "none with a problem"
+        verdict = f"{wrong} of them with problems" if wrong else "none with a problem"
         more = show_count(len(rest), "more replica")
-        lines.append(f"and {more}, {said} (--json has them all)")
+        lines.append(f"and {more}, {verdict} (--json has them all)")
     return as_lines(lines)
 
 
@@ -104,7 +104,7 @@ def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
     reports = [check.report for check in checks]
     different = sum(report.explained_differences.total() for report in reports)
     on_disk = sum(report.left_out.total() for report in reports)
-    ranges = [offsets for check in checks for offsets in check.not_taken]
+    ranges = [offsets for check in checks for offsets in check.not_ingested]
     left = sum(stop - start for start, stop in ranges)
     for count, what in (
         (different, "differs, explained" if different == 1 else "differ, each explained"),
@@ -136,8 +136,8 @@ def _lines(check: CopyCheck) -> Iterator[str]:
     yield ", ".join(facts)
     for problem in _problems(check):
         yield f"PROBLEM  {problem}"
-    if check.not_taken:
-        yield _not_taken(check.not_taken, check.high_watermark)
+    if check.not_ingested:
+        yield _not_ingested(check.not_ingested, check.high_watermark)
 
 
 def _problems(check: CopyCheck) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _places(places: Places) -> str:
     return f"{records} at offset {', '.join(map(str, places.first_offsets))}{more}"
 
 
-def _not_taken(ranges: Sequence[OffsetRange], high_watermark: int | None) -> str:
+def _not_ingested(ranges: Sequence[OffsetRange], high_watermark: int | None) -> str:
     count = sum(stop - start for start, stop in ranges)
     shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
     rest = len(ranges) - _MOST_RANGES

@@ -119,7 +119,7 @@ class PieceReport:
         only_on_disk: records that the lake lacks, without an explanation.
         explained_differences: number of explained records with another payload, by reason.
         left_out: number of explained records that the lake lacks, by reason.
-        not_taken: offset ranges that the lake does not cover.
+        not_ingested: offset ranges that the lake does not cover.
         damaged_spans: number of spans that cannot be decoded, so not compared.
         failure: reason why the piece could not be read to its end; None if it was.
     """
@@ -129,7 +129,7 @@ class PieceReport:
     only_on_disk: Places = _NOWHERE
     explained_differences: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
-    not_taken: list[OffsetRange] = field(default_factory=list)
+    not_ingested: list[OffsetRange] = field(default_factory=list)
     damaged_spans: int = 0
     failure: str | None = None
 
@@ -140,7 +140,7 @@ class PieceReport:
         self.only_on_disk = self.only_on_disk.joined(other.only_on_disk)
         self.explained_differences += other.explained_differences
         self.left_out += other.left_out
-        self.not_taken = merged([*self.not_taken, *other.not_taken])
+        self.not_ingested = merged([*self.not_ingested, *other.not_ingested])
         self.damaged_spans += other.damaged_spans
 
 
@@ -184,7 +184,7 @@ class _Check:
             self._flush()
         except (StorageError, SegmentCodecError, SourceVanishedError) as error:
             self._report.failure = str(error)
-        self._report.not_taken = merged(self._report.not_taken)
+        self._report.not_ingested = merged(self._report.not_ingested)
         return self._report
 
     def _read(self, index: int) -> None:
@@ -210,9 +210,9 @@ class _Check:
                 elif not isinstance(item, Tail):
                     batch = item.last_offset, item.crc, item.size_bytes
                     is_there = (file.name, item.position) in self._quarantined
-                    self._take(item, is_there or batch in self._of_losers)
+                    self._account(item, is_there or batch in self._of_losers)
 
-    def _take(self, unit: Unit, is_quarantined: bool) -> None:
+    def _account(self, unit: Unit, is_quarantined: bool) -> None:
         """Queue a batch that the lake may have ingested; note the offsets that it has not."""
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
@@ -224,7 +224,7 @@ class _Check:
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
             spans = piece.covered[bisect_right(self._covered_stops, start) : place]
-            self._report.not_taken += subtracted((start, unit.last_offset + 1), spans)
+            self._report.not_ingested += subtracted((start, unit.last_offset + 1), spans)
         if isinstance(unit, RecordBatch) and (
             unit.header.is_control or not unit.header.record_count
         ):
@@ -282,8 +282,8 @@ class _Check:
         in_lake = lake.payloads(first, last)
         found = match(_as_kept(lake.partition.key.topic, disk), in_lake)
         report.equal += int(found.is_equal.sum())
-        absent = records.taken(~found.is_there)
-        different = records.taken(found.is_there & ~found.is_equal)
+        absent = records.filtered(~found.is_there)
+        different = records.filtered(found.is_there & ~found.is_equal)
         if not len(absent.offsets) and not len(different.offsets):
             return
         batches = lake.batches_at(first, last)

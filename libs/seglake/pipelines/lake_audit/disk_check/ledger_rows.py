@@ -49,21 +49,21 @@ class LedgerFacts:
         return result
 
 
-def look_up(rising: Offsets, wanted: Offsets) -> tuple[Offsets, Flags]:
+def look_up(rising: Offsets, requested: Offsets) -> tuple[Offsets, Flags]:
     """Return the first index of each wanted value, and whether it is there.
 
     Args:
         rising: sorted values.
-        wanted: the values to find.
+        requested: the values to find.
     """
-    places = np.searchsorted(rising, wanted)
-    is_there = np.zeros(len(wanted), np.bool_)
+    places = np.searchsorted(rising, requested)
+    is_there = np.zeros(len(requested), np.bool_)
     if len(rising):
-        is_there = rising[np.minimum(places, len(rising) - 1)] == wanted
+        is_there = rising[np.minimum(places, len(rising) - 1)] == requested
     return places, is_there
 
 
-def is_one_of(rows: pa.Table, column: str, wanted: Container[str | None]) -> Flags:
+def is_one_of(rows: pa.Table, column: str, requested: Container[str | None]) -> Flags:
     """Flag the rows whose text is wanted, without a Python object for each row."""
     # Any: pyarrow's stubs give any column the type of a chunk.
     chunk: Any = rows.column(column).combine_chunks()
@@ -71,5 +71,5 @@ def is_one_of(rows: pa.Table, column: str, wanted: Container[str | None]) -> Fla
         chunk = chunk.dictionary_encode()
     values = [*chunk.dictionary.to_pylist(), None]
     codes = chunk.indices.cast(pa.int64()).fill_null(len(values) - 1).to_numpy()
-    result: Flags = np.array([value in wanted for value in values], np.bool_)[codes]
+    result: Flags = np.array([value in requested for value in values], np.bool_)[codes]
     return result

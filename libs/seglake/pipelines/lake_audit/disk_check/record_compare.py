@@ -25,10 +25,10 @@ class Match(NamedTuple):
 
 def match(disk: pa.Table, lake: pa.Table) -> Match:
     """Compare records with rows of the same partition, each side in any order."""
-    wanted, offsets = numbers(disk, "offset"), numbers(lake, "offset")
+    requested, offsets = numbers(disk, "offset"), numbers(lake, "offset")
     order = np.argsort(offsets, kind="stable")
-    found, is_there = look_up(offsets[order], wanted)
-    is_equal = np.zeros(len(wanted), np.bool_)
+    found, is_there = look_up(offsets[order], requested)
+    is_equal = np.zeros(len(requested), np.bool_)
     is_equal[is_there] = _equal(
         disk if is_there.all() else disk.filter(pa.array(is_there)),
         _rows_at(lake, order[found[is_there]]),

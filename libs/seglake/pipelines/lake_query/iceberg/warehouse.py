@@ -14,7 +14,7 @@ from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.errors import NameTakenError
+from seglake.pipelines.lake_query.errors import NameInUseError
 from seglake.pipelines.lake_query.iceberg.manifests import manifests_of
 from seglake.pipelines.lake_query.iceberg.table_metadata import (
     TableVersion,
@@ -79,10 +79,10 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
 class _Described:
     """One of Iceberg's tables: its folder as it was found, and the version to describe."""
 
-    def __init__(self, storage: Storage, folder: str, wanted: TableVersion) -> None:
+    def __init__(self, storage: Storage, folder: str, requested: TableVersion) -> None:
         self._storage = storage
         self._folder = folder
-        self._wanted = wanted
+        self._requested = requested
         self._metadata = storage.join(folder, "metadata")
         try:
             self._files = storage.list_folder(self._metadata)
@@ -102,46 +102,46 @@ class _Described:
     def require_ours(self) -> None:
         """Raise WrongCallError if the folder has other data, or a newer version of the table."""
         if self._storage.info(self._storage.join(self._folder, LOG_FOLDER)) is not None:
-            raise NameTakenError(self._folder, "a Delta table")
+            raise NameInUseError(self._folder, "a Delta table")
         others = (
             file.name
             for file in self._files
             if file.name.endswith(".metadata.json") and not _METADATA.fullmatch(file.name)
         )
         if (other := next(others, None)) is not None:
-            raise NameTakenError(self._folder, f"{other} was written by something else")
+            raise NameInUseError(self._folder, f"{other} was written by something else")
         if self.is_new:
             return
         newest = max(self._versions_ms)
         known = self._read(newest)
         owner = known.properties.get(LAKE_PROPERTY, "")
-        if owner != self._wanted.lake:
-            raise NameTakenError(self._folder, owner)
-        if str(known.table_uuid) != self._wanted.snapshot.table_id:
-            raise NameTakenError(self._folder, f"but of another one that was at {owner}")
+        if owner != self._requested.lake:
+            raise NameInUseError(self._folder, owner)
+        if str(known.table_uuid) != self._requested.snapshot.table_id:
+            raise NameInUseError(self._folder, f"but of another one that was at {owner}")
         if known.current_snapshot_id not in (None, newest):
-            raise NameTakenError(self._folder, "another tool has written to it")
-        if newest > self._wanted.snapshot.version:
+            raise NameInUseError(self._folder, "another tool has written to it")
+        if newest > self._requested.snapshot.version:
             raise WrongCallError(
                 f"{self._folder} describes version {newest} of the table, and {owner} has version"
-                f" {self._wanted.snapshot.version}: it is an older copy. To go back to it, delete"
-                f" {self._folder} first"
+                f" {self._requested.snapshot.version}: it is an older copy. To go back to it,"
+                f" delete {self._folder} first"
             )
 
     def bring_up_to_date(self) -> None:
         """Write missing metadata, and delete versions that were replaced long ago."""
-        version = self._wanted.snapshot.version
+        version = self._requested.snapshot.version
         if version not in self._versions_ms:
             self._write()
-        hint, said = self._storage.join(self._metadata, _HINT), str(version).encode()
+        hint, content = self._storage.join(self._metadata, _HINT), str(version).encode()
         is_there = any(file.name == _HINT for file in self._files)
-        if not is_there or self._storage.read_bytes(hint).strip() != said:
-            self._storage.write_bytes(hint, said)
+        if not is_there or self._storage.read_bytes(hint).strip() != content:
+            self._storage.write_bytes(hint, content)
         self._delete_replaced()
 
     def _write(self) -> None:
-        metadata = new_metadata(self._wanted, location=self._folder)
-        files = self._wanted.snapshot.files
+        metadata = new_metadata(self._requested, location=self._folder)
+        files = self._requested.snapshot.files
         self._storage.make_folder(self._metadata)
         if files:
             written = manifests_of(metadata, files)
@@ -166,7 +166,7 @@ class _Described:
         try:
             return TableMetadataUtil.parse_raw(self._storage.read_bytes(path).decode())
         except (ValidationError, UnicodeDecodeError) as error:
-            raise NameTakenError(self._folder, "its metadata cannot be read") from error
+            raise NameInUseError(self._folder, "its metadata cannot be read") from error
 
     def _metadata_path(self, version: int) -> str:
         return self._storage.join(self._metadata, f"v{version}.metadata.json")

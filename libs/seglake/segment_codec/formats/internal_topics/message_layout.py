@@ -66,7 +66,7 @@ class Cursor:
         """Return the number of bytes after the cursor."""
         return len(self.data) - self.position
 
-    def take(self, length: int) -> bytes:
+    def read(self, length: int) -> bytes:
         """Return the next `length` bytes; raise MessageError if there are fewer."""
         start = self.position
         stop = start + length
@@ -129,23 +129,23 @@ def _boolean(cursor: Cursor) -> Json:
 
 def _float(cursor: Cursor) -> Json:
     """Return the next double; as text if it is not finite, which JSON lacks."""
-    value: float = _FLOAT64.unpack(cursor.take(_FLOAT64.size))[0]
+    value: float = _FLOAT64.unpack(cursor.read(_FLOAT64.size))[0]
     return value if math.isfinite(value) else str(value)
 
 
 def _uuid(cursor: Cursor) -> Json:
     """Return the next UUID as URL-safe base64 without padding, as Kafka shows it."""
-    return base64.urlsafe_b64encode(cursor.take(_UUID_BYTES)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(cursor.read(_UUID_BYTES)).decode().rstrip("=")
 
 
 def _text(cursor: Cursor, length: int) -> Json:
     """Return the next text of a length in bytes, None for a negative one."""
-    return None if length < 0 else cursor.take(length).decode("utf-8", errors="replace")
+    return None if length < 0 else cursor.read(length).decode("utf-8", errors="replace")
 
 
 def _base64(cursor: Cursor, length: int) -> Json:
     """Return the next bytes as base64, None for a negative length."""
-    return None if length < 0 else base64.b64encode(cursor.take(length)).decode()
+    return None if length < 0 else base64.b64encode(cursor.read(length)).decode()
 
 
 _FIXED: Mapping[str, _Reader] = {
@@ -212,7 +212,7 @@ class _Struct:
         if self.tagged is not None:
             for _ in range(cursor.uvarint()):
                 field = self.tagged.get(cursor.uvarint())
-                content = Cursor(cursor.take(cursor.uvarint()))
+                content = Cursor(cursor.read(cursor.uvarint()))
                 if field is not None:
                     values[field.name] = _tagged(field, content)
         return values
