@@ -1,1 +1,1 @@
-"""What must hold of a lake's tables, as SQL, and engines that run it."""
+"""Conditions of sound tables, as SQL, and engines that run the SQL."""

@@ -1,4 +1,4 @@
-"""Engines that run the proof over one state of a lake: DuckDB in this process, or Spark. Effect.
+"""Engines that run queries over one state of a lake: DuckDB in this process, or Spark. Effect.
 
 Memory: DuckDB holds `_MEMORY` and spills the rest; Spark has its executors' own limits.
 """
@@ -78,9 +78,11 @@ def answered(
     files: Mapping[str, Sequence[str]],
     on_done: Callable[[], None] = lambda: None,
 ) -> dict[str, Sequence[Row]]:
-    """Return the rows of all checks and facts, by their names.
+    """Return the rows of all checks and facts, by query.
 
     Args:
+        engine: runs the queries.
+        queries: the queries, in an order in which they can run.
         files: data files of each proved table, by its name.
         on_done: called after each query.
 

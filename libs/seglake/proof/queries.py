@@ -1,4 +1,4 @@
-"""Named queries: those of proof.sql are the conditions of a sound lake, for DuckDB and Spark.
+"""Named queries; those of proof.sql are the conditions of a sound lake, for DuckDB and Spark.
 
 Runs use Python and the proof uses SQL, so an audit shares no code with the writers of the tables.
 """
@@ -51,12 +51,17 @@ class Query(NamedTuple):
 
 @cache
 def queries(package: str = __package__, name: str = "proof.sql") -> tuple[Query, ...]:
-    """Return all queries of a file of a package in the order in which they build on each other."""
+    """Return all queries of a file, in the order in which they build on each other.
+
+    Args:
+        package: the package of the file.
+        name: name of the file.
+    """
     return tuple(_parsed(files(package).joinpath(name).read_text("utf-8")))
 
 
 def with_derived(wanted: Iterable[Query]) -> tuple[Query, ...]:
-    """Return queries after those tables of the proof that they are made of, and no others."""
+    """Return queries after the derived tables that they use, and no other tables."""
     found = [*wanted]
     for query in reversed(queries()):
         is_used = any(re.search(rf"\b{query.name}\b", each.sql) for each in found)

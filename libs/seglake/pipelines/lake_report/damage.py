@@ -1,4 +1,4 @@
-"""Damage of a partition, as the tables have it. Pure."""
+"""Damage of a partition, from the answers of a report's queries. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -12,9 +12,12 @@ _NAMES = tuple(field.name for field in fields(DamagedPlace))
 
 
 class Damage(NamedTuple):
-    """The damage of one partition: the listed places, unresolved ones first.
+    """Damage of one partition.
 
-    `tails` are batches of replicas that lost.
+    Attributes:
+        places: the listed places, unresolved ones first.
+        place_count: number of all places.
+        tails: batches of replicas that lost.
     """
 
     places: tuple[DamagedPlace, ...] = ()
@@ -31,7 +34,8 @@ def damage_of(
     Args:
         places: its rows of the fact `damaged_places`.
         losing: its rows of the fact `losing_batches`.
-        generation: its topic's newest generation in the ledger: later rows are being committed.
+        generation: its topic's newest generation in the ledger; rows of later ones are not
+            committed yet.
     """
     known = [row for row in places if (row["generation"] or 0) <= generation]
     total = places[0]["total"] - (len(places) - len(known)) if places else 0

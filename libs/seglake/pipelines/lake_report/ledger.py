@@ -1,4 +1,4 @@
-"""The ledger of all sources of a lake, ready to be asked for a report. Pure."""
+"""The ledger of all clusters of a lake, for a report. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -8,24 +8,29 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 
-Row = Mapping[str, Any]  # Any: the columns of a row have many types
+Row = Mapping[str, Any]  # Any: a row's columns have many types
 
 
 class LogName(NamedTuple):
-    """Identity of a log: several clusters may have a partition of one name in a lake."""
+    """Identity of a log; a lake may have partitions of one name from several clusters."""
 
     source_id: str
     key: PartitionKey
 
 
 class Ledger:
-    """The rows of `checkpoints`.
+    """The ledger of all clusters, by log.
 
     Attributes:
         rows: rows by partition; those without a topic id belong to the first known one.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
+        """Group the rows by log.
+
+        Args:
+            rows: all rows of `checkpoints`.
+        """
         by_source: dict[str, list[Row]] = {}
         for row in rows:
             by_source.setdefault(row["source_id"], []).append(row)
@@ -37,7 +42,7 @@ class Ledger:
                 self.rows.setdefault(log, []).append(row)
 
     def of_source(self, source_id: str) -> SourceLedger:
-        """Return the ledger of one source, empty if it has no row."""
+        """Return the ledger of one cluster; empty if it has no row."""
         return self._sources.get(source_id) or SourceLedger()
 
     def of(self, log: LogName) -> PartitionLedger:
@@ -45,7 +50,7 @@ class Ledger:
         return self.of_source(log.source_id).of(log.key)
 
     def records(self, log: LogName) -> int:
-        """Count the records in the tables, without those that lost an election."""
+        """Return the number of records in the tables, without those that lost an election."""
         return sum(
             (-1 if row["kind"] == RangeKind.SUPERSEDED else 1) * (row["records"] or 0)
             for row in self.rows.get(log, ())

@@ -18,20 +18,20 @@ class OffsetState(StrEnum):
     """State of offsets in a partition; a strip draws a later state over an earlier one."""
 
     INGESTED = "ingested"
-    NOT_INGESTED = "not_ingested_yet"  # seen in the log, above what is ingested
+    NOT_INGESTED = "not_ingested_yet"  # seen in the log, above the ingested offsets
     COMPACTED = "compacted"
     DELETED = "deleted"
-    MARKER = "marker"  # damaged, and holds no record
+    MARKER = "marker"  # damaged markers, which hold no record
     DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
     UNDECIDED = "undecided"
     QUARANTINED = "quarantined"
-    SUPERSEDED = "superseded"  # lost an election, and nothing is in their place
+    SUPERSEDED = "superseded"  # of rows that lost an election, and were not replaced
     MISSING = "missing"
 
 
 class Level(IntEnum):
-    """Level of attention that a partition needs."""
+    """Levels of attention that a partition needs."""
 
     FINE = 0
     KNOWN = 1  # worth knowing, and nothing to do now
@@ -39,7 +39,7 @@ class Level(IntEnum):
 
 
 def level_of(kind: FindingKind) -> Level:
-    """Return the level of a partition with such a finding."""
+    """Return the level of a partition with a finding of this kind."""
     return Level.KNOWN if kind.look is Look.NO else Level.LOOK
 
 
@@ -99,14 +99,16 @@ class PartitionReport:
 
     @property
     def records(self) -> int:
+        """Return the number of records."""
         return self.recovery.records
 
     @property
     def level(self) -> Level:
+        """Return the highest level of the findings."""
         return max((level_of(found.kind) for found in self.findings), default=Level.FINE)
 
     def count(self, state: OffsetState) -> int:
-        """Count the offsets in a state."""
+        """Return the number of offsets in a state."""
         found = self.offsets.get(state)
         return 0 if found is None else found.count
 
@@ -170,7 +172,7 @@ class LakeReport:
 
     @property
     def lacks_groups(self) -> bool:
-        """Return whether the lake has other topics, and no records of consumer groups."""
+        """Return whether the lake has topics, but no records of consumer groups."""
         topics = {each.key.topic for each in self.partitions}
         return bool(topics) and "__consumer_offsets" not in topics
 
@@ -183,7 +185,7 @@ class LakeReport:
 
     @property
     def headline(self) -> str:
-        """Say in one line how many partitions need a look."""
+        """Return one line on the recovery, and on the number of partitions that need a look."""
         count, need = len(self.partitions), len(self.at(Level.LOOK))
         if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"
@@ -191,8 +193,9 @@ class LakeReport:
         return "; ".join([self.recovery.headline, *([look] if need else [])])
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
+        """Return the partitions with a level."""
         return tuple(each for each in self.partitions if each.level is level)
 
     def count(self, state: OffsetState) -> int:
-        """Count the offsets of all partitions in a state."""
+        """Return the number of all partitions' offsets in a state."""
         return sum(each.count(state) for each in self.partitions)

@@ -1,4 +1,4 @@
-"""Report of each partition, from the tables' rows. Pure."""
+"""Reports of all partitions, from the tables' rows. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,8 +22,8 @@ from seglake.pipelines.lake_report.model import (
 from seglake.pipelines.lake_report.recovered import partition_recovery
 from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
 
-_MOST_RANGES = 80_000  # of all strips: some 1.3 MB of the page
-_MOST_PLACES = 4_000  # of damage: some 0.6 MB
+_MOST_RANGES = 80_000  # ranges of all strips: some 1.3 MB of the page
+_MOST_PLACES = 4_000  # damaged places: some 0.6 MB of the page
 
 
 class LogFacts(NamedTuple):
@@ -44,10 +44,13 @@ def partition_reports(
     now: datetime,
     stuck_after: timedelta | None,
 ) -> tuple[PartitionReport, ...]:
-    """Return every partition that the tables know, those that need a look first.
+    """Return reports of all partitions that the tables know, the most urgent first.
 
     Args:
-        told: what a run found; those with a partition's name as their place count.
+        facts: rows of the tables.
+        told: findings of a run; those on a partition are used.
+        now: time of the report.
+        stuck_after: time that a bound may stand still while the log grows; None for no limit.
     """
     logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
     by_name: dict[str, list[Finding]] = {}
@@ -56,7 +59,7 @@ def partition_reports(
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
     damages = [facts.damage.get(log, Damage()) for log in logs]
     listed = sum(len(damage.places) for damage in damages)
-    # Fewer places of each partition where there are many in all.
+    # If there are many places in all, each partition lists fewer.
     share = max(1, _MOST_PLACES * 50 // listed) if listed > _MOST_PLACES else None
     recovered = [_recovery(log, strip, facts) for log, strip in zip(logs, strips, strict=True)]
     found = [

@@ -1,4 +1,4 @@
-"""The order of a report, and nothing else. Effect: reads the lake.
+"""The order of a report. Effect: reads the lake.
 
 Memory grows with the ledger, not with records, batches, gaps or damage: DuckDB adds these up.
 """
@@ -46,13 +46,15 @@ def report(
     """Read a lake, and build its report.
 
     Args:
-        spill_folder: folder for what exceeds DuckDB's memory.
-        stuck_after: for how long a bound may stand still while its log grows; None for ever.
-        this_run: the run after which the report is made, if there is one.
-        now: of the report.
+        lake: the lake's path or URI.
+        storage: the storage of the lake.
+        spill_folder: folder for data that exceeds DuckDB's memory.
+        stuck_after: time that a bound may stand still while its log grows; None for no limit.
+        this_run: the run that requested the report; None without one.
+        now: time of the report; the current time if None.
 
     Raises:
-        LakeFolderError: there is no lake, or its storage does not let us in.
+        LakeFolderError: there is no lake, or its storage denies access.
         SeglakeError: a table cannot be read.
     """
     path, made_at = storage.locate(lake), now or datetime.now(UTC)
@@ -117,7 +119,7 @@ def _facts(
 
 
 def _unread(newest: Mapping[str, NewestPlaces], ledger: Ledger) -> tuple[UnreadPlace, ...]:
-    """Return the unread places of all clusters whose offsets the lake does not have."""
+    """Return the unread places of all clusters, with the offsets that the lake lacks."""
     return tuple(
         place
         for source_id, found in newest.items()
@@ -138,14 +140,17 @@ def _rows(storage: Storage, files: Sequence[StoredFile]) -> Iterator[Row]:
 
 
 def _queries(open_logs: Sequence[LogName]) -> tuple[Query, ...]:
-    """Return the queries of a report: of open transactions only if there may be any."""
+    """Return the queries of a report; those of open transactions only if there may be any."""
     shared = {*_SHARED_FACTS, *([_OPEN] if open_logs else [])}
     own = queries(__package__, "report.sql")
     return with_derived([*own, *(query for query in queries() if query.name in shared)])
 
 
 def _open_logs(ledger: Ledger, seen: Mapping[LogName, Observation]) -> list[LogName]:
-    """Return the logs that are covered above their last stable offset: below, all have ended."""
+    """Return the logs that are covered above their last stable offset.
+
+    Below it, every transaction has ended.
+    """
     found = []
     for log, observation in seen.items():
         covered, stable = ledger.of(log).covered, observation.last_stable_offset
@@ -177,7 +182,7 @@ def _log_of(row: Row) -> LogName:
 def _newest(
     tables: LakeTables, ledger: Ledger, runs: RunTally, places: dict[str, NewestPlaces]
 ) -> dict[LogName, Observation]:
-    """Return each partition as it was seen last, after all that was seen went into the tally."""
+    """Return the newest observation of each partition, and add all observations to the runs."""
     found: dict[LogName, Observation] = {}
     for source_id, observation in every_observation(tables, ledger.of_source, places):
         log = LogName(source_id, observation.key)

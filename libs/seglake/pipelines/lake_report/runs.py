@@ -1,6 +1,6 @@
-"""The runs that the tables tell of. Pure.
+"""Adds up the runs that have rows in the tables. Pure.
 
-A run that brought nothing and saw nothing new leaves no row, and its exit code is in no table.
+A run that ingested nothing and observed nothing new has no row; exit codes are in no table.
 """
 
 from collections.abc import Iterable
@@ -27,22 +27,24 @@ class _Run:
 
 
 class RunTally:
-    """Takes what the tables have of runs, in any order."""
+    """Sums of each run's rows, added in any order."""
 
     def __init__(self) -> None:
+        """Begin without runs."""
         self._runs: dict[str, _Run] = {}
 
     def saw(self, log: LogName, observation: Observation) -> None:
-        """A run left a note of a partition."""
+        """Add a run's observation of a partition."""
         run = self._runs.setdefault(observation.run_id, _Run())
         run.times.append(observation.observed_at)
         run.kinds.setdefault(_LOOKED)
         run.logs.add(log)
 
     def committed(self, ledger: Ledger, gaps: Iterable[Row] = ()) -> None:
-        """Add the ledger's rows.
+        """Add the rows of the ledger, and the gaps that runs recorded.
 
         Args:
+            ledger: the lake's ledger.
             gaps: rows of the fact `recorded_gaps`.
         """
         for row in gaps:
@@ -61,7 +63,7 @@ class RunTally:
                     run.quarantined_batches += row["quarantined_batches"] or 0
 
     def runs(self) -> tuple[RunReport, ...]:
-        """The newest first."""
+        """Return the runs, the newest first."""
         found = [_report(run_id, run) for run_id, run in self._runs.items() if run.times]
         return tuple(sorted(found, key=lambda run: run.ended_at, reverse=True))
 

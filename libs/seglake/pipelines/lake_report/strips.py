@@ -1,4 +1,4 @@
-"""Which offsets of a partition are in which state, and where. Pure."""
+"""Offsets of a partition by state, for the strip that shows them. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,16 +10,18 @@ from seglake.pipelines.lake_report.ledger import Row
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 
 MOST_RANGES = 500
-"""Of one state in one partition: more than a strip has pixels to show."""
+"""Most ranges of one state in one partition; a strip has fewer pixels."""
 
 
 def offsets_by_state(
     ledger: PartitionLedger, gaps: Sequence[Row], seen: Observation | None
 ) -> dict[OffsetState, Offsets]:
-    """Return the states that there are in a partition.
+    """Return the offsets in each state that the partition has.
 
     Args:
+        ledger: the partition's ledger.
         gaps: its rows of the fact `gap_ranges`.
+        seen: the newest observation of the log; None without one.
     """
     covered, current = ledger.covered, ledger.current
     exact = {
@@ -43,7 +45,12 @@ def offsets_by_state(
 
 
 def coarser(ranges: Iterable[OffsetRange], tolerance: int) -> tuple[OffsetRange, ...]:
-    """Join sorted ranges, at least one, that are no more than so many offsets apart."""
+    """Return sorted ranges, joined if they are at most `tolerance` offsets apart.
+
+    Args:
+        ranges: at least one range, sorted.
+        tolerance: largest distance of joined ranges, in offsets.
+    """
     (first, reached), *rest = ranges
     found = []
     for start, stop in rest:
@@ -57,7 +64,7 @@ def coarser(ranges: Iterable[OffsetRange], tolerance: int) -> tuple[OffsetRange,
 def within_budget(
     strips: Sequence[Mapping[OffsetState, Offsets]], most_ranges: int
 ) -> list[dict[OffsetState, Offsets]]:
-    """The strips with ever coarser ranges, until all of them have no more than so many."""
+    """Return the strips with ranges joined until all strips together have at most `most_ranges`."""
     result = [dict(strip) for strip in strips]
     most = MOST_RANGES
     while most > 1 and sum(len(o.ranges) for s in result for o in s.values()) > most_ranges:
@@ -81,14 +88,14 @@ def _count(ranges: Iterable[OffsetRange]) -> int:
 
 
 def _not_ingested(covered: Sequence[OffsetRange], seen: Observation) -> list[OffsetRange]:
-    """What runs saw above the covered offsets; the checkpoint proves it where nothing was read."""
+    """Return the observed offsets above the covered ones; a high watermark proves unread ones."""
     end = seen.log_end_offset if seen.log_end_offset is not None else seen.high_watermark
     start = max(covered[-1][1] if covered else 0, seen.log_start_offset or 0)
     return [] if end is None else subtracted((start, end), covered)
 
 
 def _extent(ranges: Sequence[OffsetRange]) -> int:
-    """From the first offset to behind the last."""
+    """Return the number of offsets from the first range to the last."""
     if not ranges:
         return 0
     return max(stop for _, stop in ranges) - min(start for start, _ in ranges)
