@@ -132,6 +132,31 @@ def test_a_partition_with_a_compressed_segment_is_not_called_valid(
     assert json_look(log_dir / "orders-0")[-1]["unread_segments"] == 1
 
 
+@pytest.mark.parametrize(("gone", "missing"), [(b"", 0), (b"rest", 5)])
+def test_offsets_of_a_compressed_segment_in_the_middle_are_not_read_and_not_missing(
+    gone: bytes, missing: int, tmp_path: Path, text_look: Any, json_look: Any
+) -> None:
+    records = [Record(b"", b"", TIME_MS)] * 5
+    batches = [record_batch(start, records) for start in range(0, 40, 5)]
+    if gone:  # the end of the first segment, which is not in the compressed one
+        del batches[1]
+    segments = [
+        Segment(at, [batch for batch in batches if at <= batch.base_offset < at + 10])
+        for at in range(0, 40, 10)
+    ]
+    (written,) = write_log_dir(tmp_path, [Partition("t", 0, segments, high_watermark=40)])
+    for path in (written.segments[1].path, written.segments[2].path):
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    text = text_look(tmp_path)
+    assert "NOT READ: 2 segments" in text
+    assert (f"MISSING: {missing} offsets" in text) == bool(missing)
+    holes = [line for line in json_look(written.folder) if line["type"] == "hole"]
+    known = [(hole["start_offset"], hole["next_offset"]) for hole in holes if hole["is_explained"]]
+    assert known == [(10, 30)]
+    assert [hole["start_offset"] for hole in holes if not hole["is_explained"]] == [5] * bool(gone)
+
+
 def test_an_archive_beside_partitions_or_log_dirs_is_named(log_dir: Path, text_look: Any) -> None:
     for place in (log_dir / "disk.tar", log_dir.parent / "other.tar.gz"):
         place.write_bytes(b"archive")

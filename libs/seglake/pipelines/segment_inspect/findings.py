@@ -41,8 +41,8 @@ class FileFound:
 class HoleFound(NamedTuple):
     """Offsets that no valid batch has, before the next batch.
 
-    `is_explained`: compaction removed them, they are below the log start, or earlier damage hides
-    them.
+    `is_explained`: compaction removed them, they are below the log start, earlier damage
+    hides them, or they are in a segment that is not read.
     """
 
     start_offset: int

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
@@ -131,12 +132,16 @@ def _walk_folder(
     yield FileFound(path, kind, _size_bytes(entries))
     yield from _other_files(storage, files, notes)
     log_start_offset = log_start_of(storage, partition, files.segments, notes)
+    packed = compressed_segments(files.by_name)
+    unread_bases = {segment.base_offset for segment in packed}
+    bases = sorted(unread_bases.union(file.base_offset for file in files.segments))
     scan = LogScan(
         storage,
         partition,
         first_offset=files.segments[0].base_offset if files.segments else 0,
         log_start_offset=log_start_offset,
         shown=shown,
+        unread=[ends for ends in pairwise(bases) if ends[0] in unread_bases],
     )
     indexes = [*range(len(files.segments))]
     if shown.offset is not None:
@@ -144,7 +149,6 @@ def _walk_folder(
     for index in indexes:
         yield from scan.segment(place_in(storage, partition, files.segments, index))
     yield from scan.finish()
-    packed = compressed_segments(files.by_name)
     if packed:
         notes.append(described(packed))
     summary = scan.summary(path, kind, log_start_offset, notes)

@@ -3,8 +3,9 @@
 Damage is yielded when the next valid offset is known; contents after it wait as long.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from seglake.kafka_log.offset_ranges import OffsetRange, without
 from seglake.log_dirs.batch_search import walk_start
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.pipelines.segment_inspect.batch_facts import (
@@ -55,6 +56,7 @@ class LogScan:
         first_offset: int,
         log_start_offset: int,
         shown: ShownPart,
+        unread: Sequence[OffsetRange] = (),
     ) -> None:
         """Prepare the walk.
 
@@ -64,6 +66,7 @@ class LogScan:
             first_offset: base offset of the partition's first segment.
             log_start_offset: log start; records below it are not shown.
             shown: decides for which batches records are shown too; control records never are.
+            unread: offsets of segments that are not read, in order: a hole there is explained.
         """
         self.totals = Totals()
         self._notes: list[str] = []
@@ -71,6 +74,7 @@ class LogScan:
         self._partition = partition
         self._log_start_offset = log_start_offset
         self._shown = shown
+        self._unread = [*unread]
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
         self._place: tuple[str | None, int] | None = None  # place of the last shown batch
@@ -92,6 +96,8 @@ class LogScan:
                 yield from self._walk(place, reader)
         except (StorageError, SegmentCodecError) as error:
             self._notes.append(f"{file.name} was not read to its end: {error}")
+            reached = max(file.base_offset, self._order.next_offset)
+            self._unread.append((reached, place.limit_offset))
 
     def finish(self) -> Iterator[Finding]:
         """Yield contents that still wait for a next valid offset, of which there is none."""
@@ -156,7 +162,10 @@ class LogScan:
         if hole_start is not None:
             is_explained = self._is_compacted or self._is_damaged_since
             is_deleted = batch.first_offset <= self._log_start_offset
-            yield HoleFound(hole_start, batch.first_offset, is_explained or is_deleted)
+            hole = [(hole_start, batch.first_offset)]
+            lost = [] if is_explained or is_deleted else without(hole, *self._unread)
+            for offsets in sorted([*lost, *without(hole, *lost)]):
+                yield HoleFound(*offsets, is_explained=offsets not in lost)
         self._is_damaged_since = False
         yield found
         self._previous_offset = batch.last_offset
