@@ -9,7 +9,7 @@ from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
 from seglake.log_dirs.log_dir_search import Closed, FoundLogDir
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
 from seglake.log_dirs.unread_files import compressed_segments, unread_files
-from seglake.pipelines.segment_inspect.findings import FileFound, Finding, LogSummary
+from seglake.pipelines.segment_inspect.contents import Content, FileFound, LogSummary
 from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
@@ -38,7 +38,7 @@ _USES = {
 
 def inspect_partition_folder(
     storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
-) -> Iterator[Finding]:
+) -> Iterator[Content]:
     """Yield a partition folder's contents as an ingest reads them; for one offset, one segment.
 
     Args:
@@ -59,7 +59,7 @@ def inspect_log_dirs(
     closed: Closed,
     entries: Sequence[FileInfo],
     shown: ShownPart,
-) -> Iterator[Finding]:
+) -> Iterator[Content]:
     """Yield the contents of each log dir below a folder, and the sum of all.
 
     Args:
@@ -82,7 +82,7 @@ def inspect_log_dirs(
 
 def inspect_log_dir(
     storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
-) -> Generator[Finding, None, Totals]:
+) -> Generator[Content, None, Totals]:
     """Yield a log dir's files, then each partition folder's contents, and the sum of all."""
     yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
     notes: list[str] = []
@@ -102,7 +102,7 @@ def inspect_log_dir(
 
 def _folder_of_log_dir(
     storage: Storage, entry: FileInfo, files: LogDirFiles, shown: ShownPart, notes: list[str]
-) -> Generator[Finding, None, Totals]:
+) -> Generator[Content, None, Totals]:
     folder = parse_folder_name(entry.name)
     try:
         entries = storage.list_folder(entry.path)
@@ -126,7 +126,7 @@ def _walk_folder(
     partition: Partition,
     shown: ShownPart,
     notes: list[str],
-) -> Generator[Finding, None, Totals]:
+) -> Generator[Content, None, Totals]:
     files = partition_files(storage, path, entries, notes)
     kind = PathKind.PARTITION_FOLDER
     yield FileFound(path, kind, _size_bytes(entries))
@@ -156,7 +156,7 @@ def _walk_folder(
     return scan.totals
 
 
-def _other_files(storage: Storage, files: PartitionFiles, notes: list[str]) -> Iterator[Finding]:
+def _other_files(storage: Storage, files: PartitionFiles, notes: list[str]) -> Iterator[Content]:
     for skipped in files.skipped:
         found = _unread(files.by_name[str(skipped.file)])
         yield replace(found, base_offset=skipped.file.base_offset, skipped=skipped.reason)
@@ -164,7 +164,7 @@ def _other_files(storage: Storage, files: PartitionFiles, notes: list[str]) -> I
         yield from _side_file(storage, files.by_name[name], notes)
 
 
-def _side_file(storage: Storage, entry: FileInfo, notes: list[str]) -> Iterator[Finding]:
+def _side_file(storage: Storage, entry: FileInfo, notes: list[str]) -> Iterator[Content]:
     """Yield a side file's size, number of entries and damage, without the entries."""
     if entry.problem:
         notes.append(f"{entry.path}: {entry.problem}")

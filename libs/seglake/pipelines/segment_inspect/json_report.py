@@ -4,48 +4,48 @@ from base64 import b64encode
 from dataclasses import asdict
 from typing import Any
 
-from seglake.pipelines.segment_inspect import findings
+from seglake.pipelines.segment_inspect import contents
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin
 
 Line = dict[str, Any]
 
 
-def json_line(finding: findings.Finding, *, with_payload: bool) -> Line:
-    """Return a finding in the form that `--json` prints.
+def json_line(content: contents.Content, *, with_payload: bool) -> Line:
+    """Return a content in the form that `--json` prints.
 
     Args:
-        finding: the content to show.
+        content: the content to show.
         with_payload: add keys, values, headers and damaged bytes, as base64.
     """
-    match finding:
-        case findings.FileFound():
-            return {"type": "file", **_known(asdict(finding))}
+    match content:
+        case contents.FileFound():
+            return {"type": "file", **_known(asdict(content))}
         case BatchFound():
-            return {"type": "batch", **finding.columns()}
-        case findings.HoleFound():
-            return {"type": "hole", **finding._asdict()}
+            return {"type": "batch", **content.columns()}
+        case contents.HoleFound():
+            return {"type": "hole", **content._asdict()}
         case DefectFound():
-            columns = finding.columns()
+            columns = content.columns()
             columns["raw"] = _base64(columns["raw"]) if with_payload else None
             return {"type": "defect", **columns}
-        case findings.TailFound(tail, origin):
+        case contents.TailFound(tail, origin):
             return {"type": "tail", **_place(origin), **asdict(tail)}
-        case findings.RecordFound():
-            return {"type": "record", **_record(finding, with_payload=with_payload)}
-        case findings.EntryFound():
-            return {"type": "entry", **finding.fields}
-        case findings.SideFileSummary():
-            return {"type": "summary", "notes": [], **asdict(finding.file)}
-        case findings.LogSummary():
+        case contents.RecordFound():
+            return {"type": "record", **_record(content, with_payload=with_payload)}
+        case contents.EntryFound():
+            return {"type": "entry", **content.fields}
+        case contents.SideFileSummary():
+            return {"type": "summary", "notes": [], **asdict(content.file)}
+        case contents.LogSummary():
             return {
                 "type": "summary",
-                "path": finding.path,
-                "kind": finding.kind,
-                **finding.totals.columns(),
-                "log_start_offset": finding.log_start_offset,
-                "high_watermark": finding.high_watermark,
-                "unread_segments": finding.unread_segments,
-                "notes": [*finding.notes],
+                "path": content.path,
+                "kind": content.kind,
+                **content.totals.columns(),
+                "log_start_offset": content.log_start_offset,
+                "high_watermark": content.high_watermark,
+                "unread_segments": content.unread_segments,
+                "notes": [*content.notes],
             }
 
 
@@ -58,7 +58,7 @@ def _place(origin: Origin) -> Line:
     return {"topic": origin.topic, "partition": origin.partition, "segment": origin.segment}
 
 
-def _record(found: findings.RecordFound, *, with_payload: bool) -> Line:
+def _record(found: contents.RecordFound, *, with_payload: bool) -> Line:
     """Return a record's columns; without payload, sizes take its place."""
     record = found.record
     columns: Line = {

@@ -14,9 +14,9 @@ from seglake.pipelines.segment_inspect.batch_facts import (
     claimed_batch,
     damage,
 )
-from seglake.pipelines.segment_inspect.findings import (
+from seglake.pipelines.segment_inspect.contents import (
+    Content,
     FileFound,
-    Finding,
     HoleFound,
     LogSummary,
     RecordFound,
@@ -80,10 +80,10 @@ class LogScan:
         self._place: tuple[str | None, int] | None = None  # place of the last shown batch
         self._origin = partition.origin
         self._is_compacted, self._is_damaged_since = False, False
-        self._waiting: list[Finding] = []
+        self._waiting: list[Content] = []
         self._waiting_bytes = 0
 
-    def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> Iterator[Finding]:
+    def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> Iterator[Content]:
         """Yield the contents of one segment; note it if it cannot be read to its end."""
         file = place.file
         self._origin = self._partition.origin._replace(segment=file.name)
@@ -99,7 +99,7 @@ class LogScan:
             reached = max(file.base_offset, self._order.next_offset)
             self._unread.append((reached, place.limit_offset))
 
-    def finish(self) -> Iterator[Finding]:
+    def finish(self) -> Iterator[Content]:
         """Yield contents that still wait for a next valid offset, of which there is none."""
         return self._release(None)
 
@@ -123,7 +123,7 @@ class LogScan:
             high_watermark=self._partition.checkpoints.high_watermark,
         )
 
-    def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Finding]:
+    def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Content]:
         file, checkpoints = place.file, self._partition.checkpoints
         is_cleaned = file.base_offset < (checkpoints.cleaner_offset or 0)
         self._is_compacted |= is_cleaned
@@ -152,7 +152,7 @@ class LogScan:
                 case Tail():
                     yield from self._tail(item, reader)
 
-    def _batch(self, batch: ValidBatch) -> Iterator[Finding]:
+    def _batch(self, batch: ValidBatch) -> Iterator[Content]:
         yield from self._release(batch.first_offset)
         self._is_compacted |= isinstance(batch.unit, RecordBatch) and batch.unit.is_sparse
         found = BatchFound(batch.unit, self._origin, batch, self._marks(batch))
@@ -187,7 +187,7 @@ class LogScan:
             marks.append("above high watermark")
         return tuple(marks)
 
-    def _defect(self, defect: Defect, reader: Reader) -> Iterator[Finding]:
+    def _defect(self, defect: Defect, reader: Reader) -> Iterator[Content]:
         self._is_damaged_since = True
         is_in_batch = (self._origin.segment, defect.position) == self._place
         self.totals.defect(defect, is_in_batch=is_in_batch)
@@ -197,7 +197,7 @@ class LogScan:
             yield from self._show(claims)
         yield from self._show(found)
 
-    def _tail(self, tail: Tail, reader: Reader) -> Iterator[Finding]:
+    def _tail(self, tail: Tail, reader: Reader) -> Iterator[Content]:
         self.totals.tail(tail)
         if tail.kind is TailKind.UNFLUSHED:
             claims = claimed_batch(reader, tail.position, tail.size_bytes, self._origin, tail.kind)
@@ -205,21 +205,21 @@ class LogScan:
                 yield from self._show(claims)
         yield from self._show(TailFound(tail, self._origin))
 
-    def _show(self, finding: Finding) -> Iterator[Finding]:
-        """Yield a finding now; damage waits for the next valid offset, as do later findings."""
-        if isinstance(finding, DefectFound):
-            self._waiting_bytes += len(finding.raw.content)
+    def _show(self, content: Content) -> Iterator[Content]:
+        """Yield a content now; damage waits for the next valid offset, as do later findings."""
+        if isinstance(content, DefectFound):
+            self._waiting_bytes += len(content.raw.content)
         elif not self._waiting:
-            yield finding
+            yield content
             return
-        self._waiting.append(finding)
+        self._waiting.append(content)
         if len(self._waiting) >= _MOST_WAITING or self._waiting_bytes >= _MOST_WAITING_BYTES:
             yield from self._release(None)
 
-    def _release(self, next_offset: int | None) -> Iterator[Finding]:
+    def _release(self, next_offset: int | None) -> Iterator[Content]:
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        for finding in waiting:
-            if isinstance(finding, DefectFound):
-                yield finding._replace(next_offset=next_offset)
+        for content in waiting:
+            if isinstance(content, DefectFound):
+                yield content._replace(next_offset=next_offset)
             else:
-                yield finding
+                yield content

@@ -1,9 +1,9 @@
 """Recognizes contents that a person should look at. Pure."""
 
 from seglake.pipelines.segment_inspect.batch_facts import DefectFound
-from seglake.pipelines.segment_inspect.findings import (
+from seglake.pipelines.segment_inspect.contents import (
+    Content,
     FileFound,
-    Finding,
     HoleFound,
     LogSummary,
     SideFileSummary,
@@ -13,23 +13,23 @@ from seglake.segment_codec.formats.errors import TailKind
 from seglake.segment_codec.formats.side_files.log_dir import FolderKind, parse_folder_name
 
 
-def needs_look(finding: Finding) -> bool:
-    """Return whether a person should look at a finding.
+def needs_look(content: Content) -> bool:
+    """Return whether a person should look at a content.
 
     These are damage, an unexplained hole, an end that is not padding, and an unreadable file.
     """
-    match finding:
+    match content:
         case DefectFound():
             return True
         case FileFound() | SideFileSummary(FileFound()):
-            file = finding if isinstance(finding, FileFound) else finding.file
+            file = content if isinstance(content, FileFound) else content.file
             return file.damage is not None
         case HoleFound():
-            return not finding.is_explained
+            return not content.is_explained
         case TailFound():
-            return finding.tail.kind is not TailKind.ZERO
+            return content.tail.kind is not TailKind.ZERO
         case LogSummary():
-            return bool(finding.notes) and not _is_given_up(finding.path)
+            return bool(content.notes) and not _is_given_up(content.path)
         case _:
             return False
 

@@ -8,8 +8,8 @@ from seglake.errors import ExitCode
 from seglake.lake.lake_folder import holds_tables
 from seglake.log_dirs.log_dir_search import Closed, find_log_dirs, has_log_dir_files, list_folders
 from seglake.log_dirs.unread_files import unread_files
+from seglake.pipelines.segment_inspect.contents import Content
 from seglake.pipelines.segment_inspect.errors import WrongPathError
-from seglake.pipelines.segment_inspect.findings import Finding
 from seglake.pipelines.segment_inspect.folder_look import (
     inspect_log_dir,
     inspect_log_dirs,
@@ -64,13 +64,13 @@ def inspect(
     look = _Look(storage, part)
     findings = look.findings(path, records=records, is_text=not as_json)
     if as_json:
-        for finding in findings:
+        for content in findings:
             # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
-            out.write(json.dumps(json_line(finding, with_payload=records)) + "\n")
+            out.write(json.dumps(json_line(content, with_payload=records)) + "\n")
     else:
         report = TextReport(out, with_payload=records)
-        for finding in findings:
-            report.show(finding)
+        for content in findings:
+            report.show(content)
     return ExitCode.LOOK if check and look.needs_look else ExitCode.DONE
 
 
@@ -94,8 +94,8 @@ def inspected(
         StorageError, StoreSilentError: it cannot be read now.
     """
     look = _Look(storage, part)
-    for finding in look.findings(path, records=records, is_text=False):
-        yield json_line(finding, with_payload=records)
+    for content in look.findings(path, records=records, is_text=False):
+        yield json_line(content, with_payload=records)
 
 
 class _Look:
@@ -106,7 +106,7 @@ class _Look:
         self._part = part
         self.needs_look = False
 
-    def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Finding]:
+    def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Content]:
         """Yield the contents to show."""
         found_path = self._storage.locate(path)
         try:
@@ -130,14 +130,14 @@ class _Look:
         except (RefusedError, NotFoundError) as error:
             raise WrongPathError(path=error.path, reason=error.reason) from error
 
-    def _watched(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        for finding in findings:
-            self.needs_look = self.needs_look or needs_look(finding)
-            yield finding
+    def _watched(self, findings: Iterable[Content]) -> Iterator[Content]:
+        for content in findings:
+            self.needs_look = self.needs_look or needs_look(content)
+            yield content
 
     def _folder(
         self, path: str, entries: tuple[FileInfo, ...], shown: ShownPart
-    ) -> Iterator[Finding]:
+    ) -> Iterator[Content]:
         storage = self._storage
         if holds_tables(storage, path):
             raise WrongPathError(
@@ -165,7 +165,7 @@ class _Look:
             return inspect_log_dir(storage, only.path, only.entries, shown)
         return inspect_log_dirs(storage, path, below, closed, entries, shown)
 
-    def _file(self, path: str, shown: ShownPart) -> Iterator[Finding]:
+    def _file(self, path: str, shown: ShownPart) -> Iterator[Content]:
         storage = self._storage
         with storage.open_reader(path) as reader:
             reader.read(0, 1)  # an unreadable file fails before anything is shown

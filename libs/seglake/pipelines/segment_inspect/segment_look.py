@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.partition_files import partition_files
-from seglake.pipelines.segment_inspect.findings import Finding
+from seglake.pipelines.segment_inspect.contents import Content
 from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
@@ -26,7 +26,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 def inspect_segment(
     storage: Storage, path: str, kind: PathKind, shown: ShownPart
-) -> Iterator[Finding]:
+) -> Iterator[Content]:
     """Yield the contents of a segment file, even of one that an ingest skips.
 
     Args:

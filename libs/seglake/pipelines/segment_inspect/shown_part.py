@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from seglake.errors import WrongCallError
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
-from seglake.pipelines.segment_inspect.findings import (
+from seglake.pipelines.segment_inspect.contents import (
+    Content,
     EntryFound,
     FileFound,
-    Finding,
     HoleFound,
     LogSummary,
     RecordFound,
@@ -101,70 +101,70 @@ class ShownPart:
         """Return whether a batch's records are decoded; if not, they are only counted."""
         return self._records and not self._part.only_defects and self._is_in_part(batch)
 
-    def of(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+    def of(self, findings: Iterable[Content]) -> Iterator[Content]:
         """Yield the requested ones of some contents, in order."""
         if self._part.is_everything:
             yield from findings
             return
-        held: list[Finding] = []  # a segment's line, and the claims of a damaged batch
-        for finding in findings:
-            if isinstance(finding, Summary):
+        held: list[Content] = []  # a segment's line, and the claims of a damaged batch
+        for content in findings:
+            if isinstance(content, Summary):
                 held.clear()
-                if self._takes_summary(finding):
-                    yield self._summary(finding)
-            elif _is_held(finding):
-                held = [*(held if isinstance(finding, BatchFound) else ()), finding]
-            elif self._is_in_part(finding):
-                self._note(finding)
-                yield from (*held, finding)
+                if self._takes_summary(content):
+                    yield self._summary(content)
+            elif _is_held(content):
+                held = [*(held if isinstance(content, BatchFound) else ()), content]
+            elif self._is_in_part(content):
+                self._note(content)
+                yield from (*held, content)
                 held.clear()
-            elif isinstance(finding, DefectFound | TailFound):
+            elif isinstance(content, DefectFound | TailFound):
                 held = [line for line in held if isinstance(line, FileFound)]
 
-    def _note(self, finding: Finding) -> None:
-        is_damaged_file = isinstance(finding, FileFound) and finding.damage is not None
-        self._has_damage |= is_damaged_file or isinstance(finding, DefectFound | TailFound)
-        is_marker = isinstance(finding, BatchFound) and finding.control_type is not None
-        self.is_found |= is_marker or isinstance(finding, RecordFound)
+    def _note(self, content: Content) -> None:
+        is_damaged_file = isinstance(content, FileFound) and content.damage is not None
+        self._has_damage |= is_damaged_file or isinstance(content, DefectFound | TailFound)
+        is_marker = isinstance(content, BatchFound) and content.control_type is not None
+        self.is_found |= is_marker or isinstance(content, RecordFound)
 
-    def _takes_summary(self, summary: Finding) -> bool:
+    def _takes_summary(self, summary: Content) -> bool:
         if not isinstance(summary, LogSummary) or summary.kind is not PathKind.PARTITION_FOLDER:
             return True
         has_damage, self._has_damage = self._has_damage, False
         is_damaged = has_damage or bool(summary.notes)
         return is_damaged or not (self._is_brief and self._part.only_defects)
 
-    def _summary(self, summary: Finding) -> Finding:
+    def _summary(self, summary: Content) -> Content:
         if self._part.offset is None or self.is_found or not isinstance(summary, LogSummary):
             return summary
         return replace(summary, notes=(*summary.notes, f"no record has offset {self._part.offset}"))
 
-    def _is_in_part(self, finding: Finding) -> bool:
+    def _is_in_part(self, content: Content) -> bool:
         start, stop = self._part.range
         only_defects = self._part.only_defects
-        match finding:
+        match content:
             case FileFound():
-                is_kept = finding.damage is not None or finding.kind in FOLDER_KINDS
+                is_kept = content.damage is not None or content.kind in FOLDER_KINDS
                 return is_kept or not (only_defects or self._part.offset is not None)
             case BatchFound():
-                first = finding.last_offset if finding.base_offset is None else finding.base_offset
-                return not only_defects and finding.last_offset >= start and first < stop
+                first = content.last_offset if content.base_offset is None else content.base_offset
+                return not only_defects and content.last_offset >= start and first < stop
             case HoleFound():
-                is_there = finding.next_offset > start and finding.start_offset < stop
+                is_there = content.next_offset > start and content.start_offset < stop
                 return not only_defects and is_there
             case DefectFound(previous_offset=before, next_offset=after):
                 return (after is None or after > start) and (before is None or before < stop - 1)
             case RecordFound():
-                return start <= finding.record.offset < stop
+                return start <= content.record.offset < stop
             case EntryFound():
-                offset = finding.fields.get("offset")
+                offset = content.fields.get("offset")
                 return not only_defects and not (isinstance(offset, int) and offset < start)
             case _:
                 return self._part.offset is None
 
 
-def _is_held(finding: Finding) -> bool:
+def _is_held(content: Content) -> bool:
     """Return whether a content is shown only together with the content after it."""
-    if isinstance(finding, FileFound):
-        return finding.kind in SEGMENT_KINDS and finding.skipped is None
-    return isinstance(finding, BatchFound) and finding.decoded is None
+    if isinstance(content, FileFound):
+        return content.kind in SEGMENT_KINDS and content.skipped is None
+    return isinstance(content, BatchFound) and content.decoded is None

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from seglake.pipelines.segment_inspect.findings import (
+from seglake.pipelines.segment_inspect.contents import (
+    Content,
     EntryFound,
     FileFound,
-    Finding,
     SideFileSummary,
 )
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
@@ -74,7 +74,7 @@ def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFou
     return found, entries
 
 
-def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[Finding]:
+def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[Content]:
     """Yield an index or side file entry by entry."""
     found, entries = read_side_file(storage, path, kind)
     yield found

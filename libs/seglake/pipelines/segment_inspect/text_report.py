@@ -2,7 +2,7 @@
 
 from typing import TextIO
 
-from seglake.pipelines.segment_inspect import findings
+from seglake.pipelines.segment_inspect import contents
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
 from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
 from seglake.pipelines.segment_inspect.text_forms import (
@@ -49,35 +49,35 @@ class TextReport:
         self._kept: list[str] = []
         self._left_out = 0
         self._lost_offsets = 0
-        self._removed: list[findings.FileFound] = []
+        self._removed: list[contents.FileFound] = []
 
-    def show(self, finding: findings.Finding) -> None:
-        """Write the lines of the next finding."""
-        match finding:
-            case findings.FileFound():
-                self._file(finding)
+    def show(self, content: contents.Content) -> None:
+        """Write the lines of the next content."""
+        match content:
+            case contents.FileFound():
+                self._file(content)
             case BatchFound():
-                self._batch(finding)
-            case findings.HoleFound():
-                self._hole(finding)
+                self._batch(content)
+            case contents.HoleFound():
+                self._hole(content)
             case DefectFound():
-                self._defect(finding)
-            case findings.TailFound():
-                self._tail(finding)
-            case findings.RecordFound():
-                text = record_text(finding.record, with_payload=self._with_payload)
+                self._defect(content)
+            case contents.TailFound():
+                self._tail(content)
+            case contents.RecordFound():
+                text = record_text(content.record, with_payload=self._with_payload)
                 self._line(f"{'':>14}{text}")
-            case findings.EntryFound():
-                self._line(f"  {entry_text(finding.fields)}")
-            case findings.SideFileSummary():
+            case contents.EntryFound():
+                self._line(f"  {entry_text(content.fields)}")
+            case contents.SideFileSummary():
                 pass  # the file's own line has all of it
-            case findings.LogSummary():
-                if self._is_brief and finding.kind is PathKind.PARTITION_FOLDER:
-                    self._brief_summary(finding)
+            case contents.LogSummary():
+                if self._is_brief and content.kind is PathKind.PARTITION_FOLDER:
+                    self._brief_summary(content)
                 else:
-                    self._log_summary(finding)
+                    self._log_summary(content)
 
-    def _file(self, found: findings.FileFound) -> None:
+    def _file(self, found: contents.FileFound) -> None:
         """Write a line for a file; the batches of a segment follow."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
@@ -121,7 +121,7 @@ class TextReport:
             ).rstrip()
         )
 
-    def _hole(self, found: findings.HoleFound) -> None:
+    def _hole(self, found: contents.HoleFound) -> None:
         first, last = found.start_offset, found.next_offset - 1
         line = f"{first}: not there" if last == first else f"{first}-{last}: not there"
         if not self._is_brief:
@@ -139,7 +139,7 @@ class TextReport:
         else:
             self._line(f"{defect.position:>12}  ! {defect.size_bytes} bytes {line}")
 
-    def _tail(self, found: findings.TailFound) -> None:
+    def _tail(self, found: contents.TailFound) -> None:
         tail, origin = found
         line = f"{tail.kind}: {tail.size_bytes} bytes to the end of the file"
         if self._is_brief:
@@ -152,7 +152,7 @@ class TextReport:
             self._line(line)
             self._has_headings = True
 
-    def _brief_summary(self, found: findings.LogSummary) -> None:
+    def _brief_summary(self, found: contents.LogSummary) -> None:
         self._headings(_BRIEF_HEADINGS)
         totals = found.totals
         offsets = "-"
@@ -194,7 +194,7 @@ class TextReport:
             )
         self._kept, self._left_out, self._lost_offsets, self._removed = [], 0, 0, []
 
-    def _log_summary(self, found: findings.LogSummary) -> None:
+    def _log_summary(self, found: contents.LogSummary) -> None:
         totals = found.totals
         self._line()
         self._line(f"summary of {found.path}")
@@ -240,7 +240,7 @@ class TextReport:
         self._has_lines = True
 
 
-def _file_facts(found: findings.FileFound) -> str:
+def _file_facts(found: contents.FileFound) -> str:
     facts = [f"{found.size_bytes} bytes"]
     if found.entry_count is not None:
         facts.append(show_count(found.entry_count, "entry", "entries"))

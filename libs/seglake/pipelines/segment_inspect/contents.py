@@ -101,7 +101,7 @@ class LogSummary:
 
 
 Summary = SideFileSummary | LogSummary
-Finding = (
+Content = (
     FileFound
     | BatchFound
     | HoleFound
