@@ -198,7 +198,7 @@ def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
 
 
 def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
-    """Return the number of epochs that a copy is behind a batch; None if an epoch is unknown."""
+    """Return by how many epochs a copy is older than a batch; None if an epoch is unknown."""
     if taken is None or taken.leader_epoch is None or not replica.epochs:
         return None
     return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch

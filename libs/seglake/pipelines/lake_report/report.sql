@@ -1,14 +1,14 @@
--- What a report draws and lists, from the tables that the proof derives (see proof.sql), in DuckDB.
+-- Facts that a report draws and lists, from the tables that proof.sql derives, in DuckDB's SQL.
 
 -- fact gap_ranges
--- Standing gaps of each log by cause. What lies nearer together than a 500th of the log, too near to
--- be drawn apart, is one range, with the number of offsets that are missing in it.
+-- Current gaps of each log by cause. Gaps closer together than a 500th of the log, too close to be
+-- drawn apart, are one range, with the number of offsets that are missing in it.
 WITH extents AS (
   SELECT log, (max(next_offset) - min(start_offset)) // 500 AS tolerance
   FROM proof_ranges
   GROUP BY log
 ),
--- Gaps that begin so near together belong to one range, whatever lies between them.
+-- Gaps whose starts are so close together belong to one range.
 near AS (
   SELECT log, cause, tolerance, min(start_offset) AS start_offset,
          max(next_offset) AS next_offset, sum(next_offset - start_offset) AS offsets
@@ -35,8 +35,8 @@ GROUP BY log, cause, number
 ORDER BY log, cause, start_offset;
 
 -- fact damaged_places
--- The first damaged places of each log, unresolved ones first, and how many there are. The newest row
--- describes a place; what is a conflict to the log that was read first may be damage to a retake.
+-- The first damaged places of each log, unresolved ones first, and the number of all. The newest row
+-- describes a place; bytes that conflict with the log that was read first may be damage to a retake.
 WITH found AS (
   SELECT log, q.*, defect_code = 'replica_conflict' AS is_conflict
   FROM quarantine AS q JOIN proof_log_ids AS l
@@ -75,7 +75,7 @@ WHERE rank <= 50
 ORDER BY r.log, rank;
 
 -- fact recorded_gaps
--- Offsets in the gaps that each run recorded, also in those that were filled since, by cause.
+-- Number of offsets in the gaps that each run recorded, filled since or not, by cause.
 SELECT run_id, cause, CAST(sum(next_offset - start_offset) AS BIGINT) AS offsets
 FROM gaps
 WHERE attempt_id IN (SELECT attempt_id FROM checkpoints)
