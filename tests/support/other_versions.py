@@ -57,15 +57,13 @@ def without_spark() -> Path:
 def distribution(folder: Path, python: Path) -> Path:
     """Lay out the Spark of an environment as its distribution is, and return SPARK_HOME."""
     package = Path(said(python, "-c", "import pyspark; print(pyspark.__path__[0])"))
-    (py4j,) = Path(said(python, "-c", "import py4j; print(py4j.__path__[0])")).parents[0:1]
     home = folder / "spark"
+    home.mkdir(parents=True)
     for part in ("bin", "sbin", "jars"):
-        (home / part).parent.mkdir(exist_ok=True)
         (home / part).symlink_to(package / part)
-    left_out = shutil.ignore_patterns("bin", "sbin", "jars", "__pycache__")
+    left_out = shutil.ignore_patterns("bin", "sbin", "jars", "python", "__pycache__")
     shutil.copytree(package, home / "python" / "pyspark", ignore=left_out)
-    shutil.copytree(py4j / "py4j", folder / "zipped" / "py4j")
-    shutil.make_archive(str(home / "python" / "lib" / "py4j-0-src"), "zip", folder / "zipped")
+    shutil.copytree(package / "python" / "lib", home / "python" / "lib")  # of Spark's workers
     return home
 
 
