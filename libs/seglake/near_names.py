@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 
 _MOST_NAMES = 3
 _LEAST_ALIKE = 0.6  # difflib's default
-_MOST_BEHIND = 0.1  # names that are so much less similar than the nearest are left out
+_MOST_LESS_ALIKE = 0.1  # names that are so much less similar than the nearest are left out
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:
@@ -13,7 +13,7 @@ def near_names(name: str, known: Iterable[str]) -> list[str]:
     alike = [
         (SequenceMatcher(None, name.casefold(), other.casefold()).ratio(), other) for other in known
     ]
-    least = max(_LEAST_ALIKE, max((ratio for ratio, _ in alike), default=0) - _MOST_BEHIND)
+    least = max(_LEAST_ALIKE, max((ratio for ratio, _ in alike), default=0) - _MOST_LESS_ALIKE)
     near = [(-ratio, other) for ratio, other in alike if ratio >= least]
     return [other for _, other in sorted(near)[:_MOST_NAMES]]
 

@@ -84,7 +84,7 @@ def _commit(tables: LakeTables, count: int) -> None:
     for _ in range(count):
         handle = tables.open(GAPS)
         assert not add_files(
-            tables, GAPS, handle, [], now_ms=0, said={"run_id": "run"}, generations={"a": 1}
+            tables, GAPS, handle, [], now_ms=0, commit_info={"run_id": "run"}, generations={"a": 1}
         )
 
 

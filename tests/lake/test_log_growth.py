@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.lake import log_growth
-from seglake.lake.log_growth import LogPlace, added_behind, place_of
+from seglake.lake.log_growth import LogPlace, added_after, place_of
 from seglake.lake.tables import CHECKPOINTS
 from support.lake_drivers import commit
 from support.lake_rows import Lake, lake_at, next_wave
@@ -45,7 +45,7 @@ def test_it_has_what_delta_rs_lists_or_nothing(lake: Lake, seed: int) -> None:
         places.append((_place(lake), _listed(lake), merges))
     now = places[-1][0].version
     for place, before, merges_before in places:
-        added = added_behind(lake.tables, CHECKPOINTS, place, now)
+        added = added_after(lake.tables, CHECKPOINTS, place, now)
         if merges_before < merges:
             assert added is None
         else:
@@ -61,9 +61,9 @@ def test_log_of_a_copy_that_went_another_way_tells_nothing(lake: Lake, tmp_path:
         _commit(each, 3)
         _commit(each, 6)
     place = _place(lake)
-    assert added_behind(other.tables, CHECKPOINTS, place, place.version) is None
-    assert added_behind(other.tables, CHECKPOINTS, shared, place.version - 1) is not None
-    assert added_behind(lake.tables, CHECKPOINTS, place, place.version - 1) is None
+    assert added_after(other.tables, CHECKPOINTS, place, place.version) is None
+    assert added_after(other.tables, CHECKPOINTS, shared, place.version - 1) is not None
+    assert added_after(lake.tables, CHECKPOINTS, place, place.version - 1) is None
 
 
 def test_file_that_was_there_before_is_none_that_came(lake: Lake) -> None:
@@ -72,8 +72,8 @@ def test_file_that_was_there_before_is_none_that_came(lake: Lake) -> None:
     path = Path(lake.tables.log_entry_path(CHECKPOINTS, place.version))
     again = path.read_text().replace('"dataChange":true', '"dataChange":false')
     path.with_name(f"{place.version + 1:020d}.json").write_text(again)
-    assert added_behind(lake.tables, CHECKPOINTS, place, place.version) == []
-    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 1) is None
+    assert added_after(lake.tables, CHECKPOINTS, place, place.version) == []
+    assert added_after(lake.tables, CHECKPOINTS, place, place.version + 1) is None
 
 
 def test_file_that_has_gone_leaves_no_answer(lake: Lake) -> None:
@@ -83,7 +83,7 @@ def test_file_that_has_gone_leaves_no_answer(lake: Lake) -> None:
     entry = Path(lake.tables.log_entry_path(CHECKPOINTS, place.version + 1))
     name = path.partition("/checkpoints/")[2]
     entry.write_text(json.dumps({"remove": {"path": name, "dataChange": True}}))
-    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 1) is None
+    assert added_after(lake.tables, CHECKPOINTS, place, place.version + 1) is None
 
 
 def test_long_log_is_left_to_delta_rs(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,8 +92,8 @@ def test_long_log_is_left_to_delta_rs(lake: Lake, monkeypatch: pytest.MonkeyPatc
     place = _place(lake)
     for number in (3, 6, 9):
         _commit(lake, number)
-    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 2) is not None
-    assert added_behind(lake.tables, CHECKPOINTS, place, place.version + 3) is None
+    assert added_after(lake.tables, CHECKPOINTS, place, place.version + 2) is not None
+    assert added_after(lake.tables, CHECKPOINTS, place, place.version + 3) is None
 
 
 def test_expired_and_damaged_entries_are_no_answer(lake: Lake) -> None:
@@ -108,7 +108,7 @@ def test_expired_and_damaged_entries_are_no_answer(lake: Lake) -> None:
         path.unlink()
         if left is not None:
             path.write_bytes(left)
-        assert added_behind(lake.tables, CHECKPOINTS, places[0], now) is None
-        assert added_behind(lake.tables, CHECKPOINTS, places[1], now) is None
-        assert added_behind(lake.tables, CHECKPOINTS, places[2], now) is not None
+        assert added_after(lake.tables, CHECKPOINTS, places[0], now) is None
+        assert added_after(lake.tables, CHECKPOINTS, places[1], now) is None
+        assert added_after(lake.tables, CHECKPOINTS, places[2], now) is not None
     assert place_of(lake.tables, CHECKPOINTS, places[1].version) is None

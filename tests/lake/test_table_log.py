@@ -45,7 +45,9 @@ def log(lake: Lake) -> Path:
 def _commit(tables: LakeTables, generations: dict[str, int]) -> None:
     said = {"run_id": "run"}
     handle = tables.open(GAPS)
-    assert not add_files(tables, GAPS, handle, [], now_ms=0, said=said, generations=generations)
+    assert not add_files(
+        tables, GAPS, handle, [], now_ms=0, commit_info=said, generations=generations
+    )
 
 
 def _told(known: TableLog, handle: DeltaTable) -> dict[str, int]:

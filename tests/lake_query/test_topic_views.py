@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from seglake.lake.tables import TABLES
 from seglake.pipelines.lake_query.topic_views import (
-    TAKEN,
+    RESERVED,
     confused_names,
     confusion,
     topic_views,
@@ -70,7 +70,7 @@ def test_a_name_fits_into_a_metastore() -> None:
 
 def test_no_table_or_other_view_has_a_name_that_a_topic_may_have() -> None:
     names = [*(table.name for table in TABLES), *view_names()]
-    assert {name for name in names if name.startswith("topic_")} == TAKEN
+    assert {name for name in names if name.startswith("topic_")} == RESERVED
 
 
 def test_topics_that_are_called_like_a_view_have_marks() -> None:

@@ -21,7 +21,9 @@ def disk(tmp_path: Path) -> Path:
 
 def _absent(*sources: Path, topic: str = "orders") -> list[tuple[str, int, int]]:
     found = discover(
-        [str(source) for source in sources], LocalStorage(), takes_topic=lambda name: name == topic
+        [str(source) for source in sources],
+        LocalStorage(),
+        selects_topic=lambda name: name == topic,
     )
     return [
         (f"{absent.partition.topic}-{absent.partition.partition}", *absent[2:4])

@@ -62,7 +62,7 @@ def test_the_folder_above_many_partitions_is_listed_once(
     found = discover(
         [str(path) for path in sorted(data.glob("orders-*"))],
         LocalStorage(),
-        takes_topic=Settings().select.takes_topic,
+        selects_topic=Settings().select.selects_topic,
     )
     assert len(found.replicas) == 9
     assert set(listed.values()) == {1}
@@ -114,7 +114,7 @@ def test_of_a_swap_only_headers_are_read(data: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(LocalStorage, "open_reader", counted)
     (orders, _) = discover(
-        [str(data)], LocalStorage(), takes_topic=Settings().select.takes_topic
+        [str(data)], LocalStorage(), selects_topic=Settings().select.selects_topic
     ).replicas
     assert [segment.base_offset for segment in orders.segments] == [0, 20]
     assert sum(read_bytes) < swap.stat().st_size // 4
@@ -125,11 +125,11 @@ def test_the_end_of_a_swap_is_proved_by_a_checksum(data: Path) -> None:
     *sound, last = made_batches("orders", 0, range(15))
     _swap(data, [*sound, bad_crc(last)])
     (orders, _) = discover(
-        [str(data)], LocalStorage(), takes_topic=Settings().select.takes_topic
+        [str(data)], LocalStorage(), selects_topic=Settings().select.selects_topic
     ).replicas
     assert [segment.base_offset for segment in orders.segments] == [0, 10, 20]
     _swap(data, [*sound, last])
     (orders, _) = discover(
-        [str(data)], LocalStorage(), takes_topic=Settings().select.takes_topic
+        [str(data)], LocalStorage(), selects_topic=Settings().select.selects_topic
     ).replicas
     assert [segment.base_offset for segment in orders.segments] == [0, 20]

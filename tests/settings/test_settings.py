@@ -50,7 +50,7 @@ def test_timestamp_below_a_millisecond_is_rounded_up() -> None:
 )
 def test_globs_select_topics(select: SelectSettings, taken: set[str]) -> None:
     topics = ("orders", "orders-test", "Orders", "__consumer_offsets")
-    assert {topic for topic in topics if select.takes_topic(topic)} == taken
+    assert {topic for topic in topics if select.selects_topic(topic)} == taken
 
 
 def test_settings_are_frozen_and_pickle() -> None:

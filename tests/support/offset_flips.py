@@ -229,7 +229,7 @@ def answer_of(replica: Replica, settings: Settings, storage: Storage) -> Answer:
 def logs_of(log_dir: Path, **options: Any) -> Iterator[FlippedLog]:
     """The partitions of a log dir that hold records."""
     settings = Settings.from_mappings([("test", {"select": {"internal_topics": True}})])
-    found = discover([str(log_dir)], LocalStorage(), takes_topic=settings.select.takes_topic)
+    found = discover([str(log_dir)], LocalStorage(), selects_topic=settings.select.selects_topic)
     for replica in found.replicas:
         if replica.segments and not replica.is_future:
             yield FlippedLog(replica, **options)

@@ -29,7 +29,7 @@ def log_bounds(
     sections = {"limits": limits or {}, "read": {"isolation": isolation, **(read or {})}}
     settings = Settings.from_mappings([("test", sections)])
     (replica,) = discover(
-        [str(source)], LocalStorage(), takes_topic=settings.select.takes_topic
+        [str(source)], LocalStorage(), selects_topic=settings.select.selects_topic
     ).replicas
     log = SourceLedger(ledger).of(replica.key)
     requests = survey_requests(replica, log, settings, LocalStorage())

@@ -45,25 +45,25 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
 def parser_of(command: str) -> argparse.ArgumentParser:
     """Return the parser of `seglake COMMAND`."""
-    said = _tables()["commands"][command]
+    table = _tables()["commands"][command]
     program = f"seglake {command}"
-    calls = "".join(f"\n  {program} {options}" for options in said["examples"])
+    calls = "".join(f"\n  {program} {options}" for options in table["examples"])
     parser = CommandParser(
         prog=program,
-        usage=f"{program} {said['usage']}",
-        description=said["description"],
-        epilog=f"example{'s' if len(said['examples']) > 1 else ''}:{calls}",
+        usage=f"{program} {table['usage']}",
+        description=table["description"],
+        epilog=f"example{'s' if len(table['examples']) > 1 else ''}:{calls}",
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(**_ABSENT, command=command)
-    for option in _listed(said["options"]):
+    for option in _listed(table["options"]):
         if isinstance(option, str):
-            _add(parser, option, said)
+            _add(parser, option, table)
             continue
-        group = parser.add_mutually_exclusive_group(required=said.get("requires_one", False))
+        group = parser.add_mutually_exclusive_group(required=table.get("requires_one", False))
         for alternative in option:
-            _add(group, alternative, said)
+            _add(group, alternative, table)
     return parser
 
 
@@ -88,9 +88,9 @@ def _listed(options: Iterable[str | list[str]]) -> Iterator[str | list[str]]:
             yield option
 
 
-def _add(parser: argparse._ActionsContainer, name: str, said: _Table) -> None:
+def _add(parser: argparse._ActionsContainer, name: str, table: _Table) -> None:
     """Add one option to a parser, with the changes that the command makes to it."""
-    changed = {**_tables()["options"][name], **said.get("changes", {}).get(name, {})}
+    changed = {**_tables()["options"][name], **table.get("changes", {}).get(name, {})}
     option = {key: value for key, value in changed.items() if value != ""}
     flags = [option.pop("short")] if "short" in option else []
     choices = option.get("choices")

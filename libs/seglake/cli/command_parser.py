@@ -26,8 +26,8 @@ class CommandParser(argparse.ArgumentParser):
         """Exit with 2; if an option is misspelled, suggest the name that was probably meant."""
         known = self._option_string_actions
         near = ((name, did_you_mean(name, known)) for name in self._unknown)
-        said = [f"; there is no option {name}{meant}" for name, meant in near if meant]
-        super().error(f"{message}{''.join(said)}")
+        hints = [f"; there is no option {name}{meant}" for name, meant in near if meant]
+        super().error(f"{message}{''.join(hints)}")
 
     # Any: an option may have values of every type.
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -18,7 +18,7 @@ from seglake.printable import on_one_line
 
 _RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
-_says: ContextVar[bool] = ContextVar("says", default=True)
+_explains: ContextVar[bool] = ContextVar("says", default=True)
 _INTERRUPTED = "seglake: interrupted"
 _NO_MEMORY = "out of memory; what was committed stays. Run again with more memory"
 _WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"
@@ -36,7 +36,7 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
         writes: the job commits to a lake, or may.
         explains: False if the job itself explains its failures on stderr.
     """
-    _says.set(explains)
+    _explains.set(explains)
     if not verbose:
         os.environ.setdefault(_RUST_LOG, "off")
     code = int(ExitCode.DONE)
@@ -105,7 +105,7 @@ def _remove_scratch_folder() -> None:
 
 
 def _explain(error: Exception, *, verbose: bool) -> None:
-    if not _says.get():
+    if not _explains.get():
         return
     if verbose:
         traceback.print_exception(error)
@@ -124,7 +124,7 @@ def _explain_fault(
     kind: type[BaseException], fault: BaseException, trace: TracebackType | None
 ) -> None:
     """Explain an unexpected exception (`sys.excepthook`); Python then exits with 1."""
-    if not _says.get():
+    if not _explains.get():
         return
     if not _VERBOSE.isdisjoint(sys.argv[1:]):
         traceback.print_exception(kind, fault, trace)

@@ -107,7 +107,7 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         try:
             report_option.write(arguments, settings, summary)
         except NotALakeError as error:  # the run found no data to create a lake for
-            _tell(log, f"no report was written: {error}")
+            _report(log, f"no report was written: {error}")
     return summary.exit_code
 
 
@@ -142,7 +142,7 @@ def _event_record(log: "EventLog", arguments: argparse.Namespace) -> "RunRecorde
     return EventRecord(log, has_traceback=arguments.verbose > 0)
 
 
-def _tell(log: "EventLog | None", text: str) -> None:
+def _report(log: "EventLog | None", text: str) -> None:
     if log is None:
         sys.stderr.write(f"seglake: {on_one_line(text)}\n")
     else:
@@ -155,7 +155,7 @@ def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterat
     Raises:
         WrongCallError: a file cannot be written, or a package is not installed.
     """
-    tell = partial(_tell, log)
+    report = partial(_report, log)
     for option, target in (("metrics", arguments.metrics), ("openlineage", arguments.openlineage)):
         if target and "://" not in target and not may_be_written(target):
             raise WrongCallError(
@@ -165,7 +165,7 @@ def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterat
     if arguments.metrics:
         from seglake.run_records.metrics_file import MetricsFile
 
-        yield MetricsFile(arguments.metrics, tell)
+        yield MetricsFile(arguments.metrics, report)
     if arguments.openlineage:
         if find_spec("openlineage") is None:
             raise WrongCallError(
@@ -174,4 +174,4 @@ def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterat
             )
         from seglake.run_records.lineage import Lineage
 
-        yield Lineage(arguments.openlineage, tell)
+        yield Lineage(arguments.openlineage, report)

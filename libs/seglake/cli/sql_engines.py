@@ -37,13 +37,13 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
     """
     storage = open_storages(settings.spark.properties)
     tables = require_lake(arguments.lake, storage)
-    wanted = None if arguments.engine is None else QueryEngine(arguments.engine)
-    reason = _only_spark(settings, is_on_hdfs=is_on_hdfs(tables)) if wanted is None else None
+    requested = None if arguments.engine is None else QueryEngine(arguments.engine)
+    reason = _only_spark(settings, is_on_hdfs=is_on_hdfs(tables)) if requested is None else None
     if reason is not None:
         _note(f"Spark answers: {reason}")
-        wanted = QueryEngine.SPARK
-    if wanted is not QueryEngine.SPARK:
-        speaks_spark = wanted is None
+        requested = QueryEngine.SPARK
+    if requested is not QueryEngine.SPARK:
+        speaks_spark = requested is None
         spill_folder = _spill_folder()
         with DuckDBQueries(tables, spill_folder=spill_folder, speaks_spark=speaks_spark) as queries:
             yield LakeQueries(queries, _note, arguments.lake)

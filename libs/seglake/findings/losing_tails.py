@@ -104,12 +104,12 @@ def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, Losing
 
 def shown_tails(tails: TailsByKind) -> list[str]:
     """Return parts of a headline that count losing tails, one for each kind."""
-    said = []
+    lines = []
     for kind, found in tails.items():
         count = _counted(found)
         verb = "is" if count.startswith("1 ") else "are"
-        said.append(f"{count} {kind.words} {verb} in quarantine, not in records")
-    return said
+        lines.append(f"{count} {kind.words} {verb} in quarantine, not in records")
+    return lines
 
 
 def tail_lines(tails: TailsByKind, lake: str) -> list[str]:

@@ -266,27 +266,27 @@ class Recovery:
             recovered += f", {self.internal_records} of them in Kafka's own topics"
         if self.open_records:
             recovered += f", {self.open_records} of them in transactions that have not ended"
-        said: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS}
+        causes_of: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS}
         for cause, found in self.lost.items():
-            said[cause.verdict].append(_of_cause(cause, found))
+            causes_of[cause.verdict].append(_of_cause(cause, found))
         parts = [
-            *(f"{verdict}: {', '.join(causes)}" for verdict, causes in said.items() if causes),
+            *(f"{verdict}: {', '.join(causes)}" for verdict, causes in causes_of.items() if causes),
             *([f"{show_count(len(self.unread), 'place')} not read"] if self.unread else []),
         ]
         tails = shown_tails(self.tails)
         nothing = "nothing else is known to be lost" if tails else "no offset is known to be lost"
         return "; ".join([recovered, *parts, *tails, *([] if parts else [nothing])])
 
-    def lines(self, *, is_left_said: bool = False) -> list[str]:
+    def lines(self, *, is_left_shown: bool = False) -> list[str]:
         """Return lines on lost offsets, on offsets without loss, and on partitions without record.
 
         Args:
-            is_left_said: True omits ranges still on a disk, which were already shown.
+            is_left_shown: True omits ranges still on a disk, which were already shown.
         """
         lost = {
             cause: found
             for cause, found in self.lost.items()
-            if not (is_left_said and cause.is_there)
+            if not (is_left_shown and cause.is_there)
         }
         lines = [*loss_lines(lost), *no_loss_lines(self.no_loss)]
         nothing = self.nothing_from
@@ -325,7 +325,7 @@ class Recovery:
 def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
     """Return one line on the lost offsets of each cause."""
     return [
-        f"{cause.verdict}: {said}" for cause, said in zip(lost, shown_losses(lost), strict=True)
+        f"{cause.verdict}: {shown}" for cause, shown in zip(lost, shown_losses(lost), strict=True)
     ]
 
 
@@ -336,8 +336,8 @@ def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
 
 def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
     """Return a line on offsets that rightly have no record; empty if there are none."""
-    said = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
-    return [f"no loss: {'; '.join(said)}"] if counts else []
+    shown = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
+    return [f"no loss: {'; '.join(shown)}"] if counts else []
 
 
 def _where(found: GapsByPartition) -> str:

@@ -180,9 +180,9 @@ def _planned(
     ends = {plan.key: plan for plan in plan_ends(readable, context)}
     planned: list[PlannedPartition] = []
     for each in judged:
-        same, wanted, end = each.same, each.wanted, ends.get(each.key)
-        why = None if wanted is None else wanted.unread_reason
-        ranges = [] if wanted is None or why else plan_ranges(wanted, context.settings)
+        same, ingestible, end = each.same, each.ingestible, ends.get(each.key)
+        why = None if ingestible is None else ingestible.unread_reason
+        ranges = [] if ingestible is None or why else plan_ranges(ingestible, context.settings)
         is_away = each.refusal or each.has_lost
         planned.append(
             PlannedPartition(

@@ -159,7 +159,7 @@ def list_sources(
     discovery = discover(
         sources,
         scan.storage,
-        takes_topic=settings.select.takes_topic,
+        selects_topic=settings.select.selects_topic,
         source_id=settings.source.source_id,
         unnamed_id=unnamed_id,
         known=known,

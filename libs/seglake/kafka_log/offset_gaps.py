@@ -92,7 +92,7 @@ class HoleFinder:
         return self._holes
 
 
-BEHIND_DAMAGE = (GapCause.QUARANTINED, GapCause.MARKER)
+DAMAGE_CAUSES = (GapCause.QUARANTINED, GapCause.MARKER)
 """Causes that damaged bytes explain."""
 
 

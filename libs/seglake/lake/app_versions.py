@@ -43,15 +43,15 @@ def version_steps(
     Raises:
         TablesDisagreeError: the generations cannot come from seglake's commits.
     """
-    wanted = list(topics)
-    found = yield from _read_once(port, source_id, wanted)
+    chosen = list(topics)
+    found = yield from _read_once(port, source_id, chosen)
     while True:
-        ahead = [topic for topic in wanted if found[topic].records > found[topic].checkpoints + 1]
+        ahead = [topic for topic in chosen if found[topic].records > found[topic].checkpoints + 1]
         if not ahead:
             return found
         # Read all topics again, so that topics of one commit come from one snapshot of a table.
         before = found
-        found = yield from _read_once(port, source_id, wanted)
+        found = yield from _read_once(port, source_id, chosen)
         for topic in ahead:
             if before[topic].checkpoints == found[topic].checkpoints:
                 reason = "records may be one ahead of checkpoints"
@@ -70,16 +70,16 @@ def published_steps(
 
 
 def _read_once(
-    port: CommitPort, source_id: str, wanted: Sequence[str]
+    port: CommitPort, source_id: str, chosen: Sequence[str]
 ) -> Steps[dict[str, AppVersions]]:
     """Return the generations of topics from one reading of each table."""
     by_table: dict[str, dict[str, int]] = {}
-    for table in reversed(tables_of(wanted)):
+    for table in reversed(tables_of(chosen)):
         yield NOW
         view = port.newest(table)
-        by_table[table.name] = {t: view.generation(app_id(source_id, t)) for t in wanted}
+        by_table[table.name] = {t: view.generation(app_id(source_id, t)) for t in chosen}
     found = {}
-    for topic in wanted:
+    for topic in chosen:
         # Records first, checkpoints last.
         chain = [by_table[table.name][topic] for table in tables_of([topic])]
         found[topic] = AppVersions(chain[0], min(chain[1:-1]), chain[-1])

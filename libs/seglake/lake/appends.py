@@ -91,7 +91,7 @@ def append_lacking(
             handle,
             [Addition(file, now_ms) for file in files],
             now_ms=now_ms,
-            said={"commit_id": commit_id, "run_id": run_id},
+            commit_info={"commit_id": commit_id, "run_id": run_id},
             generations=moved,
         )
         if not failure:

@@ -55,8 +55,8 @@ class CommitPort(Protocol):
     def opened(self, table: Table) -> TableView:
         """Return the newest version, to commit to."""
 
-    def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
-        """Return the commit ids that the log still has; with `behind`, only those after it."""
+    def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
+        """Return the commit ids that the log still has; with `after`, only those after it."""
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
         """Require that no other tool has changed rows of the tables that topics are committed to.

@@ -105,17 +105,17 @@ def recover_steps(
 ) -> Steps[tuple[str, ...]]:
     """Complete decided commits that are not published; see `delta_commit.recover`."""
     completed = set((yield from _recover_once(port, source_id, after)))
-    wanted = list(topics) if source_id is not None else []
+    requested = list(topics) if source_id is not None else []
     stuck: dict[str, int] = {}
-    while source_id is not None and wanted:
-        found = yield from version_steps(port, source_id, wanted)
-        wanted = [topic for topic in wanted if not found[topic].is_settled]
-        for topic in wanted:
+    while source_id is not None and requested:
+        found = yield from version_steps(port, source_id, requested)
+        requested = [topic for topic in requested if not found[topic].is_settled]
+        for topic in requested:
             generation = found[topic].records
             if stuck.get(topic) == generation:
                 raise RedoMissingError(topic=topic, generation=generation, folder=port.redo_folder)
             stuck[topic] = generation
-        if wanted:
+        if requested:
             completed.update((yield from _recover_once(port, source_id, after)))
     return tuple(sorted(completed))
 
@@ -169,7 +169,7 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
         if any(move > 0 for move in moves):
             if tried_from is None:
                 return False
-            if not (yield from _decided_topics(port, view, redo, behind=tried_from)):
+            if not (yield from _decided_topics(port, view, redo, after=tried_from)):
                 return False
             yield NOW
             port.make_durable(RECORDS)
@@ -294,19 +294,19 @@ def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
     A commit moves all its topics at once: if only some are at its generations, another commit moved
     them, and this one's compare-and-set fails for good.
     """
-    taken = [found[topic].records >= generation for topic, generation in redo.generations.items()]
+    moved = [found[topic].records >= generation for topic, generation in redo.generations.items()]
     published = [
         found[topic].checkpoints >= generation for topic, generation in redo.generations.items()
     ]
-    return all(published) or (any(taken) and not all(taken))
+    return all(published) or (any(moved) and not all(moved))
 
 
 def _decided_topics(
-    port: CommitPort, view: TableView, redo: Redo, behind: TableView | None = None
+    port: CommitPort, view: TableView, redo: Redo, after: TableView | None = None
 ) -> Steps[set[str]]:
     """Return the topics whose generation in this snapshot of records comes from this redo file.
 
-    Either its records files are in the snapshot, or its commit is in the history after `behind`, a
+    Either its records files are in the snapshot, or its commit is in the history after `after`, a
     view that cannot have the commit. Neither check alone would do: commit info goes with old log
     entries, files go with a compaction, and a topic may have no files.
     """
@@ -317,6 +317,6 @@ def _decided_topics(
     decided = {file.topic for file in records if file.path.rpartition("/")[2] in present}
     if decided != set(redo.generations):
         yield NOW
-        if redo.commit_id in port.commit_ids(RECORDS, behind):
+        if redo.commit_id in port.commit_ids(RECORDS, after):
             return set(redo.generations)
     return decided

@@ -95,7 +95,7 @@ def replace_files(
         view.handle,
         map(Addition, merged, ages),
         now_ms=now_ms,
-        said={"run_id": run_id, MAINTAINS: "compaction"},
+        commit_info={"run_id": run_id, MAINTAINS: "compaction"},
         generations={APP: tables.generation(view.table, view.handle, APP) + 1},
         replaced=[file for merge in merges for file in merge.files],
     )

@@ -54,7 +54,7 @@ def commit_wave(
     """
     check_waves(waves)
     require_files(tables, (file for wave in waves for file in wave.files))
-    return _taken(commit_steps(_DeltaPort(tables), attempt, waves, after))
+    return _run_steps(commit_steps(_DeltaPort(tables), attempt, waves, after))
 
 
 def recover(
@@ -85,7 +85,7 @@ def recover(
     """
     named = [*topics]
     refuse_foreign_changes(tables, tables_of(named))
-    completed = _taken(recover_steps(_DeltaPort(tables), source_id, named, after))
+    completed = _run_steps(recover_steps(_DeltaPort(tables), source_id, named, after))
     for topic in completed:
         _LOG.debug("%s: completed the commit of an earlier run", topic)
     return completed
@@ -93,7 +93,7 @@ def recover(
 
 def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
     """Return the generations of topics from the newest snapshots; see `version_steps`."""
-    return _taken(version_steps(_DeltaPort(tables), source_id, topics))
+    return _run_steps(version_steps(_DeltaPort(tables), source_id, topics))
 
 
 # Any: values of columns of many types.
@@ -113,10 +113,10 @@ def published(
     Raises:
         TablesDisagreeError: the generations cannot come from seglake's commits.
     """
-    return _taken(published_steps(_DeltaPort(tables, ledger), source_id, topics))
+    return _run_steps(published_steps(_DeltaPort(tables, ledger), source_id, topics))
 
 
-def _taken(steps: Steps[_T]) -> _T:
+def _run_steps(steps: Steps[_T]) -> _T:
     """Take all steps one after the other, and return the outcome."""
     while True:
         try:
@@ -190,12 +190,12 @@ class _DeltaPort(CommitPort):
         """Return the newest version with a new handle."""
         return _DeltaView(self._tables, table, self._tables.open(table))
 
-    def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
-        """Return the commit ids that the log still has; with `behind`, only those after it."""
+    def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
+        """Return the commit ids that the log still has; with `after`, only those after it."""
         handle = self._tables.open(table)
         count = None  # all commits: a run may have died long ago
-        if behind is not None:
-            count = handle.version() - cast("_DeltaView", behind).handle.version()
+        if after is not None:
+            count = handle.version() - cast("_DeltaView", after).handle.version()
         return commit_ids(self._tables, table, handle, count)
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
@@ -206,14 +206,18 @@ class _DeltaPort(CommitPort):
         """Add the topics' files of the table, and their generations, in one commit."""
         handle = cast("_DeltaView", view).handle  # this port made the view
         files = [f for f in redo.files if f.table == table.name and f.topic in topics]
-        said = {"attempt_id": redo.attempt_id, "commit_id": redo.commit_id, "run_id": redo.run_id}
+        info = {
+            "attempt_id": redo.attempt_id,
+            "commit_id": redo.commit_id,
+            "run_id": redo.run_id,
+        }
         failure = add_files(
             self._tables,
             table,
             handle,
             [Addition(file, redo.created_at_ms) for file in files],
             now_ms=redo.created_at_ms,
-            said=said,
+            commit_info=info,
             generations={app_id(redo.source_id, t): redo.generations[t] for t in topics},
         )
         if failure:

@@ -233,8 +233,8 @@ class LakeTables:
 
     def open_all(self) -> dict[str, Handle]:
         """Return a handle on each table, by its name; see `open`."""
-        wanted = (table for table in TABLES if table in REQUIRED_TABLES or self.has(table))
-        return {table.name: self.open(table) for table in wanted}
+        requested = (table for table in TABLES if table in REQUIRED_TABLES or self.has(table))
+        return {table.name: self.open(table) for table in requested}
 
     def generation(self, table: Table, handle: Handle, app: str) -> int:
         """Return the version of an app in a handle's snapshot, 0 for none."""
@@ -265,9 +265,9 @@ class LakeTables:
             pruned_by: column, operator and value; a file is skipped if its statistics exclude such
                 rows. Other files are returned whole.
         """
-        wanted = [*columns] if "source_id" in columns else [*columns, "source_id"]
+        requested = [*columns] if "source_id" in columns else [*columns, "source_id"]
         paths = self.file_paths(table, topic=topic, pruned_by=pruned_by)
-        whole = self.read_files(table, paths, wanted)
+        whole = self.read_files(table, paths, requested)
         mine = [value == source_id for value in whole.column("source_id").to_pylist()]
         if not all(mine):  # a filter imports pyarrow.compute, 0.05 s
             whole = whole.filter(pa.array(mine, pa.bool_()))
@@ -317,8 +317,8 @@ class LakeTables:
         content = self.storage.read_bytes(path)
         with naming_what_is_no_parquet(path):
             rows = pq.ParquetFile(pa.BufferReader(content)).read(schema.names, use_threads=False)
-        wanted = with_added(rows, schema.names)
-        return wanted if wanted.schema.equals(schema) else wanted.cast(schema)  # slow import
+        complete = with_added(rows, schema.names)
+        return complete if complete.schema.equals(schema) else complete.cast(schema)  # slow import
 
     def has(self, table: Table) -> bool:
         """Return whether a table exists, or existed when it was last checked."""

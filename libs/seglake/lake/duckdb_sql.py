@@ -69,8 +69,8 @@ def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Itera
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
     selects = []
     for value, files in _by_reading(table, [*paths], topics).items():
-        said = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
-        columns = ", ".join(f'{said.get(name, "")}"{name}"' for name in table.schema.names)
+        named = {} if value is None else dict.fromkeys(table.partition_by, f"{literal(value)} AS ")
+        columns = ", ".join(f'{named.get(name, "")}"{name}"' for name in table.schema.names)
         listed = ", ".join(map(literal, files))
         files_sql = f"FROM read_parquet([{listed}]{folders}{by_name})"
         selects.append(f"SELECT {columns} {f'FROM ({added}{files_sql})' if added else files_sql}")

@@ -41,8 +41,8 @@ class NotALakeError(LakeFolderError):
 
     def _text(self) -> str:
         """Return the message."""
-        wanted = "Give the folder that `seglake ingest --lake` wrote to."
-        return f"{self.path} is not a lake: {self.reason}. {wanted}"
+        remedy = "Give the folder that `seglake ingest --lake` wrote to."
+        return f"{self.path} is not a lake: {self.reason}. {remedy}"
 
 
 class LakeRefusedError(LakeFolderError):
@@ -92,8 +92,8 @@ class NewerLakeError(LakeFolderError):
 
     def _text(self) -> str:
         """Return the message."""
-        wanted = f"Install seglake {self.made_by}, which made or upgraded it, or a later version."
-        return f"{self.path} is of a later version: {self.reason}. {wanted}"
+        remedy = f"Install seglake {self.made_by}, which made or upgraded it, or a later version."
+        return f"{self.path} is of a later version: {self.reason}. {remedy}"
 
 
 class OlderLakeError(LakeFolderError):
@@ -105,8 +105,8 @@ class OlderLakeError(LakeFolderError):
 
     def _text(self) -> str:
         """Return the message."""
-        wanted = "The next ingest adds it, or seglake maintain --upgrade."
-        return f"{self.path} is of an earlier version: {self.reason}. {wanted}"
+        remedy = "The next ingest adds it, or seglake maintain --upgrade."
+        return f"{self.path} is of an earlier version: {self.reason}. {remedy}"
 
 
 class TableRefusedError(SeglakeError):

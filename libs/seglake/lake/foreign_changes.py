@@ -24,7 +24,7 @@ MAINTAINS = "maintains"
 _COMMITS_READ = (1, 20, None)
 
 
-def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
+def refuse_foreign_changes(tables: LakeTables, requested: Iterable[Table]) -> None:
     """Require that only seglake has changed the rows of tables.
 
     Deleted rows of `records` are allowed: an owner may have to erase them. If the log no longer
@@ -34,7 +34,7 @@ def refuse_foreign_changes(tables: LakeTables, wanted: Iterable[Table]) -> None:
         ForeignChangeError: another tool changed rows; nothing was touched.
         TornLogError: the newest commit was cut short by a power cut.
     """
-    for table in wanted:
+    for table in requested:
         version = tables.state(table).version
         if tables.own_versions.get(table.name) == version:
             continue

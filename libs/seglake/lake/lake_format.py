@@ -22,8 +22,8 @@ def marks() -> dict[str, str]:
 
 def format_of(properties: Mapping[str, str]) -> int:
     """Return the format in a table's properties; if unreadable, the next one, to be refused."""
-    said = properties.get(_FORMAT, "0")
-    return int(said) if said.isdecimal() else FORMAT + 1
+    stored = properties.get(_FORMAT, "0")
+    return int(stored) if stored.isdecimal() else FORMAT + 1
 
 
 def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:

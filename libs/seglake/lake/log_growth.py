@@ -28,7 +28,7 @@ def place_of(tables: LakeTables, table: Table, version: int) -> LogPlace | None:
     return LogPlace(version, hashlib.sha256(entry).hexdigest())
 
 
-def added_behind(
+def added_after(
     tables: LakeTables, table: Table, place: LogPlace, version: int
 ) -> list[str] | None:
     """Return the paths of the data files added after a place, up to an existing version.

@@ -100,7 +100,7 @@ class _Ahead:
         """Return whether all rows were emitted."""
         return self._rows.num_rows == 0
 
-    def taken(self, place: _Place) -> pa.Table:
+    def pop_up_to(self, place: _Place) -> pa.Table:
         """Return and remove the rows up to a place, inclusive."""
         rows, (partitions, offsets) = self._rows, self._places
         is_due = (partitions < place[0]) | ((partitions == place[0]) & (offsets <= place[1]))
@@ -128,7 +128,7 @@ def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> It
     while ahead:
         # Unread rows of each file come after its rows in memory.
         place = min(file.last for file in ahead)
-        rows = pa.concat_tables([file.taken(place) for file in ahead if file.first <= place])
+        rows = pa.concat_tables([file.pop_up_to(place) for file in ahead if file.first <= place])
         partitions, offsets = (numbers(rows, name) for name in order)
         yield rows.take(np.lexsort((offsets, partitions)))
         ahead = [file for file in ahead if not file.is_over]

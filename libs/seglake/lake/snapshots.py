@@ -75,7 +75,7 @@ class Snapshot:
         return self._version_of(app_id(source_id, topic))
 
 
-def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Snapshot]:
+def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, Snapshot]:
     """Return the newest snapshot of each table, by its name.
 
     Tables are read in the reverse of the order in which they are committed: all that the
@@ -83,7 +83,7 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
 
     Args:
         tables: the lake.
-        wanted: tables in the order in which they are committed.
+        requested: tables in the order in which they are committed.
 
     Raises:
         LakeFolderError: a table does not exist.
@@ -91,7 +91,7 @@ def read_snapshots(tables: LakeTables, wanted: Sequence[Table]) -> dict[str, Sna
         TableRefusedError: a table uses features that this library does not write.
     """
     found = {}
-    for table in reversed(wanted):
+    for table in reversed(requested):
         handle = tables.open(table)
         files = stored_files(tables, table, handle)
         found[table.name] = Snapshot(handle, files, partial(tables.generation, table, handle))

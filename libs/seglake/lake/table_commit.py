@@ -33,7 +33,7 @@ def add_files(
     additions: Iterable[Addition],
     *,
     now_ms: int,
-    said: Mapping[str, str],
+    commit_info: Mapping[str, str],
     generations: Mapping[str, int],
     replaced: Iterable[StoredFile] = (),
 ) -> str:
@@ -45,7 +45,7 @@ def add_files(
         handle: handle at the version to commit to; it advances to the new version.
         additions: the files to add.
         now_ms: time of the commit, in ms since 1970.
-        said: keys and values for the commit's info.
+        commit_info: keys and values for the commit's info.
         generations: new version of each app; the commit fails if another with the same app came
             between.
         replaced: files of the table to remove, whose rows the added files have.
@@ -67,7 +67,7 @@ def add_files(
             schema=table.schema,
             partition_by=list(table.partition_by),
             commit_properties=CommitProperties(
-                custom_metadata={**said, ACTION_COUNT: str(count)}, app_transactions=apps
+                custom_metadata={**commit_info, ACTION_COUNT: str(count)}, app_transactions=apps
             ),
             # The checkpoint is written below, once the commit is durable.
             post_commithook_properties=PostCommitHookProperties(False, False),

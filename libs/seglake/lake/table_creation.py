@@ -159,7 +159,7 @@ def set_property(
     name: str,
     value: str,
     *,
-    said: str,
+    commit_info: str,
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
     """Set a property of a table, which changes no row; durable on return.
@@ -171,7 +171,7 @@ def set_property(
         table: the table.
         name: name of the property.
         value: its new value.
-        said: purpose recorded in the commit.
+        commit_info: purpose recorded in the commit.
         check: raises if the value conflicts with the table's other properties.
 
     Raises:
@@ -181,7 +181,7 @@ def set_property(
         tables,
         table,
         "set a property of",
-        lambda handle: _set_properties(handle, {name: value}, said),
+        lambda handle: _set_properties(handle, {name: value}, commit_info),
         check=check,
         is_done=lambda state: state.settings.get(name) == value,
     )
@@ -231,19 +231,19 @@ def _alter(
     raise refused
 
 
-def _set_properties(handle: Handle, properties: dict[str, str], said: str) -> None:
-    """Commit properties of a table; `said` is the purpose in the commit's info."""
+def _set_properties(handle: Handle, properties: dict[str, str], commit_info: str) -> None:
+    """Commit properties of a table; `commit_info` is the purpose in the commit's info."""
     handle.alter.set_table_properties(
-        properties, raise_if_not_exists=False, **_commit_options(said)
+        properties, raise_if_not_exists=False, **_commit_options(commit_info)
     )
 
 
-def _commit_options(said: str) -> dict[str, Any]:
+def _commit_options(commit_info: str) -> dict[str, Any]:
     """Return the options of a commit that alters a table: its purpose, and no hooks."""
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
     return {
-        "commit_properties": CommitProperties(custom_metadata={MAINTAINS: said}),
+        "commit_properties": CommitProperties(custom_metadata={MAINTAINS: commit_info}),
         "post_commithook_properties": PostCommitHookProperties(
             create_checkpoint=False, cleanup_expired_logs=False
         ),

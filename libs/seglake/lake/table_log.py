@@ -84,7 +84,7 @@ class TableLog:
         self._log_folder = log_folder
         self._actions = _Actions()
         self._state: TableState | None = None  # state made of these actions
-        self._untold_version = -1
+        self._unreadable_version = -1
 
     def newest(self) -> TableState | None:
         """Return the newest version; None if the log is in another form, damaged, or missing."""
@@ -109,7 +109,7 @@ class TableLog:
         """Return the state of a version, None if it cannot be read."""
         if self._state is not None and self._state.version == version:
             return self._state
-        if version < self._actions.version or version == self._untold_version:
+        if version < self._actions.version or version == self._unreadable_version:
             return None
         try:
             while self._actions.version < version:
@@ -118,7 +118,7 @@ class TableLog:
         except _UNREADABLE as error:
             self._actions, self._state = _Actions(), None
             if isinstance(error, NotFoundError) or not isinstance(error, PlaceError):
-                self._untold_version = version  # expired or damaged for good: no second try
+                self._unreadable_version = version  # expired or damaged for good: no second try
         return self._state
 
     def _newest_version(self) -> int:

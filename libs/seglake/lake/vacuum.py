@@ -52,12 +52,12 @@ def vacuumed(
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
         size_bytes = _size_bytes(tables.storage, tables.path(table), found)
         if found and not dry_run:
-            said = {"run_id": run_id, MAINTAINS: "vacuum"}
+            commit_info = {"run_id": run_id, MAINTAINS: "vacuum"}
             handle.vacuum(
                 retention_hours=hours,
                 dry_run=False,
                 full=True,
-                commit_properties=CommitProperties(custom_metadata=said),
+                commit_properties=CommitProperties(custom_metadata=commit_info),
             )
     return DeletedFiles(len(found), size_bytes)
 

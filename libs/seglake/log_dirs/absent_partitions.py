@@ -67,32 +67,32 @@ class _Named(NamedTuple):
 def absent_partitions(
     found: Iterable[FoundLogDir],
     files: Mapping[str, LogDirFiles],
-    takes_topic: Callable[[str], bool],
+    selects_topic: Callable[[str], bool],
 ) -> list[AbsentPartition]:
     """Return partitions that a checkpoint names and for which no log dir has a folder.
 
     Args:
         found: all log dirs; only those searched as a whole are asked.
         files: checkpoints by the path of the log dir.
-        takes_topic: whether a topic is selected.
+        selects_topic: whether a topic is selected.
     """
-    return [each.absent for each in _named(found, files, takes_topic) if not each.is_elsewhere]
+    return [each.absent for each in _named(found, files, selects_topic) if not each.is_elsewhere]
 
 
 def folders_made_up_for(
     found: Iterable[FoundLogDir],
     files: Mapping[str, LogDirFiles],
-    takes_topic: Callable[[str], bool],
+    selects_topic: Callable[[str], bool],
 ) -> dict[str, list[str]]:
     """Return partitions that one log dir lacks and another one has, by log dir.
 
     Args:
         found: all log dirs; only those searched as a whole are asked.
         files: checkpoints by the path of the log dir.
-        takes_topic: whether a topic is selected.
+        selects_topic: whether a topic is selected.
     """
     names: dict[str, list[str]] = {}
-    for absent, is_elsewhere in _named(found, files, takes_topic):
+    for absent, is_elsewhere in _named(found, files, selects_topic):
         if is_elsewhere:
             topic, partition = absent.partition
             names.setdefault(absent.log_dir, []).append(f"{topic}-{partition}")
@@ -102,7 +102,7 @@ def folders_made_up_for(
 def _named(
     found: Iterable[FoundLogDir],
     files: Mapping[str, LogDirFiles],
-    takes_topic: Callable[[str], bool],
+    selects_topic: Callable[[str], bool],
 ) -> Iterator[_Named]:
     """Yield the partitions that a whole log dir's checkpoint names and that lack a folder there.
 
@@ -116,17 +116,17 @@ def _named(
     log_dirs = [*found]
     everywhere = _Folders.of(log_dirs)
     for log_dir in log_dirs:
-        said = files.get(log_dir.path)
-        if said is None or not log_dir.is_whole:
+        stated = files.get(log_dir.path)
+        if stated is None or not log_dir.is_whole:
             continue
         here = _Folders.of([log_dir])
-        for partition, high_watermark in (said.high_watermarks or {}).items():
-            end, stated_by = _end(high_watermark, (said.recovery_points or {}).get(partition, 0))
-            claimed = (said.log_start_offsets or {}).get(partition, 0)
+        for partition, high_watermark in (stated.high_watermarks or {}).items():
+            end, stated_by = _end(high_watermark, (stated.recovery_points or {}).get(partition, 0))
+            claimed = (stated.log_start_offsets or {}).get(partition, 0)
             start = claimed if claimed <= end else 0  # a log never starts above its high watermark
-            is_held = said.recovery_points is None or partition in said.recovery_points
+            is_held = stated.recovery_points is None or partition in stated.recovery_points
             is_here = here.has(partition)
-            if is_held and not is_here and start < end and takes_topic(partition.topic):
+            if is_held and not is_here and start < end and selects_topic(partition.topic):
                 absent = AbsentPartition(partition, log_dir.path, start, end, stated_by)
                 yield _Named(absent, everywhere.has(partition))
 

@@ -106,7 +106,7 @@ def discover(
     sources: Sequence[str],
     storage: Storage,
     *,
-    takes_topic: TopicFilter = lambda topic: True,
+    selects_topic: TopicFilter = lambda topic: True,
     source_id: str | None = None,
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
@@ -116,7 +116,7 @@ def discover(
     Args:
         sources: paths or URIs of log dirs, partition folders, or folders above log dirs.
         storage: storage of the sources.
-        takes_topic: whether a topic is selected.
+        selects_topic: whether a topic is selected.
         source_id: the cluster that the sources belong to, if meta.properties names none, or the
             lake's name for it.
         unnamed_id: id to use if neither meta.properties nor the user names the source; None if one
@@ -141,11 +141,11 @@ def discover(
         for log_dir in found
         if log_dir.path in files
         for replica in _replicas(
-            storage, log_dir, files[log_dir.path], takes_topic, notes, unread, unreadable, named
+            storage, log_dir, files[log_dir.path], selects_topic, notes, unread, unreadable, named
         )
     ]
-    unreadable |= _unreadable_folders(found, takes_topic)
-    notes += _made_up_for(found, files, takes_topic)
+    unreadable |= _unreadable_folders(found, selects_topic)
+    notes += _made_up_for(found, files, selects_topic)
     return Discovery(
         sources=tuple(sources),
         source_id=source.source_id,
@@ -155,16 +155,16 @@ def discover(
         notes=tuple(notes),
         unreadable=unreadable,
         topics=_topics(found),
-        unread_files=_selected_files(unread, takes_topic),
-        absent=tuple(absent_partitions(found, files, takes_topic)),
+        unread_files=_selected_files(unread, selects_topic),
+        absent=tuple(absent_partitions(found, files, selects_topic)),
     )
 
 
 def _made_up_for(
-    found: Iterable[FoundLogDir], files: Mapping[str, LogDirFiles], takes_topic: TopicFilter
+    found: Iterable[FoundLogDir], files: Mapping[str, LogDirFiles], selects_topic: TopicFilter
 ) -> Iterator[str]:
     """Yield a note on each log dir that lacks folders which others have."""
-    for log_dir, names in folders_made_up_for(found, files, takes_topic).items():
+    for log_dir, names in folders_made_up_for(found, files, selects_topic).items():
         yield (
             f"{log_dir} has no folder of {examples(names)}, which its checkpoints name: "
             "other log dirs have it"
@@ -201,32 +201,32 @@ def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
 
 
 def _unreadable_folders(
-    log_dirs: Iterable[FoundLogDir], takes_topic: TopicFilter
+    log_dirs: Iterable[FoundLogDir], selects_topic: TopicFilter
 ) -> dict[str, str]:
     """Return the reasons of selected partition folders that cannot be listed, by name."""
     return {
         name: reason
         for log_dir in log_dirs
         for name, reason in log_dir.unreadable.items()
-        if _is_selected(name, takes_topic)
+        if _is_selected(name, selects_topic)
     }
 
 
 def _selected_files(
-    unread: Iterable[UnreadFiles], takes_topic: TopicFilter
+    unread: Iterable[UnreadFiles], selects_topic: TopicFilter
 ) -> tuple[UnreadFiles, ...]:
     """Return each entry once, for sources may overlap, without those of partitions not selected."""
     return tuple(
         files
         for files in dict.fromkeys(unread)
-        if parse_folder_name(files.place) is None or _is_selected(files.place, takes_topic)
+        if parse_folder_name(files.place) is None or _is_selected(files.place, selects_topic)
     )
 
 
-def _is_selected(name: str, takes_topic: TopicFilter) -> bool:
+def _is_selected(name: str, selects_topic: TopicFilter) -> bool:
     """Return whether a name is a partition folder's with a selected topic."""
     folder = parse_folder_name(name)
-    return folder is not None and takes_topic(folder.topic)
+    return folder is not None and selects_topic(folder.topic)
 
 
 def _log_dir_files(
@@ -240,15 +240,15 @@ def _log_dir_files(
     files: dict[str, LogDirFiles] = {}
     failed: dict[str, StorageError] = {}
     for log_dir in found:
-        said: list[str] = []
+        own_notes: list[str] = []
         try:
-            read = read_log_dir_files(storage, log_dir.entries, said, implausible=unreadable)
+            read = read_log_dir_files(storage, log_dir.entries, own_notes, implausible=unreadable)
         except StorageError as error:
             failed[log_dir.path] = error
             unreadable[log_dir.path] = str(error)
         else:
             files[log_dir.path] = read
-            notes += [*said, *not_kafkas(log_dir.path, _unknown_entries(log_dir, named))]
+            notes += [*own_notes, *not_kafkas(log_dir.path, _unknown_entries(log_dir, named))]
             if read.high_watermarks is None:
                 names = [entry.name for entry in log_dir.entries]
                 which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
@@ -320,23 +320,23 @@ def _replicas(
     storage: Storage,
     log_dir: FoundLogDir,
     files: LogDirFiles,
-    takes_topic: TopicFilter,
+    selects_topic: TopicFilter,
     notes: list[str],
     unread: list[UnreadFiles],
     unreadable: dict[str, str],
     named: Container[str],
 ) -> list[Replica]:
     """Return the replicas in a log dir, and collect notes and unread files."""
-    wanted: list[tuple[str, PartitionFolder]] = []
+    selected: list[tuple[str, PartitionFolder]] = []
     given_up: dict[str, tuple[FileInfo, ...]] = {}
     for name in log_dir.partition_folders:
         folder = parse_folder_name(name)
-        if folder is None or not takes_topic(folder.topic):
+        if folder is None or not selects_topic(folder.topic):
             continue
         if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
             given_up[name] = log_dir.partition_folders[name]
         else:
-            wanted.append((name, folder))
+            selected.append((name, folder))
 
     def read(of: tuple[str, PartitionFolder]) -> ReadFolder:
         name, folder = of
@@ -345,8 +345,8 @@ def _replicas(
 
     replicas: list[Replica] = []
     removed: dict[str, list[FileInfo]] = {}
-    answers = each(read, wanted, storage=storage, path=log_dir.path)
-    for (name, _), answer in zip(wanted, answers, strict=True):
+    answers = each(read, selected, storage=storage, path=log_dir.path)
+    for (name, _), answer in zip(selected, answers, strict=True):
         notes += answer.notes
         unread += answer.unread
         unreadable |= answer.unreadable

@@ -220,7 +220,7 @@ def _note_window(
     if request.from_ms is None and request.to_ms is None:
         return
 
-    def met(known: int | None, since_ms: int | None) -> int | None:
+    def edge_at(known: int | None, since_ms: int | None) -> int | None:
         """Return the offset of one end, known or found now."""
         edge = first_since(since_ms) if known is None and since_ms is not None else None
         if edge is None:
@@ -230,7 +230,7 @@ def _note_window(
         return offset
 
     start, stop = found.window
-    found.window = TimeWindow(met(start, request.from_ms), met(stop, request.to_ms))
+    found.window = TimeWindow(edge_at(start, request.from_ms), edge_at(stop, request.to_ms))
 
 
 def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> _Edge | None:

@@ -185,11 +185,11 @@ def _read(
         return parse(storage.read_bytes(entry.path))
     except (CheckpointFileError, OversizedFileError) as error:
         why = error.reason if isinstance(error, OversizedFileError) else error
-        said = f"{entry.path} is ignored as implausible: {why}"
+        note = f"{entry.path} is ignored as implausible: {why}"
         if implausible is None:
-            notes.append(said)
+            notes.append(note)
         else:
-            implausible[entry.path] = said
+            implausible[entry.path] = note
     except tolerated as error:  # such as a file that vanished since the listing
         notes.append(f"{error}; it counts as missing")
     return None

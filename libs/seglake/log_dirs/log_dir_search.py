@@ -167,14 +167,14 @@ def _log_dirs_of(
 
 def _instead(unread: Sequence[UnreadFiles]) -> str:
     """Return a sentence about content that could become a log dir; empty without any."""
-    said = {
+    forms = {
         UnreadKind.ARCHIVE: "archives ({}): unpack them",
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",
         UnreadKind.FOLDER: "segments ({}) in a folder whose name is no partition's: rename it to"
         " TOPIC-PARTITION",
     }
-    found = {files.kind: files for files in reversed(unread) if files.kind in said}
-    listed = " and ".join(said[kind].format(files.example) for kind, files in found.items())
+    found = {files.kind: files for files in reversed(unread) if files.kind in forms}
+    listed = " and ".join(forms[kind].format(files.example) for kind, files in found.items())
     return f". It holds {listed}" if listed else ""
 
 
@@ -345,7 +345,7 @@ def list_folders(
     storage: Storage, entries: tuple[FileInfo, ...]
 ) -> tuple[Listings, dict[str, StorageError]]:
     """Return the listings of the folders, and the errors of unreadable ones, by name."""
-    wanted = [entry for entry in entries if entry.is_folder and entry.name != _NOT_SEARCHED]
+    searched = [entry for entry in entries if entry.is_folder and entry.name != _NOT_SEARCHED]
 
     def listed(folder: FileInfo) -> tuple[FileInfo, ...] | StorageError:
         try:
@@ -355,9 +355,9 @@ def list_folders(
 
     folders: Listings = {}
     unreadable: dict[str, StorageError] = {}
-    place = wanted[0].path if wanted else ""
-    answers = each(listed, wanted, storage=storage, path=place)
-    for entry, answer in zip(wanted, answers, strict=True):
+    place = searched[0].path if searched else ""
+    answers = each(listed, searched, storage=storage, path=place)
+    for entry, answer in zip(searched, answers, strict=True):
         if not isinstance(answer, StorageError):
             folders[entry.name] = answer
         elif not isinstance(answer, NotFoundError):  # ignore a folder that vanished meanwhile

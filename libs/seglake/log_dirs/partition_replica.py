@@ -173,8 +173,8 @@ def _believed(
 ) -> PlausibleCheckpoints:
     """Return the plausible checkpoints of a partition."""
     partition = TopicPartition(key.topic, key.partition)
-    said = files.checkpoints_of(partition, _committed_end(content.by_name))
-    return plausible_checkpoints(said, epochs, _reached(content))
+    stated = files.checkpoints_of(partition, _committed_end(content.by_name))
+    return plausible_checkpoints(stated, epochs, _reached(content))
 
 
 def _implausible(

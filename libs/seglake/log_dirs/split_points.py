@@ -63,7 +63,7 @@ class SplitPoints:
         self._in_order = 0  # sound batches since anything odd
         self._is_explained = False  # damage explains missing offsets before the next batch
         self._has_learned = False  # holes were found
-        self._told_offset = base_offset  # end of the records of the batches so far
+        self._records_end = base_offset  # end of the records of the batches so far
 
     def splits(self) -> tuple[SplitPoint, ...]:
         """Return the split points; pieces that must not be separated are joined."""
@@ -101,7 +101,7 @@ class SplitPoints:
         else:
             due = self._points[-1].split.position + self._request.split_bytes
             is_due = unit.position >= due and (is_safe or not self._is_full)
-            is_due = is_due and first >= self._told_offset
+            is_due = is_due and first >= self._records_end
             is_due = is_due and (self._is_full or is_proved(self._window, unit))
         if is_due:
             self._add(SplitPoint(unit.position, self._reached, first, unit.crc), self._has_learned)
@@ -112,7 +112,7 @@ class SplitPoints:
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
         if isinstance(unit, RecordBatch):  # it may have more records than its header's offsets
-            self._told_offset = max(self._told_offset, first + unit.header.record_count)
+            self._records_end = max(self._records_end, first + unit.header.record_count)
         self._reached = unit.last_offset + 1
         if isinstance(unit, Wrapper) and unit.is_resolved:
             self._odd()  # only a walk that compares neighbours finds its offsets
@@ -127,7 +127,7 @@ class SplitPoints:
         is_new_before = np.logical_or.accumulate(np.concatenate(([False], is_new[:-1])))
         is_safe = first == ends_before
         is_safe[: max(_FEWEST_BEFORE - self._in_order, 0)] = False
-        is_apart = first >= self._told_offset
+        is_apart = first >= self._records_end
         places = np.flatnonzero(is_apart & is_safe if self._is_full else is_apart)
 
         def add(index: int) -> None:

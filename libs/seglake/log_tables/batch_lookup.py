@@ -41,7 +41,7 @@ class IngestedBatches:
     def holding(self, key: PartitionKey, offset: int) -> LogBatch | None:
         """Return the batch that contains an offset, None if the lake has none."""
         row = self._row(key, offset)
-        return None if row is None else _taken(row)
+        return None if row is None else _batch_of(row)
 
     def broker_at(self, key: PartitionKey, offset: int) -> int | None:
         """Return the broker whose disk had the batch at an offset, None if unknown."""
@@ -112,7 +112,7 @@ class IngestedBatches:
         return log.owns(row) and log.is_current(offset, row["generation"])
 
 
-def _taken(row: dict[str, Any]) -> LogBatch:
+def _batch_of(row: dict[str, Any]) -> LogBatch:
     """Return the batch of a row."""
     # In the ledger and in a walk, an old wrapper has the last offset, the only one in its header.
     is_wrapper = row["magic"] < 2 and row["codec"] != "none"

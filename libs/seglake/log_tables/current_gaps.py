@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
+from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.source_ledger import SourceLedger
@@ -41,7 +41,7 @@ class CurrentGap(NamedTuple):
     @property
     def lacks_evidence(self) -> bool:
         """Return whether a copy with these offsets may have more evidence than the lake."""
-        return self.cause not in (*BEHIND_DAMAGE, GapCause.UNDECIDED)
+        return self.cause not in (*DAMAGE_CAUSES, GapCause.UNDECIDED)
 
 
 _EDGES = ("start_offset", "next_offset")
@@ -110,9 +110,9 @@ def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[
     for index, group in enumerate(grouped.select(names).to_pylist()):
         log = ledger.of_row(group)
         starts, stops = (of[index].values.to_numpy() for of in lists)
-        stands = log.are_current_gaps(starts, group["attempt_id"])
+        is_current = log.are_current_gaps(starts, group["attempt_id"])
         cause, detail = GapCause(group["cause"]), group["detail"]
-        piece = GapPiece(cause, starts[stands], stops[stands], detail)
+        piece = GapPiece(cause, starts[is_current], stops[is_current], detail)
         found.setdefault(log.key, []).append(piece)
     return found
 

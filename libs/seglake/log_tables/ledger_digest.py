@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.log_growth import LogPlace, added_behind, place_of
+from seglake.lake.log_growth import LogPlace, added_after, place_of
 from seglake.lake.table_log import TableState
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.folded_ledger import Row, folded
@@ -99,7 +99,7 @@ class LedgerDigest:
             self._known = _NOTHING
             return
         rows, place = self._known if self._known.place is not None else self._loaded()
-        new = None if place is None else added_behind(self._tables, CHECKPOINTS, place, version)
+        new = None if place is None else added_after(self._tables, CHECKPOINTS, place, version)
         if new is None:
             handle = self._tables.newest(CHECKPOINTS)
             version = handle.version()

@@ -52,10 +52,10 @@ def _rows(tables: LakeTables, source_id: str) -> Iterator[pa.Table]:
     for path in tables.file_paths(CLUSTER_METADATA) if tables.has(CLUSTER_METADATA) else ():
         for found in read_rows(tables.storage, path, columns):
             rows = plain_texts(found)
-            is_wanted = pc.is_in(rows["record_type"], value_set=pa.array(_TYPES))
-            is_wanted = pc.or_(is_wanted, pc.is_null(rows["record_offset"]))
+            is_chosen = pc.is_in(rows["record_type"], value_set=pa.array(_TYPES))
+            is_chosen = pc.or_(is_chosen, pc.is_null(rows["record_offset"]))
             yield rows.filter(
-                pc.and_(is_wanted, pc.is_in(rows["source_id"], value_set=pa.array([source_id])))
+                pc.and_(is_chosen, pc.is_in(rows["source_id"], value_set=pa.array([source_id])))
             )
 
 

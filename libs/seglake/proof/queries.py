@@ -60,9 +60,9 @@ def queries(package: str = __package__, name: str = "proof.sql") -> tuple[Query,
     return tuple(_parsed(files(package).joinpath(name).read_text("utf-8")))
 
 
-def with_derived(wanted: Iterable[Query]) -> tuple[Query, ...]:
+def with_derived(requested: Iterable[Query]) -> tuple[Query, ...]:
     """Return queries after the derived tables that they use, and no other tables."""
-    found = [*wanted]
+    found = [*requested]
     for query in reversed(queries()):
         is_used = any(re.search(rf"\b{query.name}\b", each.sql) for each in found)
         if query.purpose is Purpose.DERIVE and is_used:

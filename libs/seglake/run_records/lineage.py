@@ -49,17 +49,17 @@ _ROWS = {"records": "records", "batches": "batches", "quarantine": "quarantined"
 class Lineage:
     """Recorder that sends the events of a run to a service, or appends them to a file."""
 
-    def __init__(self, target: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, target: str, report: Callable[[str], None]) -> None:
         """Open the target.
 
         Args:
             target: path of a file, or URL of a service.
-            tell: receives a notice if an event could not be delivered.
+            report: receives a notice if an event could not be delivered.
 
         Raises:
             WrongCallError: the file's folder does not exist, or the URL holds a secret.
         """
-        self._tell = tell
+        self._report = report
         # Its warnings would repeat our notices.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._transport = _transport(target)
@@ -84,7 +84,7 @@ class Lineage:
             # The error's text is left out: it may name the URL with its secrets.
             code = getattr(getattr(error, "response", None), "status_code", None)
             why = f"the service answered {code}" if code else type(error).__name__
-            self._tell(f"the OpenLineage event {state.name} could not be delivered ({why})")
+            self._report(f"the OpenLineage event {state.name} could not be delivered ({why})")
 
 
 def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | None) -> RunEvent:

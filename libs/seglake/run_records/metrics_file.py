@@ -44,18 +44,18 @@ class _Sample(NamedTuple):
 class MetricsFile:
     """Recorder that replaces the metrics file in one step when a run ends."""
 
-    def __init__(self, path: str, tell: Callable[[str], None]) -> None:
+    def __init__(self, path: str, report: Callable[[str], None]) -> None:
         """Check that the file can be written.
 
         Args:
             path: the metrics file.
-            tell: receives a notice if the file could not be written.
+            report: receives a notice if the file could not be written.
 
         Raises:
             WrongCallError: the path does not name a file in an existing folder.
         """
         self._path = Path(path).resolve() if Path(path).is_symlink() else Path(path)
-        self._tell = tell
+        self._report = report
         if not self._path.parent.is_dir() or self._path.is_dir():
             raise WrongCallError(f"--metrics {path} must name a file in a folder that is there")
 
@@ -75,7 +75,7 @@ class MetricsFile:
         try:
             write_to_textfile(str(self._path), registry)
         except OSError as error:
-            self._tell(f"the metrics could not be written to {self._path}: {error.strerror}")
+            self._report(f"the metrics could not be written to {self._path}: {error.strerror}")
 
     def _last_success(self, labels: Mapping[str, str]) -> float | None:
         """Return the previous file's last success; None if it is of another command or lake."""

@@ -91,7 +91,7 @@ def recorded(
         nonlocal found
         found = exit_code, summary
 
-    def tell(exit_code: int, error: BaseException | None) -> None:
+    def report(exit_code: int, error: BaseException | None) -> None:
         seconds = round(time.monotonic() - begun, 3)
         end = RunEnd(exit_code=exit_code, seconds=seconds, summary=found[1], error=error)
         for recorder in recorders:
@@ -102,9 +102,9 @@ def recorded(
     try:
         yield hand_over
     except BaseException as error:
-        tell(_exit_code_of(error), error)
+        report(_exit_code_of(error), error)
         raise
-    tell(found[0], None)
+    report(found[0], None)
 
 
 def error_text(error: BaseException) -> str:

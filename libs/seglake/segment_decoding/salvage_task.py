@@ -70,7 +70,7 @@ def salvage(task: SalvageTask) -> SalvageReport:
     refused: Counter[str] = Counter()
 
     def salvaged() -> Iterator[pa.Table]:
-        for batch, raw in _wanted_bytes(task):
+        for batch, raw in _requested_bytes(task):
             try:
                 found = salvaged_rows(
                     batch,
@@ -97,7 +97,7 @@ def salvage(task: SalvageTask) -> SalvageReport:
     return SalvageReport(() if file is None else (file,), records, batches, refused)
 
 
-def _wanted_bytes(task: SalvageTask) -> Iterator[tuple[DamagedBatch, bytes]]:
+def _requested_bytes(task: SalvageTask) -> Iterator[tuple[DamagedBatch, bytes]]:
     """Yield each batch of the task once, with its bytes."""
     requested = dict(task.batches)
     for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):

@@ -102,13 +102,13 @@ class SelectSettings:
         """Return whether only a window of time is selected."""
         return self.from_timestamp is not None or self.to_timestamp is not None
 
-    def takes_topic(self, topic: str) -> bool:
+    def selects_topic(self, topic: str) -> bool:
         """Return whether a topic is selected; exclusion wins, no inclusion selects every topic."""
         return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
 
     def leaves_out_internal(self, topic: str) -> bool:
         """Return whether a topic is left out only because it is internal."""
-        return self._matches(topic) and not self.takes_topic(topic)
+        return self._matches(topic) and not self.selects_topic(topic)
 
     def _matches(self, topic: str) -> bool:
         included, excluded = _included_and_excluded(self.topics)
@@ -221,14 +221,14 @@ class Settings:
             raise SettingsError("write.wave_bytes", problem, other_key="read.split_bytes")
 
     @property
-    def takes_losing_tails(self) -> bool:
+    def salvages_losing_tails(self) -> bool:
         """Return whether batches of replicas that lost an election give rows, too."""
         return self.read.losing_tails is LosingTails.ROWS
 
     @property
     def salvages(self) -> bool:
         """Return whether some quarantined batches give rows in a table of their own."""
-        return self.read.salvage or self.takes_losing_tails
+        return self.read.salvage or self.salvages_losing_tails
 
     @property
     def reads_undecided(self) -> bool:

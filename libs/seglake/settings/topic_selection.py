@@ -67,7 +67,7 @@ def check_selection(topics: Iterable[str], select: SelectSettings, *, place: str
     """
     there = sorted(topics)
     selectable = _selectable(there, select)
-    if selectable and not any(map(select.takes_topic, selectable)):
+    if selectable and not any(map(select.selects_topic, selectable)):
         raise NothingSelectedError(place=place, globs=select.topics, topics=selectable)
     return unmatched_globs(there, select, place=place) if selectable else Unmatched({}, [])
 
@@ -86,12 +86,12 @@ def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str
         elif not (matched := _matched(glob, selectable)):
             internal = [topic for topic in _matched(glob, there) if is_internal_topic(topic)]
             why = "; it matches internal topics" if internal else _near(glob, selectable)
-            said = f"{glob} selects no topic of the {place}{why}"
+            note = f"{glob} selects no topic of the {place}{why}"
             if _WILDCARDS.search(glob):
-                notes.append(said)
+                notes.append(note)
             else:
-                missing[glob] = said
-        elif not any(map(select.takes_topic, matched)):
+                missing[glob] = note
+        elif not any(map(select.selects_topic, matched)):
             notes.append(f"{glob} selects no topic of the {place}: all that it matches is excluded")
     return Unmatched(missing, notes)
 
@@ -99,7 +99,7 @@ def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str
 def _selectable(topics: Iterable[str], select: SelectSettings) -> list[str]:
     """Return the topics that some glob could select."""
     without_globs = replace(select, topics=())
-    return [topic for topic in topics if without_globs.takes_topic(topic)]
+    return [topic for topic in topics if without_globs.selects_topic(topic)]
 
 
 def _matched(glob: str, topics: Iterable[str]) -> list[str]:

@@ -120,10 +120,10 @@ def _reason_of(text: str, uri: str) -> str:
 
 def _kerberos(text: str, uri: str) -> str:
     """Return the reason for a failed Kerberos login."""
-    said = " ".join(_STACK.sub("", text).split())[:200]
+    reason = " ".join(_STACK.sub("", text).split())[:200]
     return (
         f"{uri} wants Kerberos, and this process could not show a ticket: see that klist lists one"
-        f" (kinit gets it) and that the library libgssapi_krb5 is installed ({said})"
+        f" (kinit gets it) and that the library libgssapi_krb5 is installed ({reason})"
     )
 
 

@@ -51,8 +51,8 @@ class ReadAhead:
         if len(held) == length:
             return held
         begin = position + len(held)
-        wanted = max(length - len(held), self._more_bytes(begin))
-        fetched = self._reader.read(begin, min(self.size_bytes - begin, wanted))
+        requested = max(length - len(held), self._more_bytes(begin))
+        fetched = self._reader.read(begin, min(self.size_bytes - begin, requested))
         self._last = (begin, begin + len(fetched))
         whole = held + fetched
         self._kept = (position, whole)

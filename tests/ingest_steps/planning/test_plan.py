@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
-from seglake.ingest_steps.planning.plan import plan_ranges, plan_waves, wanted_ranges
+from seglake.ingest_steps.planning.plan import plan_ranges, plan_waves, requested_ranges
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
@@ -229,4 +229,4 @@ def test_a_window_is_between_the_first_batches_that_reach_its_ends(
     choice = PartitionChoice(replica(), surveys, leader_epochs_of(()), (), ())
     bounds = bounds_of(replica(), surveys, settings.read_policy)
     partition = partition_of(choice, bounds)
-    assert wanted_ranges(partition, settings) == expected
+    assert requested_ranges(partition, settings) == expected

@@ -53,7 +53,7 @@ def _surveyed(
     found = discover(
         [str(source) for source in sources],
         LocalStorage(),
-        takes_topic=settings.select.takes_topic,
+        selects_topic=settings.select.selects_topic,
     )
     with engine or LocalEngine(1) as engine:
         scan = local_scan(settings, engine)
@@ -114,7 +114,9 @@ def test_a_partition_without_news_is_left_out_and_a_known_beginning_is_not_surve
 def test_a_replica_that_cannot_be_read_leaves_the_choice_to_the_others(data: Path) -> None:
     one, two = _two_brokers(data)
     settings = Settings()
-    found = discover([str(one), str(two)], LocalStorage(), takes_topic=settings.select.takes_topic)
+    found = discover(
+        [str(one), str(two)], LocalStorage(), selects_topic=settings.select.selects_topic
+    )
     (two / "orders-0" / f"{20:020}.log").unlink()
     with LocalEngine(1) as engine:
         logs = listed_partitions(found.replicas, SourceLedger(), LocalStorage())

@@ -17,13 +17,13 @@ from support.transaction_logs import write_log
 
 
 def _source(data: Path, stop_offset: int = OPEN_END) -> RepairSource:
-    takes_topic = Settings().select.takes_topic
-    (replica,) = discover([str(data)], LocalStorage(), takes_topic=takes_topic).replicas
+    selects_topic = Settings().select.selects_topic
+    (replica,) = discover([str(data)], LocalStorage(), selects_topic=selects_topic).replicas
     return RepairSource(
         replica=replica,
         files=replica.segments,
         gaps=(),
-        wanted=(),
+        requested=(),
         stop_offset=stop_offset,
         leader_epochs=LeaderEpochs(()),
     )

@@ -39,9 +39,15 @@ def test_one_thing_is_not_spoken_of_as_many() -> None:
         "dry run: 1 offset in 0 B of 0 of 1 partition would be ingested in 1 task; "
         "nothing was written or recorded"
     )
-    taken = {"partitions": 1, "taken": {"a-0"}, "topics": ["a"], "records": 1, "batches": 1}
+    facts = {
+        "partitions": 1,
+        "ingested_partitions": {"a-0"},
+        "topics": ["a"],
+        "records": 1,
+        "batches": 1,
+    }
     lost = _recovery("a-0", 1, {Loss.MISSING: GapRanges(1, 1, ((7, 8),))})
-    assert made_summary(**taken, recovery=Recovery((lost,))).to_text().splitlines() == [
+    assert made_summary(**facts, recovery=Recovery((lost,))).to_text().splitlines() == [
         "1 record in 1 batch from 1 of 1 partition of source: 0 B read, 0 B written, 0.0 s, 0 B/s",
         "NOT recovered: 1 offset missing without a known cause in a-0 [7, 8)",
     ]

@@ -117,7 +117,7 @@ def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
         return None  # survey and task may judge a batch differently if offsets are out of order
     span = range(done.first_offset, done.next_offset)
     expected = {marker for marker in split.markers if marker.is_read and marker.offset in span}
-    met = {marker for marker in done.markers if marker.offset in span}
-    if expected == met:
+    found = {marker for marker in done.markers if marker.offset in span}
+    if expected == found:
         return None
     return f"{split.key}: the ends of transactions changed while the log was read"

@@ -54,8 +54,8 @@ def _bytes_above(partition: SurveyedPartition, offset: int) -> int:
     stops = [*(file.base_offset for file in files[1:]), partition.bounds.log_end_offset]
     for file, stop in zip(files, stops, strict=True):
         if stop > max(offset, file.base_offset):
-            wanted = stop - max(offset, file.base_offset)
-            total += file.size_bytes * wanted // (stop - file.base_offset)
+            requested_offsets = stop - max(offset, file.base_offset)
+            total += file.size_bytes * requested_offsets // (stop - file.base_offset)
     return total
 
 

@@ -80,8 +80,8 @@ def separated(
         if any(one.may_be_duplicate_of(other) for one, other in combinations(copies, 2))
         for duplicate in _duplicates(copies, lake, storage)
     ]
-    taken_out = {found.other.folder for found in found if not found.is_same_log}
-    rest = [replica for replica in listed if replica.folder not in taken_out]
+    removed = {found.other.folder for found in found if not found.is_same_log}
+    rest = [replica for replica in listed if replica.folder not in removed]
     return SeparatedLogs(rest, found)
 
 
@@ -165,8 +165,8 @@ def _is_in_lake(copy: Replica, lake: IngestedBatches, storage: Storage) -> bool:
     with suppress(StorageError, SegmentCodecError):
         with closing(_sound(copy, copy.log_start_offset, storage)) as heads:
             first = next(heads, None)
-        taken = None if first is None else lake.holding(copy.key, first.first_offset)
-        if first is not None and taken is not None:
-            epochs = first.leader_epoch, taken.header.leader_epoch
-            return first.crc == taken.header.crc and (None in epochs or epochs[0] == epochs[1])
+        ingested = None if first is None else lake.holding(copy.key, first.first_offset)
+        if first is not None and ingested is not None:
+            epochs = first.leader_epoch, ingested.header.leader_epoch
+            return first.crc == ingested.header.crc and (None in epochs or epochs[0] == epochs[1])
     return False

@@ -53,9 +53,9 @@ class ListedPartition:
         """Return a copy by itself, with an empty ledger, as if nothing of it was ingested."""
         return cls((replace(copy, key=key),), PartitionLedger(key))
 
-    def lacking(self, wanted: Iterable[OffsetRange]) -> Self:
+    def lacking(self, ingestible: Iterable[OffsetRange]) -> Self:
         """Return the partition with a ledger that covers everything but the wanted ranges."""
-        others = subtracted((0, OFFSET_MAX), merged(wanted))
+        others = subtracted((0, OFFSET_MAX), merged(ingestible))
         return replace(self, ledger=PartitionLedger.covering(self.key, others))
 
     @property
@@ -205,7 +205,7 @@ class JudgedPartition:
         return None if self.refusal else self.news
 
     @property
-    def wanted(self) -> SurveyedPartition | None:
+    def ingestible(self) -> SurveyedPartition | None:
         """Return the survey of a log to ingest: it is the lake's log, and has lost no election."""
         return None if self.has_lost else self.same
 

@@ -105,7 +105,7 @@ class Wave:
         return sum(task.size_bytes for task in self.tasks)
 
 
-def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[OffsetRange]:
+def requested_ranges(partition: SurveyedPartition, settings: Settings) -> list[OffsetRange]:
     """Return the readable ranges of a partition that the settings select and the ledger lacks."""
     upper = partition.bounds.next_offset
     start, stop = 0, upper
@@ -114,16 +114,16 @@ def wanted_ranges(partition: SurveyedPartition, settings: Settings) -> list[Offs
     if settings.select.to_timestamp_ms is not None:
         known = _first_known((survey.window.to_offset for survey in partition.surveys), upper)
         stop = min(known, upper)
-    taken = merged([*partition.covered, *partition.waiting_ranges])
-    return subtracted((start, stop), taken) if start < stop else []
+    excluded = merged([*partition.covered, *partition.waiting_ranges])
+    return subtracted((start, stop), excluded) if start < stop else []
 
 
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
     """Return a partition's ranges with their splits; a long range is cut at the size of a wave."""
     plans: list[RangePlan] = []
     starts_of_covered = {covered for covered, _ in partition.covered}
-    taken = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
-    for start, stop in wanted_ranges(partition, settings):
+    known_end = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
+    for start, stop in requested_ranges(partition, settings):
         pieces = pieces_of(partition, start, stop)
         waves = [pieces]
         if pieces and all(piece.is_plain for piece in pieces):
@@ -134,7 +134,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             groups = grouped(wave, settings.read.split_bytes)
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
-            is_end = following == partition.bounds.next_offset >= taken
+            is_end = following == partition.bounds.next_offset >= known_end
             begins = [max(group[0].expected_offset, group[0].first_offset) for group in groups[1:]]
             limits = [*begins, HIGHEST_OFFSET if is_end else following]
             splits = tuple(
@@ -166,7 +166,7 @@ def _has_end(partition: SurveyedPartition, settings: Settings) -> bool:
     """Return whether a log ends with damage that no range of offsets contains."""
     if partition.end_damage is None:
         return False
-    ranges = [*partition.covered, *wanted_ranges(partition, settings)]
+    ranges = [*partition.covered, *requested_ranges(partition, settings)]
     return not any(start <= partition.sound_end < stop for start, stop in ranges)
 
 
@@ -228,13 +228,13 @@ def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[t
         starts: rising first offsets of the pieces; each ends where the next begins.
     """
     rest = sorted(markers)
-    behind: dict[int, Marker] = {}
+    after: dict[int, Marker] = {}
     pieces: list[tuple[Marker, ...]] = []
     for start in reversed(starts):
         first = bisect_left(rest, start, key=lambda marker: marker.offset)
         inside, rest = rest[first:], rest[:first]
-        pieces.append((*inside, *behind.values()))
-        behind |= {marker.producer_id: marker for marker in reversed(inside)}
+        pieces.append((*inside, *after.values()))
+        after |= {marker.producer_id: marker for marker in reversed(inside)}
     return pieces[::-1]
 
 

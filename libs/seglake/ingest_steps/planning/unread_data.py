@@ -49,7 +49,7 @@ class UnreadData:
 NOTHING_UNREAD = UnreadData()
 
 
-class _Look(NamedTuple):
+class _Checked(NamedTuple):
     """A replica, the end of its log as far as known, and its merged unread ranges."""
 
     replica: Replica
@@ -59,27 +59,27 @@ class _Look(NamedTuple):
 
 def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> UnreadData:
     """Return the unread data of a log, by its survey, or without one by an earlier observation."""
-    look, covered = _look_at(log, surveyed), log.ledger.covered
-    others = [copy for copy in log.replicas if not look or copy.folder != look.replica.folder]
+    checked, covered = _replica_to_check(log, surveyed), log.ledger.covered
+    others = [copy for copy in log.replicas if not checked or copy.folder != checked.replica.folder]
     unread, short = [unread_log(copy, (), ()) for copy in others], None
-    if look is not None:
-        unread.insert(0, unread_log(look.replica, look.unread, covered))
-        known = merged([*covered, *look.unread])
-        short = short_log(look.replica, look.log_end_offset, known)
+    if checked is not None:
+        unread.insert(0, unread_log(checked.replica, checked.unread, covered))
+        known = merged([*covered, *checked.unread])
+        short = short_log(checked.replica, checked.log_end_offset, known)
     return UnreadData(short, tuple(filter(None, unread)))
 
 
-def _look_at(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Look | None:
+def _replica_to_check(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Checked | None:
     """Return the replica to check; without news, only if its files prove more than was observed."""
     blank, seen = _without_segments(log.replicas), log.earlier
     if blank is not None:
-        return _Look(blank, 0, unread_offsets(blank))
+        return _Checked(blank, 0, unread_offsets(blank))
     if surveyed is not None:
-        return _Look(surveyed.replica, surveyed.bounds.log_end_offset, surveyed.waiting_ranges)
+        return _Checked(surveyed.replica, surveyed.bounds.log_end_offset, surveyed.waiting_ranges)
     if seen is not None and seen.log_end_offset is not None:
         copy = copy_seen(seen, log.replicas)
         if copy.unread or end_claim(copy).offset > seen.log_end_offset:
-            return _Look(copy, seen.log_end_offset, unread_offsets(copy))
+            return _Checked(copy, seen.log_end_offset, unread_offsets(copy))
     return None
 
 

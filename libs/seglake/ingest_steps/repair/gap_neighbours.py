@@ -58,7 +58,7 @@ def _is_other(
     gap: CurrentGap,
     known: LogBatch,
     found: LogBatch,
-    taken: IngestedBatches,
+    ingested: IngestedBatches,
 ) -> bool:
     is_same_place = found.header.base_offset == known.header.base_offset
     if known.magic < 2 and not known.is_wrapper and not is_same_place:
@@ -67,5 +67,5 @@ def _is_other(
         known,
         found,
         copy.replica.checkpoints.cleaner_offset,
-        lake_is_compacted=taken.has_compacted_gaps(gap.key),
+        lake_is_compacted=ingested.has_compacted_gaps(gap.key),
     )

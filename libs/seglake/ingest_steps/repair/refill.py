@@ -151,15 +151,15 @@ def _holders(
     for key, copies in state.readable.items():
         asked = [copy for copy in copies if copy.folder in folders]
         holes = _holes(state.ledger.of(key), state) if asked else None
-        if holes is None or not len(holes.wanted):
+        if holes is None or not len(holes.requested):
             continue
-        first, stop = int(holes.wanted[0, 0]), int(holes.wanted[:, 1].max())
+        first, stop = int(holes.requested[0, 0]), int(holes.requested[:, 1].max())
         span = {key: [CurrentGap(key, first, stop, GapCause.COMPACTED)]}
         holders = [
             _Holder(copy, replace(holes, own=own.get(copy.replica.folder, ())))
             for copy in repair_sources({key: asked}, span, state, notes)
         ]
-        holders = [holder for holder in holders if len(holder.holes.wanted)]
+        holders = [holder for holder in holders if len(holder.holes.requested)]
         holders.sort(key=lambda of: (-_size_bytes(of.copy), of.copy.replica.folder))
         found += [holders] if holders else []
     return found
@@ -223,7 +223,7 @@ def _unread_copies(state: RepairState) -> dict[str, str]:
 def _is_other(holder: _Holder, state: RepairState) -> bool:
     """Return whether a copy has other batches than the lake beside a hole."""
     copy = holder.copy
-    inside = intersected(holder.holes.wanted, range_array(copy.wanted))
+    inside = intersected(holder.holes.requested, range_array(copy.requested))
     places = inside[:: max(1, len(inside) // _MOST_COMPARED)].tolist()
     holes = [CurrentGap(copy.key, start, stop, GapCause.COMPACTED) for start, stop in places]
     return any(is_contradicted(copy, hole, state) for hole in holes)

@@ -15,7 +15,7 @@ from seglake.grouping import grouped
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.planning.plan import RangePlan, plan_ranges
 from seglake.kafka_log.leader_epochs import OPEN_END
-from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
+from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common_ranges, merged, subtracted
 from seglake.kafka_log.range_arrays import (
     RangeArray,
@@ -36,7 +36,7 @@ REFILLABLE = (
     GapCause.DELETED,
     GapCause.DELETED_OR_LOST,
     GapCause.MISSING,
-    *BEHIND_DAMAGE,
+    *DAMAGE_CAUSES,
 )
 """Causes of gaps at which another copy may have records."""
 
@@ -67,7 +67,7 @@ class LakeHoles:
         return range_array(gap.offsets for gap in self.gaps if gap.cause in REFILLABLE)
 
     @property
-    def wanted(self) -> RangeArray:
+    def requested(self) -> RangeArray:
         """Return the offsets at which the copy may have records, rising."""
         both = np.concatenate((self.refillable, self.lacking))
         rising = both[np.argsort(both[:, 0], kind="stable")]
@@ -94,12 +94,12 @@ def refill_plans(
     others = subtracted((0, OPEN_END), read)
     uncut = replace(settings, write=replace(settings.write, wave_bytes=_ONE_WAVE))
     plans = plan_ranges(replace(partition, covered=tuple(others)), uncut)
-    wanted = RequestedOffsets(holes.wanted, holes.refillable, holes.recorded)
+    requested = RequestedOffsets(holes.requested, holes.refillable, holes.recorded)
     starts = [start for start, _ in regions]
     of_region = grouped(  # a region has several plans if a segment cannot be read
         (bisect_right(starts, plan.start_offset) - 1, plan) for plan in plans if plan.splits
     )
-    return [_refill(found, regions[index], holes, wanted) for index, found in of_region.items()]
+    return [_refill(found, regions[index], holes, requested) for index, found in of_region.items()]
 
 
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
@@ -114,7 +114,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
         for file, stop in zip(files, stops, strict=True)
         if file.base_offset < min(stop, stop_offset)
     )
-    segments = merged_ranges(read[are_shared(read, holes.wanted)])
+    segments = merged_ranges(read[are_shared(read, holes.requested)])
     gaps = holes.refillable
     reached = merged_ranges(np.concatenate((segments, gaps[are_shared(gaps, segments)])))
     others = merged(gap.offsets for gap in holes.gaps if gap.cause not in REFILLABLE)
@@ -123,7 +123,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 
 
 def _refill(
-    plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, wanted: RequestedOffsets
+    plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, requested: RequestedOffsets
 ) -> RangePlan:
     """Return one plan for a region, since its gaps must not be recorded twice."""
     splits = [split for plan in plans for split in plan.splits]
@@ -131,21 +131,21 @@ def _refill(
         plans[0],
         start_offset=region[0],
         next_offset=region[1],
-        splits=tuple(_wanting(splits, wanted)),
+        splits=tuple(_requesting(splits, requested)),
         bounds=None,
         kind=RangeKind.REFILL,
         standing_gaps=tuple(_within(holes.gaps, region)),
     )
 
 
-def _wanting(
-    splits: Sequence[PartitionSplit], wanted: RequestedOffsets
+def _requesting(
+    splits: Sequence[PartitionSplit], requested: RequestedOffsets
 ) -> Iterator[PartitionSplit]:
     """Yield the splits, each with the wanted offsets of its segments."""
     for split in splits:
         low = min(piece.file.base_offset for piece in split.segment_splits)
         high = max(piece.limit_offset for piece in split.segment_splits)
-        yield replace(split, cuts_end=True, requested=wanted.between(low, high))
+        yield replace(split, cuts_end=True, requested=requested.between(low, high))
 
 
 def _within(gaps: Sequence[CurrentGap], region: OffsetRange) -> Sequence[CurrentGap]:

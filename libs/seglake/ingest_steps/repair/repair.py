@@ -84,10 +84,10 @@ def repair(
         kept: further sources of a replay. It also decodes quarantined batches again, and ingests
             those that decode now. Only a dry run searches these sources here; see `repair_from`.
     """
-    looked_at = {*topics, *(replica.key.topic for replica in replicas)}
-    if not looked_at:
+    surveyed = {*topics, *(replica.key.topic for replica in replicas)}
+    if not surveyed:
         return RepairResult()
-    state = repair_state(context, looked_at, replicas)
+    state = repair_state(context, surveyed, replicas)
     if context.is_dry_run:
         return _expected(state, unmoved, kept)
     rounds: list[_Filled] = []
@@ -172,8 +172,8 @@ def _without_refills(state: RepairState) -> RepairState:
     return replace(state, gaps=gaps)
 
 
-def _gaps_if(state: RepairState, is_wanted: Callable[[CurrentGap], bool]) -> Gaps:
-    gaps = {key: [*filter(is_wanted, of_key)] for key, of_key in state.gaps.items()}
+def _gaps_if(state: RepairState, is_chosen: Callable[[CurrentGap], bool]) -> Gaps:
+    gaps = {key: [*filter(is_chosen, of_key)] for key, of_key in state.gaps.items()}
     return {key: of_key for key, of_key in gaps.items() if of_key}
 
 

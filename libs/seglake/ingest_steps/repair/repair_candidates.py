@@ -91,8 +91,8 @@ def _candidate(
     inside = [region_of(row) for row in state.damage.get(copy.key, []) if is_inside_batch(row)]
 
     def is_offered(span: FoundSpan) -> bool:
-        wanted = copy.wanted[span.gap_index]
-        is_inside = any(start < wanted[1] and wanted[0] < stop for start, stop in inside)
+        requested = copy.requested[span.gap_index]
+        is_inside = any(start < requested[1] and requested[0] < stop for start, stop in inside)
         return span.gap_index not in other and all(
             goes_on(crossing, copy.key, state, is_inside=is_inside) for crossing in span.crossings
         )
@@ -107,7 +107,7 @@ def _request(copy: RepairSource, state: RepairState, *, is_replay: bool) -> Sear
     return SearchRequest(
         storage=state.context.storage,
         files=copy.files,
-        gaps=copy.wanted,
+        gaps=copy.requested,
         weak=tuple(gap.lacks_evidence for gap in copy.gaps),
         stop_offset=copy.stop_offset,
         leader_epochs=copy.leader_epochs,

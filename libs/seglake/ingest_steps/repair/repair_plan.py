@@ -166,11 +166,11 @@ def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
     )
     if gap.lacks_evidence:
         return ranked[0]
-    taken: list[_Choice] = []
+    chosen: list[_Choice] = []
     for choice in (choice for choices in ranked for choice in choices):
-        if all(_is_apart(choice.span, other.span) for other in taken):
-            taken.append(choice)
-    return sorted(taken, key=lambda choice: choice.span.first_offset)
+        if all(_is_apart(choice.span, other.span) for other in chosen):
+            chosen.append(choice)
+    return sorted(chosen, key=lambda choice: choice.span.first_offset)
 
 
 def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
@@ -197,7 +197,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
 
 def _explained_range(choice: _Choice) -> OffsetRange:
     """Return the part of a gap whose cause the copy determines."""
-    start, stop = choice.copy.wanted[choice.span.gap_index]
+    start, stop = choice.copy.requested[choice.span.gap_index]
     return start, stop if choice.span.proof_stop is None else min(stop, choice.span.proof_stop)
 
 

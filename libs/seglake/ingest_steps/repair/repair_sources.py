@@ -21,7 +21,7 @@ class RepairSource:
         replica: the copy.
         files: its segments to search.
         gaps: the gaps.
-        wanted: the parts of the gaps that are in its log.
+        requested: the parts of the gaps that are in its log.
         stop_offset: end of the usable log; above it the log does not count, or is another log.
         leader_epochs: epochs of the newest log among the copies.
         is_of_lake: its bytes are those in quarantine, not a log on a disk.
@@ -30,7 +30,7 @@ class RepairSource:
     replica: Replica
     files: tuple[SegmentFile, ...]
     gaps: tuple[CurrentGap, ...]
-    wanted: tuple[OffsetRange, ...]
+    requested: tuple[OffsetRange, ...]
     stop_offset: int
     leader_epochs: LeaderEpochs
     is_of_lake: bool = False
@@ -99,7 +99,7 @@ def _copies(
                     replica=replica,
                     files=_files(replica, parts),
                     gaps=tuple(gap for gap, of_gap in found if of_gap),
-                    wanted=parts,
+                    requested=parts,
                     stop_offset=stop,
                     leader_epochs=best,
                 )

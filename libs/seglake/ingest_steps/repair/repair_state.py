@@ -145,8 +145,8 @@ def repair_state(
         ledger.adopt(topic, topic_id)
     copies = grouped((ledger.of_copy(replica).key, replica) for replica in replicas)
     gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
-    wanted = (row for row in not_compacted(gap_rows) if row["topic"] in topics)
-    gaps = fillable_gaps(wanted, ledger)
+    requested = (row for row in not_compacted(gap_rows) if row["topic"] in topics)
+    gaps = fillable_gaps(requested, ledger)
     return RepairState(context, generations, ledger, gap_rows, gaps, copies)
 
 

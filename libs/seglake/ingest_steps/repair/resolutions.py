@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.kafka_log.leader_epochs import OPEN_END
-from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE
+from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import QUARANTINE
 from seglake.log_tables.current_gaps import CurrentGap
@@ -114,7 +114,7 @@ def resolution_rows(
         gaps: its gaps before the fills.
         stamp: columns on the run and the time.
     """
-    damaged = [gap for gap in gaps if gap.cause in BEHIND_DAMAGE]
+    damaged = [gap for gap in gaps if gap.cause in DAMAGE_CAUSES]
     filled = [of_piece for result in results for of_piece in _filled(result)]
     left = _left(results, damaged)
     found = []
@@ -165,7 +165,7 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     stated |= {gap.start_offset for result in results for gap in result.plan.standing_gaps}
     left = [gap.offsets for gap in damaged if gap.start_offset not in stated]
     for result in results:
-        left += [gap.offsets for gap in result.gaps if gap.cause in BEHIND_DAMAGE]
+        left += [gap.offsets for gap in result.gaps if gap.cause in DAMAGE_CAUSES]
         left += [
             (report.first_offset, report.next_offset)  # only the tables have the holes inside of it
             for report in result.reports
@@ -204,11 +204,11 @@ def region_of(row: Row) -> OffsetRange:
 
     It ends at the neighbouring batches, or where one is unknown, at the bytes' own claim.
     """
-    before, behind = row["previous_offset"], row["next_offset"]
+    before, after = row["previous_offset"], row["next_offset"]
     base, last = row["base_offset"], row["last_offset"]
     start = before + 1 if before is not None else base or 0
     stop = OPEN_END if last is None else last + 1
-    return start, stop if behind is None else behind
+    return start, stop if after is None else after
 
 
 def _overlap(one: OffsetRange, other: OffsetRange) -> bool:

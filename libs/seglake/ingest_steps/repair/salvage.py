@@ -50,7 +50,7 @@ Row = Mapping[str, Any]
 Identity = tuple[Any, ...]
 
 
-class _Wanted(NamedTuple):
+class _ToSalvage(NamedTuple):
     """A batch to salvage, and its identity in both tables."""
 
     batch: DamagedBatch
@@ -61,7 +61,7 @@ class _Wanted(NamedTuple):
 class _Found(NamedTuple):
     """Batches to salvage, by the data file of `quarantine` with their bytes."""
 
-    by_file: Mapping[str, Mapping[BatchPlace, _Wanted]]
+    by_file: Mapping[str, Mapping[BatchPlace, _ToSalvage]]
     cut_batches: int
 
 
@@ -129,15 +129,15 @@ def _planned(found: _Found, ledger: SourceLedger, context: RunContext) -> Salvag
 
 def _found(context: RunContext, ledger: SourceLedger) -> _Found:
     """Return the selected topics' unresolved batches in quarantine to salvage."""
-    by_file: dict[str, dict[BatchPlace, _Wanted]] = {}
+    by_file: dict[str, dict[BatchPlace, _ToSalvage]] = {}
     whole: set[BatchPlace] = set()
     cut: set[BatchPlace] = set()
     for key, of_key in _quarantined(context, ledger).items():
-        wanted = [
+        requested = [
             *(_standing(of_key, ledger.of(key)) if context.settings.read.salvage else ()),
-            *(_lost(of_key) if context.settings.takes_losing_tails else ()),
+            *(_lost(of_key) if context.settings.salvages_losing_tails else ()),
         ]
-        for found in sorted(wanted, key=itemgetter("generation")):
+        for found in sorted(requested, key=itemgetter("generation")):
             place = tuple(found[name] for name in PLACE_COLUMNS)
             if place in whole or place in cut:
                 continue  # two runs recorded the same damage at the end of a log
@@ -145,25 +145,25 @@ def _found(context: RunContext, ledger: SourceLedger) -> _Found:
                 cut.add(place)
                 continue
             whole.add(place)
-            wanted_batch = _Wanted(
+            to_salvage = _ToSalvage(
                 _damaged_batch(key, found), found["length_bytes"], _identity(key, found)
             )
-            by_file.setdefault(str(found["path"]), {})[place] = wanted_batch
+            by_file.setdefault(str(found["path"]), {})[place] = to_salvage
     return _Found(by_file, len(cut))
 
 
 def _quarantined(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey, list[Row]]:
     """Return the rows of quarantine of the selected topics, each with the path of its file."""
-    settings, takes_topic = context.settings, context.settings.select.takes_topic
+    settings, selects_topic = context.settings, context.settings.select.selects_topic
     codes = {
         *(_WRONG_CHECKSUMS if settings.read.salvage else ()),
-        *((DefectCode.REPLICA_CONFLICT,) if settings.takes_losing_tails else ()),
+        *((DefectCode.REPLICA_CONFLICT,) if settings.salvages_losing_tails else ()),
     }
     rows: dict[PartitionKey, list[Row]] = {}
     for path in context.tables.file_paths(QUARANTINE):
         for table in read_rows(context.storage, path, _QUARANTINE_COLUMNS):
             for row in _of_codes(table, codes).to_pylist():
-                if row["source_id"] == context.source_id and takes_topic(row["topic"]):
+                if row["source_id"] == context.source_id and selects_topic(row["topic"]):
                     key = ledger.key_of(row)
                     rows.setdefault(key, []).append({**row, "path": path})
     return rows
@@ -174,8 +174,8 @@ def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
     import pyarrow.compute as pc  # takes 0.05 s, for which a run without news need not wait
 
     plain = plain_texts(rows)
-    wanted = pc.is_in(plain.column("defect_code"), pa.array(sorted(codes), pa.string()))
-    return plain.filter(pc.or_(wanted, pc.is_valid(plain.column("resolution"))))
+    requested = pc.is_in(plain.column("defect_code"), pa.array(sorted(codes), pa.string()))
+    return plain.filter(pc.or_(requested, pc.is_valid(plain.column("resolution"))))
 
 
 def _standing(rows: Iterable[Row], ledger: PartitionLedger) -> Iterator[Row]:
@@ -251,7 +251,9 @@ def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> li
     tasks = []
     for path, batches in found.by_file.items():
         lacking = {
-            place: wanted for place, wanted in batches.items() if wanted.identity not in there
+            place: requested
+            for place, requested in batches.items()
+            if requested.identity not in there
         }
         if not lacking:
             continue
@@ -259,8 +261,8 @@ def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> li
             storage=context.storage,
             lake_path=context.tables.lake_path,
             path=path,
-            batches={place: wanted.batch for place, wanted in lacking.items()},
-            size_bytes=sum(wanted.size_bytes for wanted in lacking.values()),
+            batches={place: each.batch for place, each in lacking.items()},
+            size_bytes=sum(each.size_bytes for each in lacking.values()),
             source_id=context.source_id,
             run_id=context.run_id,
             salvaged_at_us=context.started_at_us,

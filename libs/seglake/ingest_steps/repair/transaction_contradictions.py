@@ -69,8 +69,10 @@ def settled_otherwise(
         if marker is None or row["transaction_state"] == marker.state:
             continue
         between = row["last_offset"] + 1, marker.offset
-        is_told = any(start <= marker.offset and between[0] < stop for start, stop in repaired)
-        if is_told and not any(start < between[1] and between[0] < stop for start, stop in unknown):
+        is_filled = any(start <= marker.offset and between[0] < stop for start, stop in repaired)
+        if is_filled and not any(
+            start < between[1] and between[0] < stop for start, stop in unknown
+        ):
             transaction = _Transaction(marker, row["transaction_state"])
             found.setdefault(transaction, []).append(row["base_offset"])
     return [
@@ -104,7 +106,7 @@ def _rows(
     """Yield the rows of `batches` of a partition that have one of `values` in a column."""
     import pyarrow.compute as pc  # takes 0.05 s, for which a run without news need not wait
 
-    wanted = pa.array([str(value) for value in values])
+    requested = pa.array([str(value) for value in values])
     for rows in current_rows(ledger, context.tables, context.source_id, BATCHES, columns):
         texts = rows.column(column).cast(pa.string())
-        yield from rows.filter(pc.is_in(texts, value_set=wanted)).to_pylist()
+        yield from rows.filter(pc.is_in(texts, value_set=requested)).to_pylist()

@@ -19,7 +19,7 @@ from seglake.ingest_steps.committing.wave import WaveResult, commit_files
 from seglake.ingest_steps.planning.partitions import (
     JudgedPartition,
 )
-from seglake.ingest_steps.planning.plan import wanted_ranges
+from seglake.ingest_steps.planning.plan import requested_ranges
 from seglake.ingest_steps.replica_conflicts.conflict_requests import (
     duplicate_requests,
     lake_requests,
@@ -88,9 +88,9 @@ def clashes_with_replicas(
     """Compare the copies of each partition in the ranges that this run ingests."""
     asked = [
         request
-        for partition in filter(None, (each.wanted for each in partitions))
+        for partition in filter(None, (each.ingestible for each in partitions))
         if partition.other_replicas
-        for offsets in wanted_ranges(partition, context.settings)
+        for offsets in requested_ranges(partition, context.settings)
         for request in replica_requests(partition, offsets, context.storage)
     ]
     return _clashes(asked, context)

@@ -13,7 +13,7 @@ from seglake.ingest_steps.planning.partitions import (
     ListedPartition,
     SurveyedPartition,
 )
-from seglake.ingest_steps.planning.plan import wanted_ranges
+from seglake.ingest_steps.planning.plan import requested_ranges
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_identity import (
@@ -56,7 +56,7 @@ class _Case(NamedTuple):
 
     Attributes:
         partition: the partition.
-        taken: the last ingested batch.
+        ingested: the last ingested batch.
         is_named: disk and ledger name the topic id, so the log is known to be the same.
         shorter: facts for a note if the log ends below the ingested offsets; else without `end`.
         has_news: the log has offsets to ingest.
@@ -64,7 +64,7 @@ class _Case(NamedTuple):
     """
 
     partition: JudgedPartition
-    taken: LastBatch
+    ingested: LastBatch
     is_named: bool
     shorter: ShorterLog
     has_news: bool
@@ -83,7 +83,7 @@ class FoundLog(NamedTuple):
     """A log's batch and the lake's, at the last offset that both have."""
 
     replica: Replica
-    taken: LastBatch
+    ingested: LastBatch
     found: LastBatch
     is_same: bool
 
@@ -91,7 +91,7 @@ class FoundLog(NamedTuple):
 class _Pair(NamedTuple):
     """A batch of the lake, and the disk's batch at the same place."""
 
-    taken: LastBatch
+    ingested: LastBatch
     found: LogBatch
 
 
@@ -132,26 +132,26 @@ def _compared_ends(
         return partition, None  # there is nothing to compare, or the copy is left out as unreadable
     is_id_known = replica.key.topic_id is not None and not replica.has_id_of_lake
     is_named = is_id_known and frontier.has_topic_id
-    taken = frontier.last_batch
-    behind = _epochs_behind(replica, taken)
-    has_older_epoch = behind is not None and behind > 0
+    ingested = frontier.last_batch
+    epochs_missing = _epochs_missing(replica, ingested)
+    has_older_epoch = epochs_missing is not None and epochs_missing > 0
     end = _ends_before(replica, news, frontier.next_offset)
     shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
     # The log ends below the ingested offsets, or lacks the epoch of the last ingested batch. A log
     # that ends below them but knows a newer leader has won an election.
     counted_until = _counted_until(ledger, frontier.next_offset)
     is_shorter = _ends_before(replica, news, counted_until) is not None
-    if has_older_epoch or (is_shorter and not behind):
+    if has_older_epoch or (is_shorter and not epochs_missing):
         partition = replace(partition, is_stale=True)
     if is_named and end is not None:
         partition = replace(partition, shorter=shorter)
-    has_news = news is not None and bool(wanted_ranges(news, context.settings))
-    if taken is None or (is_named and not (has_news or partition.listed.has_moved)):
+    has_news = news is not None and bool(requested_ranges(news, context.settings))
+    if ingested is None or (is_named and not (has_news or partition.listed.has_moved)):
         return partition, None
-    request = _request_at(replica, taken.base_offset, context)
+    request = _request_at(replica, ingested.base_offset, context)
     if request is None:
         return partition, None
-    return partition, _Case(partition, taken, is_named, shorter, has_news, request)
+    return partition, _Case(partition, ingested, is_named, shorter, has_news, request)
 
 
 def found_logs(
@@ -161,32 +161,32 @@ def found_logs(
     asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
     for replica in replicas:
         frontier = ledger.of(replica.key).frontier
-        taken = None if frontier is None else frontier.last_batch
-        request = None if taken is None else _request_at(replica, taken.base_offset, context)
-        if taken is not None and request is not None:
-            asked.append((replica, taken, request))
+        ingested = None if frontier is None else frontier.last_batch
+        request = None if ingested is None else _request_at(replica, ingested.base_offset, context)
+        if ingested is not None and request is not None:
+            asked.append((replica, ingested, request))
     answers = _answers([request for *_, request in asked], context)
-    for (replica, taken, _), answer in zip(asked, answers, strict=True):
-        pair = _pair(taken, answer)
+    for (replica, ingested, _), answer in zip(asked, answers, strict=True):
+        pair = _pair(ingested, answer)
         if isinstance(answer, LogEnd):
             pair = _last_common(replica, answer.next_offset, lake, context)
         if pair is None:
             continue
         is_same = likeness(*pair) is Likeness.SAME or _begins_alike(replica, lake, context)
         if is_same or _differ(pair, replica, lake):
-            yield FoundLog(replica, pair.taken, pair.found.header, is_same=is_same)
+            yield FoundLog(replica, pair.ingested, pair.found.header, is_same=is_same)
 
 
 def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: int) -> str | None:
     """Return the log's known end, in words, if it is below an offset; else None."""
     high_watermark = replica.checkpoints.high_watermark
     if partition is not None:
-        end, said = partition.bounds.log_end_offset, "its log ends at"
+        end, words = partition.bounds.log_end_offset, "its log ends at"
     elif high_watermark is not None:  # the log itself was not surveyed
-        end, said = high_watermark, "its high watermark is"
+        end, words = high_watermark, "its high watermark is"
     else:
         return None
-    return f"{said} {end}" if end < offset else None
+    return f"{words} {end}" if end < offset else None
 
 
 def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
@@ -197,11 +197,11 @@ def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
     return next_offset
 
 
-def _epochs_behind(replica: Replica, taken: LastBatch | None) -> int | None:
+def _epochs_missing(replica: Replica, ingested: LastBatch | None) -> int | None:
     """Return by how many epochs a copy is older than a batch; None if an epoch is unknown."""
-    if taken is None or taken.leader_epoch is None or not replica.epochs:
+    if ingested is None or ingested.leader_epoch is None or not replica.epochs:
         return None
-    return taken.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
+    return ingested.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
 
 
 def _request_at(replica: Replica, offset: int, context: RunContext) -> BatchRequest | None:
@@ -231,7 +231,7 @@ def _by_last_batch(
     A log that ends before it is judged by the last offset that it shares with the lake.
     """
     partition, replica, shorter = case.partition, case.replica, case.shorter
-    pair, is_end = _pair(case.taken, answer), isinstance(answer, LogEnd)
+    pair, is_end = _pair(case.ingested, answer), isinstance(answer, LogEnd)
     if isinstance(answer, LogEnd):
         end = answer.next_offset
         shorter = shorter._replace(end=shorter.end or f"its log ends at {end}")
@@ -247,12 +247,12 @@ def _by_last_batch(
             shorter = shorter._replace(has_older_epoch=False)
         is_noted = shorter.end and not case.is_named
         return replace(partition, shorter=shorter) if is_noted else partition
-    taken, found = pair.taken, pair.found.header
+    ingested, found = pair.ingested, pair.found.header
     if not (case.is_named or _begins_alike(replica, lake, context)):
-        return replace(partition, refusal=refusal(replica, taken, found))
-    has_lost = lost_to_newer_epoch(taken, found)
+        return replace(partition, refusal=refusal(replica, ingested, found))
+    has_lost = lost_to_newer_epoch(ingested, found)
     note = newer_epoch_note if has_lost else contradiction_note
-    return replace(partition, has_lost=has_lost, notes=(note(replica, taken, found),))
+    return replace(partition, has_lost=has_lost, notes=(note(replica, ingested, found),))
 
 
 def _refused(
@@ -264,10 +264,10 @@ def _refused(
         second = _other_log(case, lake, context)
         if second is not None:
             return second
-    if None not in (pair.taken.leader_epoch, pair.found.header.leader_epoch):
+    if None not in (pair.ingested.leader_epoch, pair.found.header.leader_epoch):
         return None
     if differ and (case.is_named or _begins_alike(replica, lake, context)):
-        why = undecided_refusal(replica, difference(pair.taken, pair.found.header))
+        why = undecided_refusal(replica, difference(pair.ingested, pair.found.header))
     else:
         is_asked = case.is_changed and not differ
         offset = _other_message(replica, pair, lake, context) if is_asked else None
@@ -282,7 +282,7 @@ def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> Judge
     first = _first_pair(case.replica, lake, context)
     if first is None or case.replica.broker_id is None or not _differ(first, case.replica, lake):
         return None
-    return _of_same_broker(case, first.taken, first.found.header, lake)
+    return _of_same_broker(case, first.ingested, first.found.header, lake)
 
 
 def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> JudgedPartition | None:
@@ -295,18 +295,18 @@ def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> Judged
         return None
     if case.partition.listed.ledger.lost_from(leader_epochs_of(replica.epochs)) > start:
         return None
-    taken = lake.holding(replica.key, start)
-    return None if taken is None else _of_same_broker(case, taken.header, None, lake)
+    ingested = lake.holding(replica.key, start)
+    return None if ingested is None else _of_same_broker(case, ingested.header, None, lake)
 
 
 def _of_same_broker(
-    case: _Case, taken: LastBatch, found: LastBatch | None, lake: IngestedBatches
+    case: _Case, ingested: LastBatch, found: LastBatch | None, lake: IngestedBatches
 ) -> JudgedPartition | None:
     """Refuse a log that begins with another batch than the lake has from the same broker."""
     replica = case.replica
-    if lake.broker_at(replica.key, taken.base_offset) != replica.broker_id:
+    if lake.broker_at(replica.key, ingested.base_offset) != replica.broker_id:
         return None
-    why = second_log_refusal(replica, taken, found)
+    why = second_log_refusal(replica, ingested, found)
     return replace(case.partition, refusal=why, is_second_log=True)
 
 
@@ -317,7 +317,7 @@ def _other_message(
 
     The lake has plain messages of old formats in rows of several, with the first one's checksum.
     """
-    row = lake.holding(replica.key, pair.taken.base_offset)
+    row = lake.holding(replica.key, pair.ingested.base_offset)
     if row is None or row.magic == 2 or row.is_wrapper:
         return None
     offset, answer = row.last_offset, _found_at(replica, row.last_offset, context)
@@ -329,27 +329,27 @@ def _other_message(
     return None if found is None or message in (None, found) else offset
 
 
-def _pair(taken: LastBatch, answer: Answer) -> _Pair | None:
-    return _Pair(taken, answer) if isinstance(answer, LogBatch) else None
+def _pair(ingested: LastBatch, answer: Answer) -> _Pair | None:
+    return _Pair(ingested, answer) if isinstance(answer, LogBatch) else None
 
 
 def _last_common(
     replica: Replica, log_end_offset: int, lake: IngestedBatches, context: RunContext
 ) -> _Pair | None:
     """Return both batches at the end of a log that is shorter than the ingested one."""
-    taken = lake.holding(replica.key, log_end_offset - 1)
-    if taken is None:
+    ingested = lake.holding(replica.key, log_end_offset - 1)
+    if ingested is None:
         return None
-    offset = min(taken.header.base_offset, log_end_offset - 1)
-    return _pair(taken.header, _found_at(replica, offset, context))
+    offset = min(ingested.header.base_offset, log_end_offset - 1)
+    return _pair(ingested.header, _found_at(replica, offset, context))
 
 
 def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
     """Return whether the two batches cannot be of one log."""
-    taken, found = pair
-    if likeness(taken, found) is not Likeness.OTHER:
+    ingested, found = pair
+    if likeness(ingested, found) is not Likeness.OTHER:
         return False
-    row = lake.holding(replica.key, taken.base_offset)
+    row = lake.holding(replica.key, ingested.base_offset)
     return row is None or not may_be_cleaned(
         row,
         found,
@@ -370,8 +370,8 @@ def _first_pair(replica: Replica, lake: IngestedBatches, context: RunContext) ->
     if not isinstance(first, LogBatch):
         return None
     start = max(first.header.base_offset, replica.log_start_offset)
-    taken = lake.holding(replica.key, start)
-    return None if taken is None else _Pair(taken.header, first)
+    ingested = lake.holding(replica.key, start)
+    return None if ingested is None else _Pair(ingested.header, first)
 
 
 def _found_at(replica: Replica, offset: int, context: RunContext) -> Answer:

@@ -49,8 +49,8 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
         topics = {replica.key.topic for replica in discovery.replicas}
         check_isolation(sorted(topics), published(context, [])[1], context.settings)
         return
-    is_told = discovery.cluster_id is not None and context.settings.source.source_id is not None
-    if context.tables.exists() and not is_told:
+    is_named = discovery.cluster_id is not None and context.settings.source.source_id is not None
+    if context.tables.exists() and not is_named:
         _check_others(discovery, known, context)
 
 
@@ -104,9 +104,9 @@ def _check_name(discovery: Discovery, context: RunContext) -> None:
         return
     wrong = f"cluster {cluster_id} cannot be joined with {source_id}"
     if found.other is not None:
-        replica, taken, batch = found.other.replica, found.other.taken, found.other.found
+        replica, ingested, batch = found.other.replica, found.other.ingested, found.other.found
         raise WrongSourceError(
-            f"{wrong}: of {replica.key} {difference(taken, batch)} in {replica.folder}. It is "
+            f"{wrong}: of {replica.key} {difference(ingested, batch)} in {replica.folder}. It is "
             "another cluster: leave --source-id out"
         )
     raise WrongSourceError(

@@ -39,10 +39,10 @@ def doubts_of(
             stop = min(doubt.next_offset, plan.next_offset)
             if max(doubt.start_offset, plan.start_offset) < stop:
                 if _is_left_out(doubt, settings):
-                    said = f"its records {'would be' if is_dry_run else 'are'} left out"
+                    clause = f"its records {'would be' if is_dry_run else 'are'} left out"
                 else:
-                    said = f"{'would be' if is_dry_run else 'was'} ingested as that"
-                text = f"{doubt.text}, and {said}: look at it"
+                    clause = f"{'would be' if is_dry_run else 'was'} ingested as that"
+                text = f"{doubt.text}, and {clause}: look at it"
                 ranges_of = ((doubt.start_offset, doubt.next_offset),)
                 yield Finding(FindingKind.DOUBTFUL_OUTCOME, text, str(plan.key), ranges_of)
 

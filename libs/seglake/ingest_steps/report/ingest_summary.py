@@ -122,7 +122,7 @@ class IngestSummary(WithFindings):
         internal_topics_left_out: internal topics of the sources that were not selected.
         recovered_topics: topics whose commit an earlier run had begun, now complete.
         topics: topics of which something was committed.
-        taken: partitions of which something was committed.
+        ingested_partitions: partitions of which something was committed.
         recovery: records of this run, and what the lake lacks after it; not for a dry run.
     """
 
@@ -146,7 +146,7 @@ class IngestSummary(WithFindings):
     internal_topics_left_out: list[str] = field(default_factory=list)
     recovered_topics: list[str] = field(default_factory=list)
     topics: list[str] = field(default_factory=list)
-    taken: set[str] = field(default_factory=set)
+    ingested_partitions: set[str] = field(default_factory=set)
     recovery: Recovery = field(default_factory=lambda: Recovery(()))
 
     @property
@@ -166,9 +166,8 @@ class IngestSummary(WithFindings):
         flat["gaps"] = json_gaps(self.gaps)
         flat["recovery"] = None if self.is_dry_run else self.recovery.to_mapping()
         flat["repaired"] = {name: found._asdict() for name, found in self.repaired.items()}
-        return json.dumps(
-            {**flat, "taken": sorted(self.taken), "exit_code": self.exit_code}, sort_keys=True
-        )
+        flat["ingested_partitions"] = sorted(self.ingested_partitions)
+        return json.dumps({**flat, "exit_code": self.exit_code}, sort_keys=True)
 
     def to_text(self, *, is_verbose: bool = False) -> str:
         """Return the summary as lines for a person, the most important first.
@@ -256,7 +255,7 @@ class IngestSummary(WithFindings):
         lines += shown_refills(self.refilled, is_dry_run=self.is_dry_run)
         if self.is_dry_run:
             return [*lines, *gap_lines(self.gaps)]
-        lines += self.recovery.lines(is_left_said=not self.topics)
+        lines += self.recovery.lines(is_left_shown=not self.topics)
         return [*lines, *tail_lines(self.recovery.tails, self.lake)]
 
     def _odd_rows(self) -> list[str]:

@@ -80,8 +80,8 @@ def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]
     if not refilled:
         return []
     count, places = sum(refilled.values()), named_counts(refilled)
-    said = "would be ingested from older copies" if is_dry_run else "ingested from older copies"
-    return [f"{said}: {show_count(count, 'record')} in {places}"]
+    heading = "would be ingested from older copies" if is_dry_run else "ingested from older copies"
+    return [f"{heading}: {show_count(count, 'record')} in {places}"]
 
 
 def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
@@ -95,7 +95,7 @@ def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
     ]
 
 
-def behind_note(offsets: Mapping[str, int]) -> list[str]:
+def older_copies_note(offsets: Mapping[str, int]) -> list[str]:
     """Return the note on replicas that are less compacted than the ingested ones."""
     if not offsets:
         return []

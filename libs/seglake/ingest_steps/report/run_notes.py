@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.report.gap_report import GapsByPlace
-from seglake.ingest_steps.report.refills import behind_note
+from seglake.ingest_steps.report.refills import older_copies_note
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.rounds import Round
 from seglake.progress.run_reporter import show_count
@@ -14,15 +14,15 @@ from seglake.settings.settings import Settings
 def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
     """Return the notes of a run."""
     notes = [*facts.notes, *facts.discovery.notes]
-    if not any(map(facts.context.settings.select.takes_topic, facts.discovery.topics)):
+    if not any(map(facts.context.settings.select.selects_topic, facts.discovery.topics)):
         notes.append(_nothing_selected(facts.context.settings))
     for done in facts.rounds:
         notes += done.notes
         notes += [note for partition in done.same for note in partition.bounds.notes]
         notes += [note for result in done.committed for note in _zero_tails(result)]
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
-    behind = behind_note(facts.repairs.left_offsets)
-    return [*notes, *unproved, *facts.repairs.notes, *behind, *_whole_batches(facts)]
+    older = older_copies_note(facts.repairs.left_offsets)
+    return [*notes, *unproved, *facts.repairs.notes, *older, *_whole_batches(facts)]
 
 
 def _whole_batches(facts: RunFacts) -> Iterator[str]:

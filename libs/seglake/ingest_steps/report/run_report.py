@@ -69,7 +69,7 @@ def summarize(facts: RunFacts) -> IngestSummary:
         ),
         recovered_topics=list(facts.recovered_topics),
         topics=sorted({result.key.topic for result in both}),
-        taken={str(result.key) for result in both},
+        ingested_partitions={str(result.key) for result in both},
         recovery=recovery_of(facts),
     )
 

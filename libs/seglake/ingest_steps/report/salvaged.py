@@ -44,7 +44,7 @@ def shown_nothing_salvaged(salvaged: Salvaged, settings: Settings) -> list[str]:
             "nothing to salvage: each batch with a wrong checksum, if quarantine has any, is"
             " repaired or in salvaged_records already"
         )
-    if settings.takes_losing_tails:
+    if settings.salvages_losing_tails:
         lines.append(
             "no losing tails: each batch of a losing replica, if quarantine has any, is in"
             " salvaged_records already"

@@ -58,17 +58,17 @@ def standing_places(
         for place in earlier
         if not place.is_named_only
         and place.path not in now
-        and not _was_looked_at(place.path, left.roots, select)
+        and not _was_surveyed(place.path, left.roots, select)
         and not is_below(place.path, context.settled_places)
     ]
     own = tuple(ledger.uncovered(left.places))
     others = tuple(ledger.uncovered(kept))
     before = [place for place in earlier if place.is_named_only]
     keys = [place.key for place in before if place.key is not None]
-    if has_news and select.takes_topic(CLUSTER_METADATA):
-        keys = [key for key in keys if not select.takes_topic(key.topic)]
+    if has_news and select.selects_topic(CLUSTER_METADATA):
+        keys = [key for key in keys if not select.selects_topic(key.topic)]
         found = named_partitions(context.tables, context.source_id)
-        keys += [key for key in found if select.takes_topic(key.topic)]
+        keys += [key for key in found if select.selects_topic(key.topic)]
     known = {each.key for each in seen} | ledger.partitions()
     known |= {place.key for place in (*own, *others) if place.key is not None}
     keys = _unknown(keys, known)
@@ -86,8 +86,8 @@ def _unknown(keys: Iterable[PartitionKey], known: Collection[PartitionKey]) -> l
     return [key for key in keys if key not in known and key[:2] not in without_id]
 
 
-def _was_looked_at(path: str, roots: Iterable[str], select: SelectSettings) -> bool:
+def _was_surveyed(path: str, roots: Iterable[str], select: SelectSettings) -> bool:
     if not is_below(path, roots):
         return False
     folders = filter(None, map(parse_folder_name, path.split("/")))
-    return all(select.takes_topic(folder.topic) for folder in folders)
+    return all(select.selects_topic(folder.topic) for folder in folders)

@@ -25,12 +25,12 @@ def too_large(
     count = defects.get(DefectCode.DECOMPRESSION_LIMIT, 0)
     if not count:
         return
-    said = (
+    summary = (
         f"{show_count(count, 'batch', 'batches')} above limits.max_decompressed_batch_bytes "
         f"({show_bytes(limit_bytes)})"
     )
     if limit_bytes >= MOST_DECOMPRESSED_BATCH_BYTES:
-        yield Finding(FindingKind.TOO_LARGE, f"{said}, which is the highest limit")
+        yield Finding(FindingKind.TOO_LARGE, f"{summary}, which is the highest limit")
         return
     command = replay_with_highest_limit(lake, log_dirs)
     how = "to decode it, if it is not above"
@@ -38,7 +38,7 @@ def too_large(
         how = "to decode them, if they are not above"
     highest = show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)
     facts = {"command": command}
-    yield Finding(FindingKind.TOO_LARGE, f"{said}; {how} {highest}, run: {command}", facts=facts)
+    yield Finding(FindingKind.TOO_LARGE, f"{summary}; {how} {highest}, run: {command}", facts=facts)
 
 
 def log_dirs_of(replicas: Iterable[Replica], names: Container[str]) -> list[str]:

@@ -9,7 +9,7 @@ from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.losing_tails import TailsOfPartition, tails_of_batches
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.offset_gaps import BEHIND_DAMAGE, GapCause
+from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.lake_audit.elections import coverage_of, superseded_problems
@@ -281,7 +281,7 @@ def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
     )
     shown = []
     for row in listed[:_MOST_GAPS]:
-        near = evidence.get(row["start_offset"], []) if row["cause"] in BEHIND_DAMAGE else []
+        near = evidence.get(row["start_offset"], []) if row["cause"] in DAMAGE_CAUSES else []
         details = [row["detail"], *(damage["said"] for damage in near)]
         if near and near[0]["total"] > _MOST_SPANS:
             details.append(f"{near[0]['total'] - _MOST_SPANS} more")

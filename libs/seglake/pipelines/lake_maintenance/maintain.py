@@ -172,7 +172,7 @@ class _Maintenance:
         return [
             merge
             for merge in merges_of(view, self.settings.write.target_file_bytes)
-            if not selects.topics or (merge.topic and selects.takes_topic(merge.topic))
+            if not selects.topics or (merge.topic and selects.selects_topic(merge.topic))
         ]
 
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:

@@ -14,7 +14,7 @@ _MOST_CHARACTERS = 255  # limit of a table's name in Hive's metastore
 _MARK_CHARACTERS = 8
 
 PREFIX = "topic_"
-TAKEN = frozenset({"topic_configs"})
+RESERVED = frozenset({"topic_configs"})
 """Names of other views that begin like a topic's view; no topic's view gets one of them."""
 
 
@@ -56,7 +56,7 @@ def _names(topic: str) -> list[str]:
     name = f"{PREFIX}{_NOT_IN_NAMES.sub('_', topic)}"
     mark = sha256(topic.encode()).hexdigest()[:_MARK_CHARACTERS]
     marked = f"{name[: _MOST_CHARACTERS - _MARK_CHARACTERS - 1]}_{mark}"
-    is_free = len(name) <= _MOST_CHARACTERS and name.casefold() not in TAKEN
+    is_free = len(name) <= _MOST_CHARACTERS and name.casefold() not in RESERVED
     return [name, marked] if is_free else [marked]
 
 

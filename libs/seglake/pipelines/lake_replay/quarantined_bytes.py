@@ -37,7 +37,7 @@ def quarantined_sources(
         source_id: the cluster.
         state: the damage and gaps of the cluster.
     """
-    wanted = {
+    requested = {
         identity_of(row): (key, row)
         for key, rows in state.damage.items()
         for row in rows
@@ -47,11 +47,11 @@ def quarantined_sources(
     folder = storage.join(tables.replay_folder, uuid.uuid4().hex)
     copies: list[RepairSource] = []
     try:
-        for identity, raw in _quarantined_bytes(tables, source_id) if wanted else ():
-            if identity not in wanted:
+        for identity, raw in _quarantined_bytes(tables, source_id) if requested else ():
+            if identity not in requested:
                 continue
-            key, row = wanted.pop(identity)
-            path = storage.join(folder, f"{len(wanted):06d}.log")
+            key, row = requested.pop(identity)
+            path = storage.join(folder, f"{len(requested):06d}.log")
             with storage.open_output(path) as output:
                 output.write(raw)
             copies += _copy(key, row, path, len(raw), state)
@@ -78,12 +78,12 @@ def _copy(
 
     They are no evidence on offsets that are missing for another reason than damage.
     """
-    before, behind = row["previous_offset"], row["next_offset"]
+    before, after = row["previous_offset"], row["next_offset"]
     fillable = tuple(
         gap
         for gap in state.gaps[key]
         if not gap.lacks_evidence
-        and (behind is None or gap.start_offset < behind)
+        and (after is None or gap.start_offset < after)
         and (before is None or gap.next_offset > before + 1)
     )
     if not fillable:
@@ -113,7 +113,7 @@ def _copy(
             replica=replica,
             files=(file,),
             gaps=fillable,
-            wanted=parts,
+            requested=parts,
             stop_offset=state.ledger.of(key).counts_until(region_of(row)[0], row["generation"]),
             leader_epochs=UNKNOWN_EPOCHS,
             is_of_lake=True,

@@ -125,7 +125,7 @@ def _replay_source(
 ) -> None:
     """Fill the gaps of one cluster, each topic with the isolation that it was ingested with."""
     _, ledger = published(context, [])
-    topics = [topic for topic in ledger.topics if context.settings.select.takes_topic(topic)]
+    topics = [topic for topic in ledger.topics if context.settings.select.selects_topic(topic)]
     for isolation in Isolation:
         of_isolation = [topic for topic in topics if ledger.isolations.get(topic) == isolation]
         if of_isolation:

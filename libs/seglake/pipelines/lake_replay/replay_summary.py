@@ -20,7 +20,7 @@ from seglake.ingest_steps.report.gap_report import (
     standing_gaps,
 )
 from seglake.ingest_steps.report.refills import (
-    behind_note,
+    older_copies_note,
     refilled_records,
     shown_left_in_copies,
     shown_refills,
@@ -104,7 +104,7 @@ class ReplaySummary(WithFindings):
             self.left_in_copies |= found.left_records
             self.findings.add_reasons(FindingKind.LEFT_OUT, found.unread)
             self.findings.add([*found.contradicted, *concurrent_findings(found.concurrent)])
-            notes = [*behind_note(found.left_offsets), *found.notes]
+            notes = [*older_copies_note(found.left_offsets), *found.notes]
             self.findings.add_texts(FindingKind.NOTE, notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:

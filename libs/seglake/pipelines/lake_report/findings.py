@@ -29,7 +29,7 @@ def findings_of(
     lost: Mapping[Loss, GapRanges],
     seen: Observation | None,
     damage: Damage,
-    told: Iterable[Finding],
+    reported: Iterable[Finding],
     *,
     now: datetime,
     stuck_after: timedelta | None,
@@ -40,14 +40,14 @@ def findings_of(
         lost: ranges that were not recovered; each cause is a finding.
         seen: the newest observation of the log; None without one.
         damage: damage of the partition.
-        told: findings of the run before the report; they take precedence.
+        reported: findings of the run before the report; they take precedence.
         now: time of the report.
         stuck_after: time that a bound may stand still while the log grows; None for no limit.
     """
     found: dict[FindingKind, Finding] = {}
     of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
     of_losses = [*_of_losses(lost, damage)]
-    for finding in (*told, *of_log, *of_losses, *_of_damage(damage, seen)):
+    for finding in (*reported, *of_log, *of_losses, *_of_damage(damage, seen)):
         found.setdefault(finding.kind, finding)
     return tuple(sorted(found.values(), key=attrgetter("rank")))
 

@@ -39,7 +39,7 @@ class LogFacts(NamedTuple):
 
 def partition_reports(
     facts: LogFacts,
-    told: Iterable[Finding],
+    reported: Iterable[Finding],
     *,
     now: datetime,
     stuck_after: timedelta | None,
@@ -48,13 +48,13 @@ def partition_reports(
 
     Args:
         facts: rows of the tables.
-        told: findings of a run; those on a partition are used.
+        reported: findings of a run; those on a partition are used.
         now: time of the report.
         stuck_after: time that a bound may stand still while the log grows; None for no limit.
     """
     logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
     by_name: dict[str, list[Finding]] = {}
-    for finding in told:
+    for finding in reported:
         by_name.setdefault(finding.place, []).append(finding)
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
     damages = [facts.damage.get(log, Damage()) for log in logs]

@@ -74,8 +74,8 @@ def report(
     runs.committed(ledger, answers["recorded_gaps"])
     unread = _unread(places, ledger)
     facts = _facts(answers, ledger, seen, snapshots[CHECKPOINTS.name], unread)
-    told = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
-    partitions = partition_reports(facts, told, now=made_at, stuck_after=stuck_after)
+    reported = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
+    partitions = partition_reports(facts, reported, now=made_at, stuck_after=stuck_after)
     recovery = recovery_with([each.recovery for each in partitions], unread)
     return LakeReport(
         lake=path,

@@ -12,7 +12,7 @@ from seglake.log_tables.ledger_layers import INGESTED, RangeKind
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import RunReport
 
-_LOOKED = "looked"
+_ONLY_SURVEYED = "looked"
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class RunTally:
         """Add a run's observation of a partition."""
         run = self._runs.setdefault(observation.run_id, _Run())
         run.times.append(observation.observed_at)
-        run.kinds.setdefault(_LOOKED)
+        run.kinds.setdefault(_ONLY_SURVEYED)
         run.logs.add(log)
 
     def committed(self, ledger: Ledger, gaps: Iterable[Row] = ()) -> None:
@@ -69,12 +69,12 @@ class RunTally:
 
 
 def _report(run_id: str, run: _Run) -> RunReport:
-    kinds = [kind for kind in run.kinds if kind != _LOOKED]
+    kinds = [kind for kind in run.kinds if kind != _ONLY_SURVEYED]
     return RunReport(
         run_id=run_id,
         began_at=min(run.times),
         ended_at=max(run.times),
-        kinds=tuple(sorted(kinds)) or (_LOOKED,),
+        kinds=tuple(sorted(kinds)) or (_ONLY_SURVEYED,),
         partitions=len(run.logs),
         offsets=run.offsets,
         records=run.records,

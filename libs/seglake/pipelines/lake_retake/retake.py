@@ -31,8 +31,8 @@ from seglake.pipelines.lake_retake.retake_plan import (
     RetakePlan,
     Selection,
     planned,
+    requested_ranges_of,
     selected_keys,
-    wanted_ranges_of,
 )
 from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from seglake.settings.topic_selection import check_selection
@@ -165,8 +165,8 @@ def _round(
         summary: the plan and the results are added to it.
     """
     generations, ledger = published(context, sorted(_topics_of(keys)))
-    wanted = wanted_ranges_of(keys, whole, ledger)
-    plan = planned(replicas, wanted, ledger, context) if wanted else RetakePlan()
+    requested = requested_ranges_of(keys, whole, ledger)
+    plan = planned(replicas, requested, ledger, context) if requested else RetakePlan()
     summary.findings.add_texts(FindingKind.NOTE, plan.notes)
     if context.is_dry_run:
         summary.add_plan(plan, context.settings)

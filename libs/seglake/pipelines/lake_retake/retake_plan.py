@@ -28,7 +28,7 @@ from seglake.pipelines.lake_retake.kept_rows import kept_rows
 
 _MOST_NAMED = 5
 
-Wanted = Mapping[PartitionKey, Sequence[OffsetRange]]
+Requested = Mapping[PartitionKey, Sequence[OffsetRange]]
 Whole = Mapping[PartitionKey, Sequence[OffsetRange]]  # offsets whose current rows are replaced too
 
 
@@ -89,7 +89,7 @@ def selected_keys(
         WrongCallError: no topic is selected, or a number is no partition of the selected topics.
     """
     select = context.settings.select
-    keys = {key for key in ledger.partitions() if select.takes_topic(key.topic)}
+    keys = {key for key in ledger.partitions() if select.selects_topic(key.topic)}
     if not keys:
         named = f" selected by {', '.join(select.topics)}" if select.topics else ""
         raise WrongCallError(
@@ -111,7 +111,7 @@ def _listed(partitions: Iterable[int]) -> str:
     return ", ".join(map(str, first)) + (f" and {rest} more" if rest > 0 else "")
 
 
-def wanted_ranges_of(
+def requested_ranges_of(
     keys: set[PartitionKey], whole: Whole, ledger: SourceLedger
 ) -> dict[PartitionKey, list[OffsetRange]]:
     """Return the ranges to ingest again, of partitions that have any.
@@ -125,30 +125,33 @@ def wanted_ranges_of(
     for key in sorted(keys, key=str):
         log = ledger.of(key)
         found[key] = merged([*log.superseded, *_counting(whole.get(key, ()), log)])
-    return {key: wanted for key, wanted in found.items() if wanted}
+    return {key: requested for key, requested in found.items() if requested}
 
 
 def planned(
-    replicas: Sequence[Replica], wanted: Wanted, ledger: SourceLedger, context: RunContext
+    replicas: Sequence[Replica],
+    requested: Requested,
+    ledger: SourceLedger,
+    context: RunContext,
 ) -> RetakePlan:
     """Choose the replicas to read, and plan the wanted ranges that they have.
 
     Args:
         replicas: the sources' replicas.
-        wanted: ranges to ingest again, by partition.
+        requested: ranges to ingest again, by partition.
         ledger: the lake's ledger.
         context: the run.
     """
     lake = IngestedBatches(context.tables, context.source_id, ledger)
-    own = (copy for copy in replicas if ledger.named(copy).key in wanted)
+    own = (copy for copy in replicas if ledger.named(copy).key in requested)
     listed = listed_partitions(own, ledger, context.storage, lake)
-    surveyed = survey_partitions((log.lacking(wanted[log.key]) for log in listed), context)
+    surveyed = survey_partitions((log.lacking(requested[log.key]) for log in listed), context)
     judged = {log.key: JudgedPartition(listed=log) for log in listed}
     reached = [judged[each.key].listed for each in surveyed]
     judged |= {each.key: each for each in judge(reached, surveyed, lake, context)}
     retakes: list[PartitionRetake] = []
     left_out = {str(found.kept.key): found.reason for each in listed for found in each.duplicates}
-    for key, ranges in wanted.items():
+    for key, ranges in requested.items():
         found: PartitionRetake | str = "the sources have no replica of it"
         if key in judged:
             found = _judged(judged[key], ranges, context)
@@ -158,9 +161,9 @@ def planned(
             retakes.append(found)
             if found.kept:
                 left_out[str(key)] = f"{key}: {found.kept}"
-    taken = filter(None, (judged[of.key].surveyed for of in retakes))
+    retaken = filter(None, (judged[of.key].surveyed for of in retakes))
     notes = [note for each in judged.values() for note in each.notes]
-    notes += [note for each in taken for note in each.bounds.notes]
+    notes += [note for each in retaken for note in each.bounds.notes]
     return RetakePlan(tuple(retakes), left_out, tuple(notes))
 
 

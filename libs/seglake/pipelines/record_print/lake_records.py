@@ -141,7 +141,7 @@ def lake_records(
     storage: Storage,
     settings: Settings,
     choice: LakeChoice,
-    tell: Teller,
+    teller: Teller,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that lost no election, one partition at a time, by offset.
 
@@ -150,7 +150,7 @@ def lake_records(
         storage: the storage of the lake.
         settings: they select topics, isolation and cluster.
         choice: the requested records.
-        tell: receives notes, while the records are read.
+        teller: receives notes, while the records are read.
 
     Raises:
         LakeFolderError, NothingSelectedError, WrongCallError: a wrong call.
@@ -162,9 +162,9 @@ def lake_records(
     topics = {topic for ledger in ledgers for topic in ledger.generations}
     missing, notes = check_selection(topics, settings.select, place="lake")
     for note in notes:
-        tell.note(note)
+        teller.note(note)
     for why in missing.values():
-        tell.look(why)
+        teller.look(why)
     files: dict[str | None, list[StoredFile]] = {}
     # Listed after the ledger, so that all rows that it covers are in these files.
     for file in read_snapshots(tables, [RECORDS])[RECORDS.name].files:
@@ -182,10 +182,10 @@ def lake_records(
             hidden=hidden if settings.read.isolation is Isolation.READ_COMMITTED else None,
         )
         holes = choice.holes(gaps[ledger.source_id].get(key, ()))
-        for rows in _between_holes(part, holes, tell, is_of_times=choice.is_of_times):
+        for rows in _between_holes(part, holes, teller, is_of_times=choice.is_of_times):
             yield from _printed(rows, key)
     if unsettled := hidden[TransactionState.OPEN]:
-        tell.note(
+        teller.note(
             f"not shown: records whose transaction was open when they were ingested: {unsettled};"
             " the view settled_records says how it ended, --isolation read_uncommitted shows them"
         )
@@ -220,7 +220,7 @@ def _keys(
         (ledger, key)
         for ledger in ledgers
         for key in sorted(ledger.rows.partitions(), key=_place)
-        if settings.select.takes_topic(key.topic)
+        if settings.select.selects_topic(key.topic)
     ]
     there = {key.partition for _, key in keys}
     missing = sorted((partitions or frozenset()) - there)
@@ -236,14 +236,14 @@ def _place(key: PartitionKey) -> tuple[str, int, str]:
 
 
 def _between_holes(
-    part: _Part, holes: Iterable[CurrentGap], tell: Teller, *, is_of_times: bool
+    part: _Part, holes: Iterable[CurrentGap], teller: Teller, *, is_of_times: bool
 ) -> Iterator[pa.Table]:
     """Yield the rows in parts, and report the holes between them as far as rows are read.
 
     Args:
         part: the partition.
         holes: its gaps, by offset.
-        tell: receives the holes.
+        teller: receives the holes.
         is_of_times: skip holes before the first and after the last row, which may be outside of
             the window.
     """
@@ -257,11 +257,11 @@ def _between_holes(
                 yield rows.slice(start, stop - start)
             start = stop
             if has_rows or start or not is_of_times:
-                tell.look(_hole(part.key, hole))
+                teller.look(_hole(part.key, hole))
         has_rows = True
         yield rows.slice(start)
     for hole in () if is_of_times else waiting:
-        tell.look(_hole(part.key, hole))
+        teller.look(_hole(part.key, hole))
 
 
 def _hole(key: PartitionKey, hole: CurrentGap) -> str:

@@ -218,8 +218,8 @@ def _rounds(
         replicas = [replica for replica in replicas if replica.key.topic in done.lost_topics]
         topics = sorted(done.lost_topics)
         recover(context.tables, context.source_id, topics, after=context.after)
-        taken = concurrent_ranges(done.lost_topics, context)
-        rounds[-1] = replace(done, concurrent=tuple(taken))
+        concurrent = concurrent_ranges(done.lost_topics, context)
+        rounds[-1] = replace(done, concurrent=tuple(concurrent))
     for topic in sorted(rounds[-1].lost_topics):
         unread[topic] = f"{topic}: concurrent runs kept committing first; run again"
     return rounds
@@ -238,8 +238,8 @@ def _repaired(
     refused = {str(each.key) for each in every if each.refusal}
     duplicates = [found for each in every for found in each.listed.duplicates]
     second = {found.other.folder for found in duplicates if not found.is_same_log}
-    wanted = filter(None, (each.wanted for each in every))
-    failed = {of.replica.folder for of in wanted if str(of.key) in unread}
+    ingestible = filter(None, (each.ingestible for each in every))
+    failed = {of.replica.folder for of in ingestible if str(of.key) in unread}
     readable = [
         replica
         for replica in replicas

@@ -73,8 +73,8 @@ def inspect_log_dirs(
     yield FileFound(path, PathKind.FOLDER, 0)
     totals = Totals()
     for log_dir in log_dirs:
-        look = inspect_log_dir(storage, log_dir.path, log_dir.entries, shown)
-        totals.add((yield from look))
+        inspection = inspect_log_dir(storage, log_dir.path, log_dir.entries, shown)
+        totals.add((yield from inspection))
     notes = tuple(str(error) for error in closed.values())
     notes += tuple(found.reason for found in unread_files(path, entries))
     yield LogSummary(path, PathKind.FOLDER, totals, notes)

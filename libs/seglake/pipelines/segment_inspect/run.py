@@ -61,8 +61,8 @@ def inspect(
         WrongPathError: nothing is there, access is denied, or it is nothing to inspect.
         StorageError, StoreSilentError: it cannot be read now.
     """
-    look = _Look(storage, part)
-    findings = look.findings(path, records=records, is_text=not as_json)
+    inspection = _Inspection(storage, part)
+    findings = inspection.findings(path, records=records, is_text=not as_json)
     if as_json:
         for content in findings:
             # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
@@ -71,7 +71,7 @@ def inspect(
         report = TextReport(out, with_payload=records)
         for content in findings:
             report.show(content)
-    return ExitCode.LOOK if check and look.needs_look else ExitCode.DONE
+    return ExitCode.LOOK if check and inspection.needs_look else ExitCode.DONE
 
 
 def inspected(
@@ -93,12 +93,12 @@ def inspected(
         WrongPathError: nothing is there, access is denied, or it is nothing to inspect.
         StorageError, StoreSilentError: it cannot be read now.
     """
-    look = _Look(storage, part)
-    for content in look.findings(path, records=records, is_text=False):
+    inspection = _Inspection(storage, part)
+    for content in inspection.findings(path, records=records, is_text=False):
         yield json_line(content, with_payload=records)
 
 
-class _Look:
+class _Inspection:
     """Inspection of a path by its kind; `needs_look` is complete after all contents."""
 
     def __init__(self, storage: Storage, part: Part) -> None:

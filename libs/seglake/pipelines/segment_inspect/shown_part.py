@@ -110,7 +110,7 @@ class ShownPart:
         for content in findings:
             if isinstance(content, Summary):
                 held.clear()
-                if self._takes_summary(content):
+                if self._includes_summary(content):
                     yield self._summary(content)
             elif _is_held(content):
                 held = [*(held if isinstance(content, BatchFound) else ()), content]
@@ -127,7 +127,7 @@ class ShownPart:
         is_marker = isinstance(content, BatchFound) and content.control_type is not None
         self.is_found |= is_marker or isinstance(content, RecordFound)
 
-    def _takes_summary(self, summary: Content) -> bool:
+    def _includes_summary(self, summary: Content) -> bool:
         if not isinstance(summary, LogSummary) or summary.kind is not PathKind.PARTITION_FOLDER:
             return True
         has_damage, self._has_damage = self._has_damage, False

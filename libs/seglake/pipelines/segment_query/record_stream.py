@@ -83,7 +83,7 @@ def records_in(
         SourceVanishedError, StorageError, SegmentCodecError: a segment has changed or vanished.
     """
 
-    def tell(found: Iterable[Damage]) -> None:
+    def report_damage(found: Iterable[Damage]) -> None:
         for damage in found:
             on_damage(damage._replace(text=f"{split.key}: {damage.text}"))
 
@@ -91,15 +91,15 @@ def records_in(
     is_first, is_start_damaged = True, False
     for table, rows in decoder.rows():
         if not isinstance(rows, pa.RecordBatch):
-            tell(_damage(table, rows))
+            report_damage(_damage(table, rows))
         elif table is RECORDS:  # a query reads records as they are, not decoded internal topics
             if is_first:
                 report = decoder.report()
                 is_first, is_start_damaged = False, report.has_leading_defect
-                tell(_leading_loss(split, report) if is_start_damaged else ())
+                report_damage(_leading_loss(split, report) if is_start_damaged else ())
             yield _in_query_columns(rows, split.key.topic, schema)
     if not is_start_damaged:
-        tell(_leading_loss(split, decoder.report()))
+        report_damage(_leading_loss(split, decoder.report()))
 
 
 def _refuse(damage: Damage) -> None:

@@ -120,7 +120,7 @@ def find_disks(
     found = discover(
         sources,
         storage,
-        takes_topic=select.takes_topic,
+        selects_topic=select.selects_topic,
         source_id=settings.source.source_id,
         unnamed_id=known.only,
         known=known,
