@@ -27,8 +27,8 @@ class SeglakeJob(SparkSubmitOperator):
         Args:
             venv: seglake's virtual environment on the worker; "" if PATH and SPARK_HOME lead to it.
             fails_on_look: True fails the task on exit code 3, without a retry.
-            options: options of SparkSubmitOperator; `application_args` may be a function, and with
-                `venv` there is no `env_vars`.
+            options: options of SparkSubmitOperator; `application_args` may be a function;
+                `venv` replaces `env_vars`.
         """
         super().__init__(**options)
         self.venv = venv

@@ -27,7 +27,7 @@ class UndeletedStart(NamedTuple):
     cause: GapCause
 
     def has(self, start: int, stop: int) -> bool:
-        """Return whether all offsets in [start, stop) are among these."""
+        """Return whether all offsets in [start, stop) are in `offsets`."""
         return self.offsets[0] <= start and stop <= self.offsets[1]
 
 

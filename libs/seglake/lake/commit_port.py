@@ -25,7 +25,7 @@ class Generations(Protocol):
     """Generations in one version of a table."""
 
     def generation(self, app: str) -> int:
-        """Return the version of an app, 0 for none."""
+        """Return the last `txn` version of an app in the Delta log, 0 for none."""
 
 
 class TableView(Generations, Protocol):

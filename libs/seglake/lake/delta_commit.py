@@ -136,7 +136,7 @@ class _DeltaGenerations(NamedTuple):
     state: TableState
 
     def generation(self, app: str) -> int:
-        """Return the version of an app, 0 for none."""
+        """Return the last `txn` version of an app in the Delta log, 0 for none."""
         with self.tables.named("read the log of", self.table):  # delta-rs may be asked
             return self.state.generation(app)
 
@@ -149,7 +149,7 @@ class _DeltaView(NamedTuple):
     handle: Handle
 
     def generation(self, app: str) -> int:
-        """Return the version of an app, 0 for none."""
+        """Return the last `txn` version of an app in the Delta log, 0 for none."""
         return self.tables.generation(self.table, self.handle, app)
 
     def file_names(self, topics: Sequence[str]) -> set[str]:

@@ -237,7 +237,7 @@ class LakeTables:
         return {table.name: self.open(table) for table in requested}
 
     def generation(self, table: Table, handle: Handle, app: str) -> int:
-        """Return the version of an app in a handle's snapshot, 0 for none."""
+        """Return the `txn` version of an app in a handle's snapshot, 0 for none."""
         with self.named("read the log of", table):
             known = self._log(table).at(handle.version())
             return (state_of(handle) if known is None else known).generation(app)

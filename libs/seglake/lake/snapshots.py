@@ -63,7 +63,7 @@ class Snapshot:
         Args:
             handle: handle at the version.
             files: data files of the version.
-            version_of: returns the version of an app, 0 for none.
+            version_of: returns the `txn` version of an app, 0 for none.
         """
         self._version_of = version_of
         self.files = tuple(files)

@@ -34,7 +34,7 @@ class TableState:
         protocol: lowest versions of a reader and of a writer.
         settings: the table's properties.
         schema_text: schema as Delta's JSON.
-        generation: returns the version of an app, 0 for none.
+        generation: returns the `txn` version of an app, 0 for none.
     """
 
     version: int

@@ -24,11 +24,11 @@ class EventRecord:
         self._has_traceback = has_traceback
 
     def begin(self, start: RunStart) -> None:
-        """Write `started`."""
+        """Write the event `started`."""
         self._log.write("started", sources=[*start.sources], lake=start.lake, engine=start.engine)
 
     def end(self, start: RunStart, end: RunEnd) -> None:
-        """Write the findings, and `finished` or `failed`."""
+        """Write an event for each finding, then `finished` or `failed`."""
         for level, facts in found_events(end.summary):
             self._log.write(facts.pop("event"), level=level, **facts)
         how: dict[str, Any] = {"exit_code": int(end.exit_code), "seconds": end.seconds}

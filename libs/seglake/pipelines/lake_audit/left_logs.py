@@ -8,8 +8,8 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.progress.run_reporter import show_count
 from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
-NAMED_ONLY = "only the metadata log names "  # begins the reason of partitions without a disk
-_NOT_ON_DISK = "not on disk: "  # begins the reason of offsets that are proved but on no disk
+NAMED_ONLY = "only the metadata log names "  # prefix of reasons: a partition without a log
+_NOT_ON_DISK = "not on disk: "  # prefix of reasons: proved offsets that no disk has
 _SETTLE = "if a copy of it was ingested, ingest with --set select.settled='[\"PATH\"]'"
 
 

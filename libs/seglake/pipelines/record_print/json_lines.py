@@ -144,7 +144,7 @@ def _buffer(array: NDArray[Any]) -> pa.Buffer:
 
 
 def _headers(column: Any) -> _Parts:
-    """Return lists of objects with `key`, and `value` or `value_base64`."""
+    """Return each record's headers: a list of objects with `key`, and `value` or `value_base64`."""
     if column.null_count == len(column):
         return ["[]"]
     pairs = column.flatten()

@@ -85,7 +85,7 @@ class Wrapper:
 
     @property
     def append_time_ms(self) -> int | None:
-        """Return the time of its messages of magic 1; None if they have their own."""
+        """Return the broker's append time of all inner messages; None if they have their own."""
         return self.timestamp_ms if self.is_log_append_time else None
 
 

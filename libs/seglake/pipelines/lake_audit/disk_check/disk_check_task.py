@@ -169,7 +169,7 @@ class _Check:
         self._builder = ColumnBuilder(
             piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
         )
-        self._is_quarantined: list[bool] = []  # a flag for each batch in the builder
+        self._is_quarantined: list[bool] = []  # one flag per batch in the builder
         self._highest = LOWEST_OFFSET  # end of the batches so far, by their headers
         # Ends of the covered ranges, rising.
         self._covered_stops = [stop for _, stop in piece.covered]

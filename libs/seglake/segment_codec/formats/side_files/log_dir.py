@@ -313,7 +313,7 @@ def _split_limit(files: Sequence[SegmentFileName]) -> int:
 def _replaced_offsets(
     swap_logs: tuple[SegmentFileName, ...], swap_next_offsets: Mapping[int, int]
 ) -> range:
-    """Return one half-open range of the file numbers that all `.swap` logs replace."""
+    """Return one half-open offset range that spans all `.swap` logs; empty without any."""
     for file in swap_logs:
         if file.base_offset not in swap_next_offsets:
             raise MissingSwapEndError(file=file)
