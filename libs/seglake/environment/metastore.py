@@ -37,7 +37,7 @@ def properties_of(metastore: str) -> list[tuple[str, str]]:
 
 def forget(session: "SparkSession") -> None:
     """Clear the metastore's properties, which the JVM keeps for later sessions of this process."""
-    system = session.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # only None before a start
+    system = session.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # None before Spark starts
     for name in (_CATALOG, _URIS):
         system.clearProperty(name)
 

@@ -299,7 +299,7 @@ def _require_s3a(session: SparkSession) -> None:
 
 def _require_class(session: SparkSession, class_name: str, lacking: str) -> None:
     """Load a Java class; if that fails, raise SparkStartError with the text `lacking`."""
-    load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # only None before a start
+    load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # None before Spark starts
     try:
         load(class_name, True, False)
     except Py4JError as error:

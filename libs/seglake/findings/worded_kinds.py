@@ -5,7 +5,7 @@ from typing import Self
 
 
 class WordedKind(StrEnum):
-    """Base class of such sets; members are defined as (name for programs, words)."""
+    """Base class of kinds with words; members are defined as (name for programs, words)."""
 
     words: str
 

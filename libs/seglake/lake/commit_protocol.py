@@ -174,7 +174,7 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
             yield NOW
             port.make_durable(RECORDS)
             return True
-        if any(move < 0 for move in moves):  # older than the wave's plan, so it proves nothing
+        if any(move < 0 for move in moves):  # this view precedes the wave's plan: no proof
             failure = "its newest version cannot be seen"
             continue
         tried_from = tried_from or view
@@ -289,7 +289,7 @@ def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps
 
 
 def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
-    """Return whether all is published, or the commit did not happen and never can.
+    """Return whether a redo file is needless: its commit is published, or can never happen.
 
     A commit moves all its topics at once: if only some are at its generations, another commit moved
     them, and this one's compare-and-set fails for good.

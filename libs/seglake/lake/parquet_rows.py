@@ -60,7 +60,7 @@ def read_rows(
     """
     with _opened(storage, path) as stream:
         file = pq.ParquetFile(stream)
-        schema = file.schema_arrow  # the property builds it on each access
+        schema = file.schema_arrow  # each access builds a new schema
         lacking = [name for name in columns if name not in schema.names]
         if not ADDED_TYPES.keys() >= {*lacking}:
             raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")

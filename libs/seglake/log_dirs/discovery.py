@@ -307,7 +307,7 @@ def _source_id(
     known: KnownSources,
 ) -> SourceId:
     """Return the source of the log dirs; raise the error of an unreadable log dir if needed."""
-    # An unreadable file may name the cluster: with a made-up id, all would be ingested again. If
+    # An unreadable file may have the cluster's id: another id would ingest all logs again. If
     # nothing is readable now, a later run may succeed.
     is_known = named or given or (files and unnamed)
     passing = [error for error in failed.values() if not (files or is_refused(error))]

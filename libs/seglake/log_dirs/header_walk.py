@@ -98,7 +98,7 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
         is_final=request.is_final,
     )
     position, base_offset = 0, file.base_offset
-    if headers_only and request.walk_offset > base_offset:  # begin at the last indexed batch below
+    if headers_only and request.walk_offset > base_offset:  # begin at the batch before it
         offset = request.walk_offset - 1
         position, base_offset = walk_start(request.storage, file, offset, window, unreadable)
     order = OffsetOrder(base_offset)

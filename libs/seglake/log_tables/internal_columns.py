@@ -272,5 +272,5 @@ def _partitions(topics: Json) -> Json:
 
 
 def _json(fields: Mapping[str, Json]) -> str | None:
-    """Return all fields as JSON text, None without any."""
+    """Return all fields as JSON text, None if there are none."""
     return json.dumps(fields, separators=(",", ":")) if fields else None

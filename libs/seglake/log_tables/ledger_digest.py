@@ -63,7 +63,7 @@ class LedgerDigest:
         return [row for row in self._known.rows if row["source_id"] == source_id]
 
     def sources(self) -> set[str]:
-        """Return the sources with rows in the newest version."""
+        """Return the sources with rows in the newest version of the ledger."""
         self.read()
         return {row["source_id"] for row in self._known.rows}
 

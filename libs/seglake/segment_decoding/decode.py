@@ -2,7 +2,7 @@
 
 One pass: each byte is read once, and records, batches, quarantine and the gaps between batches are
 written as they come. Only the report returns to the driver, and only the task's argument is sent.
-Memory: one window of the file, the decompressed bytes of one flush twice, one row group.
+Memory: one window of the file, twice the decompressed bytes of one flush, and one row group.
 """
 
 from contextlib import suppress

@@ -15,8 +15,8 @@ class DecodedRows(NamedTuple):
     """Rows of one table and topic.
 
     Attributes:
-        rows: for `records`, `batches` and the decoded tables of internal topics, Arrow without the
-            topic, which may have binary views and dictionaries; for other tables, tuples.
+        rows: an Arrow batch for `records`, `batches` and the decoded tables of internal topics,
+            without the column `topic`; binary views and dictionaries may occur. Else tuples.
     """
 
     table: Table

@@ -225,7 +225,7 @@ def _find(request: CompareRequest) -> FoundConflicts:
 
 
 def _record(request: RecordRequest) -> RecordReport:
-    """Write the unknown conflicts of one request."""
+    """Write the conflicts of one request that quarantine does not have yet."""
     compare, settings = request.compare, request.settings
     log = _log_of(compare.storage, compare.theirs)
     files = TableFiles(settings)

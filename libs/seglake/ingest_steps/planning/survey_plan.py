@@ -20,8 +20,8 @@ _MOST_SNAPSHOTS = 3  # to try, since the newest may be damaged
 def is_due(listed: ListedPartition, settings: Settings) -> bool:
     """Return whether the replicas of a partition must be surveyed.
 
-    They must if one that may be chosen may have news, or if leader epochs show that one differs
-    from the ingested log.
+    They must if a replica that may be chosen may have new offsets, or if leader epochs show that a
+    replica differs from the ingested log.
     """
     leaders = leading(listed.replicas)
     if any(_may_have_news(copy, listed.ledger, settings) for copy in leaders):

@@ -156,6 +156,6 @@ def _plain(uri: str) -> str:
 def _qualified(session: SparkSession, lake: str) -> str:
     """Return a path with its scheme and host, as the catalog will store it."""
     context = session.sparkContext
-    path = context._jvm.org.apache.hadoop.fs.Path(lake)  # type: ignore[union-attr]  # only None before a start
+    path = context._jvm.org.apache.hadoop.fs.Path(lake)  # type: ignore[union-attr]  # None before Spark starts
     hadoop = context._jsc.hadoopConfiguration()
     return str(path.getFileSystem(hadoop).makeQualified(path).toString())

@@ -39,7 +39,7 @@ class FileFound:
 
 
 class HoleFound(NamedTuple):
-    """Offsets that no valid batch has, before the next batch.
+    """Hole: offsets before a valid batch that no other valid batch has.
 
     `is_explained`: compaction removed them, they are below the log start, earlier damage
     hides them, or they are in a segment that is not read.

@@ -29,7 +29,7 @@ WINDOW_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition, and its offsets by the checkpoint files of its broker."""
+    """A partition, with its offsets from the broker's checkpoint files."""
 
     origin: Origin
     checkpoints: Checkpoints

@@ -114,7 +114,7 @@ class MessageRun:
 
 
 def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
-    """Return the decompressed messages inside a wrapper, or those of its part; not parsed yet.
+    """Return the decompressed bytes of a wrapper's messages, or of its `part` only.
 
     Args:
         wrapper: the wrapper.

@@ -100,7 +100,7 @@ def _shift(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
 
 
 def _shift_by_first(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
-    """Return that difference if the first message continues after the batch before the wrapper."""
+    """Return the shift that lets the first message follow the batch before the wrapper."""
     highest = int(table[:-1, _OFFSET].max(initial=0))
     shift = -1 if wrapper.follows is None else wrapper.follows - int(table[0, _OFFSET])
     if shift < 0 or highest > wrapper.last_offset - shift:

@@ -68,8 +68,8 @@ class Resync:
         """Return the first position from `start` on where the log continues, or None.
 
         Time is linear in the bytes searched: a result holds for every start between the old start
-        and the result, so a series of damaged batches is searched once. It holds for higher low
-        offsets, too: a position that does not lead on for a low one does not for a higher one.
+        and the result, so a series of damaged batches is searched once. It also holds for a higher
+        `low_offset`: what is rejected for a low one is rejected for a higher one, too.
 
         Args:
             start: first position to search.

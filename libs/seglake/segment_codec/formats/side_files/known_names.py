@@ -7,7 +7,7 @@ Java.
 Source: apache/kafka 1eb7644, LocalLog, UnifiedLog, LogFileUtils, LogManager, LogCleanerManager,
 ReplicaManager, CleanShutdownFileHandler, CheckpointFile, MetaPropertiesEnsemble,
 PartitionMetadataFile, FileQuorumStateStore, Snapshots, BootstrapDirectory, RemoteIndexCache;
-apache/kafka 2.8 to 3.8, ConsumerTask, RemotePartitionMetadataStore.
+apache/kafka up to 3.8, ConsumerTask, RemotePartitionMetadataStore.
 """
 
 import re
