@@ -94,7 +94,7 @@ def test_the_headline_has_the_counts() -> None:
     text = made_summary(
         partitions=3,
         partitions_with_news=2,
-        taken={"a-0", "a-1"},
+        ingested_partitions={"a-0", "a-1"},
         topics=["a"],
         records=10,
         batches=4,
