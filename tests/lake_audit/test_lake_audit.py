@@ -18,8 +18,9 @@ def _audit(problems: tuple[str, ...], notes: tuple[str, ...]) -> LakeAudit:
 
 
 def test_a_problem_of_the_lake_as_a_whole_is_a_reason_to_look_and_a_note_is_none() -> None:
-    assert _audit(("a file is gone",), ()).findings.exit_code == 3
-    assert _audit((), ("a note",)).findings.exit_code == 0
+    audits = _audit(("a file is gone",), ()), _audit((), ("a note",))
+    assert [audit.findings.exit_code for audit in audits] == [3, 0]
+    assert [audit.problem_count for audit in audits] == [1, 0]
 
 
 def test_a_machine_is_told_everything() -> None:

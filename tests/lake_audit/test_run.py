@@ -43,11 +43,13 @@ _COPIES = shared(
         name="-".join,
     )
 )
+_RESOLVED = "inner_partial__v1"  # its offsets are known by neighbours alone
 _TELLING_DAMAGE = {*TELLING_DAMAGE, *_LOST_WITHOUT_TRACE} - _NO_CLUSTER_ID
 _SOME_DAMAGED = shared(
     cases(
         sorted({*_TELLING_DAMAGE, *every(6, CORRUPT_CASES)} - _NO_CLUSTER_ID),
-        telling={*_LOST_WITHOUT_TRACE, *every(2, sorted(_TELLING_DAMAGE))} - _NO_CLUSTER_ID,
+        telling={_RESOLVED, *_LOST_WITHOUT_TRACE, *every(2, sorted(_TELLING_DAMAGE))}
+        - _NO_CLUSTER_ID,
     )
 )
 

@@ -40,7 +40,7 @@ def test_a_segment_that_changes_meanwhile_is_a_problem(taken: Path, lake: Path) 
     with LocalEngine(1) as engine:
         reporter = RunReporter(io.StringIO())
         check = only_copy(check_disks(disks, str(lake), LocalStorage(), settings, engine, reporter))
-    assert exit_code([check]) == 3
+    assert (exit_code([check]), check.has_problem) == (3, True)
     assert f"PROBLEM  not compared: {log} has" in to_text([check])
 
 
