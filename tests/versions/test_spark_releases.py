@@ -103,7 +103,7 @@ def test_views_answer_on_every_spark_that_has_a_delta(
     version = said(python, "-c", "import pyspark; print(pyspark.__version__)")
     lake = tmp_path / "lake"
     seglake(python, *ingest(lake, "local"))
-    sql = ["sql", "--lake", str(lake), "--format", "csv", _SQL]
+    sql = ["sql", "--lake", str(lake), "--csv", _SQL]
     by_spark, by_duckdb = (seglake(python, *sql, "--engine", each) for each in ("spark", "duckdb"))
     assert by_spark.returncode == ExitCode.DONE, by_spark.stderr
     assert by_spark.stdout == by_duckdb.stdout
