@@ -33,6 +33,13 @@ REASONS = {
 }
 
 
+class _Named(str):
+    """A reason in the place of a context."""
+
+    __slots__ = ()
+    version = applicationId = "of no Spark"
+
+
 class _Failing:
     def __init__(self, context: object) -> None:
         self._reason = str(context)
@@ -46,7 +53,7 @@ class _Failing:
 def run_that_fails(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
     def context(*arguments: object, **options: object) -> Iterator[str]:
-        yield reason
+        yield _Named(reason)
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(spark_session, "spark_context", context)
