@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from seglake.errors import WrongCallError
-from seglake.settings.settings import Settings
+from seglake.settings.settings import Settings, SparkSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,15 +31,14 @@ def run_register(
         lake: the folder of the tables, a path or a URI.
         database: the catalog's database; made if it is missing.
         settings: they name Spark's master and properties, and access to the storage.
-        metastore: a Hive metastore, as "thrift://host:9083"; None: the catalog that the properties
-            name.
+        metastore: a Hive metastore, as "thrift://host:9083"; None for the properties' catalog.
         verbosity: how much progress is printed; -1 prints nothing.
 
     Raises:
         WrongCallError: there is no lake, a table is missing, or the name of the database is wrong.
         SeglakeError: Spark or the catalog does not answer, or refuses.
     """
-    from seglake.environment.metastore import forget, properties_of
+    from seglake.environment.metastore import forget
     from seglake.environment.spark_home import provide_pyspark
 
     provide_pyspark()
@@ -49,9 +48,7 @@ def run_register(
     from seglake.progress.run_reporter import RunReporter
 
     check_database(database)
-    spark = settings.spark
-    if metastore is not None:
-        spark = replace(spark, properties=(*spark.properties, *properties_of(metastore)))
+    spark = _with_metastore(settings.spark, metastore)
     found, topics = _registrable(lake, settings)
     storage, path = found.storage, found.lake_path
     with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
@@ -65,12 +62,20 @@ def run_register(
         ) as session:
             reporter.step("writing to the catalog")
             try:
-                return register(
-                    session, database=database, lake=storage.hadoop_uri(path), topics=topics
-                )
+                uri = storage.hadoop_uri(path)
+                return register(session, database=database, lake=uri, topics=topics)
             finally:
                 if metastore is not None:
                     forget(session)
+
+
+def _with_metastore(spark: SparkSettings, metastore: str | None) -> SparkSettings:
+    """Add the properties of a Hive metastore, if there is one, to Spark's settings."""
+    from seglake.environment.metastore import properties_of
+
+    if metastore is None:
+        return spark
+    return replace(spark, properties=(*spark.properties, *properties_of(metastore)))
 
 
 def run_register_iceberg(

@@ -9,7 +9,7 @@ the missing rows again.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -84,21 +84,35 @@ def append_lacking(
         _sync_files(tables, table, files)
         after("files")
         tried_from = handle.version() if tried_from is None else tried_from
-        moved = {} if app is None else {app: tables.generation(table, handle, app) + 1}
-        failure = add_files(
-            tables,
-            table,
-            handle,
-            [Addition(file, now_ms) for file in files],
-            now_ms=now_ms,
-            commit_info={"commit_id": commit_id, "run_id": run_id},
-            generations=moved,
-        )
+        info = {"commit_id": commit_id, "run_id": run_id}
+        failure = _commit(tables, table, handle, files, app, now_ms, info)
         if not failure:
             break
     else:
         raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
     after(table.name)
+
+
+def _commit(
+    tables: LakeTables,
+    table: Table,
+    handle: Handle,
+    files: Iterable[DataFile],
+    app: str | None,
+    now_ms: int,
+    info: Mapping[str, str],
+) -> str:
+    """Commit files, and move the generation of the app, if any; return the failure, or ""."""
+    moved = {} if app is None else {app: tables.generation(table, handle, app) + 1}
+    return add_files(
+        tables,
+        table,
+        handle,
+        [Addition(file, now_ms) for file in files],
+        now_ms=now_ms,
+        commit_info=info,
+        generations=moved,
+    )
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:

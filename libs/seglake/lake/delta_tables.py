@@ -37,12 +37,7 @@ class LakeTables:
     """Tables below one folder. Every `open` and every `newest` sees the newest state."""
 
     def __init__(self, lake_path: str, storage: Storage) -> None:
-        """Store where the lake is; nothing is read yet.
-
-        Args:
-            lake_path: folder of the lake.
-            storage: storage of the folder; borrowed.
-        """
+        """Store where the lake is, and its borrowed storage; nothing is read yet."""
         self.lake_path = lake_path
         self.storage = storage
         self._are_there = False  # True once seen: nobody removes tables again
@@ -176,8 +171,7 @@ class LakeTables:
     def state(self, table: Table) -> TableState:
         """Return the newest version's state, checked like `open` does, without its data files.
 
-        It costs less time and memory than a handle, the more so the more files there are. It raises
-        the errors of `open`.
+        With many files it is far cheaper than a handle. It raises the errors of `open`.
         """
         state = self.unchecked_state(table)
         self.check(table, state)
@@ -257,13 +251,9 @@ class LakeTables:
     ) -> pa.Table:
         """Return some columns of one source's rows, in no order; all must fit in memory.
 
-        Args:
-            table: the table.
-            source_id: the source.
-            columns: columns of the data files, without the partition column.
-            topic: the only topic to read, of a table partitioned by it.
-            pruned_by: column, operator and value; a file is skipped if its statistics exclude such
-                rows. Other files are returned whole.
+        `columns` are those of the data files, without the partition column; `topic` is the only
+        topic to read, of a table partitioned by it. `pruned_by` has column, operator and value: a
+        file is skipped if its statistics exclude such rows. Other files are returned whole.
         """
         requested = [*columns] if "source_id" in columns else [*columns, "source_id"]
         paths = self.file_paths(table, topic=topic, pruned_by=pruned_by)
@@ -275,8 +265,7 @@ class LakeTables:
 
     def read_files(self, table: Table, paths: Sequence[str], columns: Sequence[str]) -> pa.Table:
         """Return some columns of a table's data files, in the order of the paths."""
-        # File by file: delta-rs reads with pyarrow.dataset, whose import and threads cost more than
-        # these few small files.
+        # Not by delta-rs: its pyarrow.dataset (import, threads) costs more than a few small files.
         schema = pa.schema([table.schema.field(name) for name in columns])
         files = (self._read(path, schema) for path in paths)
         return pa.concat_tables([schema.empty_table(), *files])
@@ -289,13 +278,9 @@ class LakeTables:
         pruned_by: Sequence[tuple[str, str, int]] = (),
         handle: "Handle | None" = None,
     ) -> list[str]:
-        """Return the paths of a table's data files.
+        """Return the paths of a table's data files at a handle's version, or at the newest one.
 
-        Args:
-            table: the table.
-            topic: the only topic, of a table partitioned by it.
-            pruned_by: column, operator and value, as for `rows`.
-            handle: handle at the version to list; None for the newest.
+        `topic` and `pruned_by` select files like in `rows`.
         """
         only: list[tuple[str, str, str | int]] = [*pruned_by]
         if topic is not None:
@@ -354,11 +339,7 @@ class LakeTables:
             raise LakeFolderError(path=self.lake_path, reason=reason)
 
     def entries(self, *names: str) -> list[FileInfo]:
-        """Return the entries of the lake's folder, or of one below it; empty if there is none.
-
-        Raises:
-            LakeFolderError: it is a file.
-        """
+        """List the lake's folder or one below, if it exists; raise LakeFolderError for a file."""
         path = self.storage.join(self.lake_path, *names)
         info = self.storage.info(path)
         if info is not None and not info.is_folder:

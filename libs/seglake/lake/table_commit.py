@@ -13,7 +13,7 @@ from seglake.lake.tables import Table
 from seglake.lake.torn_logs import ACTION_COUNT
 
 if TYPE_CHECKING:
-    from deltalake.transaction import AddAction, RemoveAction
+    from deltalake.transaction import AddAction, RemoveAction, Transaction
 
 _LOG = logging.getLogger(__name__)
 _CHECKPOINT_EACH = 10  # commits, as in Spark: readers fetch every entry since the last one
@@ -46,32 +46,21 @@ def add_files(
         additions: the files to add.
         now_ms: time of the commit, in ms since 1970.
         commit_info: keys and values for the commit's info.
-        generations: new version of each app; the commit fails if another with the same app came
-            between.
+        generations: new version of each app; the commit fails if another one changed it first.
         replaced: files of the table to remove, whose rows the added files have.
 
     Returns:
         The failure in words, empty if there is none; the commit may yet have happened.
     """
     from deltalake.exceptions import DeltaError
-    from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
+    from deltalake.transaction import Transaction
 
     gone = [_removal(table, file, now_ms) for file in replaced]
     added = [_addition(table, *each, changes_rows=not gone) for each in additions]
     apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
     count = len(added) + len(gone) + len(apps)
     try:
-        handle.create_write_transaction(
-            [*added, *gone],
-            mode="append",
-            schema=table.schema,
-            partition_by=list(table.partition_by),
-            commit_properties=CommitProperties(
-                custom_metadata={**commit_info, ACTION_COUNT: str(count)}, app_transactions=apps
-            ),
-            # The checkpoint is written below, once the commit is durable.
-            post_commithook_properties=PostCommitHookProperties(False, False),
-        )
+        _commit(handle, table, [*added, *gone], apps, {**commit_info, ACTION_COUNT: str(count)})
     except (DeltaError, OSError, ValueError) as error:
         failure = f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
         _LOG.debug("%s: commit failed: %s", table.name, failure)
@@ -82,6 +71,27 @@ def add_files(
     if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle is one behind
         write_checkpoint(tables, table, handle)
     return ""
+
+
+def _commit(
+    handle: Handle,
+    table: Table,
+    actions: "list[AddAction | RemoveAction]",
+    apps: "list[Transaction]",
+    info: dict[str, str],
+) -> None:
+    """Write one commit to a table's log; the caller makes it durable."""
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties
+
+    handle.create_write_transaction(
+        actions,
+        mode="append",
+        schema=table.schema,
+        partition_by=list(table.partition_by),
+        commit_properties=CommitProperties(custom_metadata=info, app_transactions=apps),
+        # The caller writes the checkpoint, once the commit is durable.
+        post_commithook_properties=PostCommitHookProperties(False, False),
+    )
 
 
 def _addition(

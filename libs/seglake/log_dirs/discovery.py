@@ -117,10 +117,8 @@ def discover(
         sources: paths or URIs of log dirs, partition folders, or folders above log dirs.
         storage: storage of the sources.
         selects_topic: whether a topic is selected.
-        source_id: the cluster that the sources belong to, if meta.properties names none, or the
-            lake's name for it.
-        unnamed_id: id to use if neither meta.properties nor the user names the source; None if one
-            of them must.
+        source_id: the cluster, if meta.properties names none, or the lake's name for it.
+        unnamed_id: id if neither meta.properties nor the user names one; None if one of them must.
         known: sources that a lake knows.
 
     Raises:
@@ -136,14 +134,7 @@ def discover(
     files, failed = _log_dir_files(found, storage, notes, unreadable, named)
     named_ids = _cluster_ids(found, files, storage)
     source = _source_id(named_ids, files, failed, source_id, unnamed_id, known)
-    replicas = [
-        replica
-        for log_dir in found
-        if log_dir.path in files
-        for replica in _replicas(
-            storage, log_dir, files[log_dir.path], selects_topic, notes, unread, unreadable, named
-        )
-    ]
+    replicas = _all_replicas(storage, found, files, selects_topic, notes, unread, unreadable, named)
     unreadable |= _unreadable_folders(found, selects_topic)
     notes += _made_up_for(found, files, selects_topic)
     return Discovery(
@@ -314,6 +305,27 @@ def _source_id(
     for error in [*passing, *([] if is_known else failed.values())]:
         raise refused_or_failed(error) from error
     return source_id_of(named, files, given=given, unnamed=unnamed, known=known)
+
+
+def _all_replicas(
+    storage: Storage,
+    log_dirs: Iterable[FoundLogDir],
+    files: Mapping[str, LogDirFiles],
+    selects_topic: TopicFilter,
+    notes: list[str],
+    unread: list[UnreadFiles],
+    unreadable: dict[str, str],
+    named: Container[str],
+) -> list[Replica]:
+    """Return the replicas in all readable log dirs, and collect notes and unread files."""
+    return [
+        replica
+        for log_dir in log_dirs
+        if log_dir.path in files
+        for replica in _replicas(
+            storage, log_dir, files[log_dir.path], selects_topic, notes, unread, unreadable, named
+        )
+    ]
 
 
 def _replicas(

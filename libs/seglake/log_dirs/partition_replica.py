@@ -70,13 +70,7 @@ def read_folder(
 ) -> ReadFolder:
     """Return the replica in a partition folder, from its listing and its small files.
 
-    Args:
-        storage: storage of the folder.
-        path: path of the folder.
-        folder: its parsed name.
-        listing: its entries.
-        files: the log dir's own files.
-        named: folders that are already reported.
+    `files` are the log dir's own files; the folders in `named` are already reported.
     """
     notes: list[str] = []
     unreadable: dict[str, str] = {}

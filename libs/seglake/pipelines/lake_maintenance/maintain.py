@@ -95,22 +95,13 @@ def maintain(
         SeglakeError: the lake or a worker failed; run it again.
     """
     started = time.monotonic()
-    tables = LakeTables(storage.locate(lake), storage)
-    with opening(tables.lake_path):
-        tables.require()
-    if not choice.dry_run:
-        require_writable(storage, tables.lake_path, tables.work_folder)
-    if not (choice.dry_run or settings.write.single_writer):
-        tables.require_safe_commits()
+    tables = _opened_lake(lake, storage, settings, choice)
     run = _Maintenance(tables, engine, reporter, settings, choice, run_id or uuid.uuid4().hex)
     summary = MaintainSummary(run.run_id, tables.lake_path, choice.dry_run)
     if choice.upgrade and not run.upgraded(summary):
         return summary
     refuse_foreign_changes(tables, REQUIRED_TABLES)
-    if settings.select.topics:
-        found = check_selection(tables.topics(), settings.select, place="lake")
-        summary.left_out |= found.missing
-        summary.notes += found.notes
+    _note_missing_topics(tables, settings, summary)
     if not choice.dry_run:
         reporter.step("completing what earlier runs began")
         summary.recovered = list(recover(tables, None))
@@ -126,6 +117,28 @@ def maintain(
         summary.scratch_files, summary.scratch_bytes = scratch
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _opened_lake(
+    lake: str, storage: Storage, settings: Settings, choice: MaintenanceChoice
+) -> LakeTables:
+    """Return the tables of a lake, once it is known that the run may change them."""
+    tables = LakeTables(storage.locate(lake), storage)
+    with opening(tables.lake_path):
+        tables.require()
+    if not choice.dry_run:
+        require_writable(storage, tables.lake_path, tables.work_folder)
+    if not (choice.dry_run or settings.write.single_writer):
+        tables.require_safe_commits()
+    return tables
+
+
+def _note_missing_topics(tables: LakeTables, settings: Settings, summary: MaintainSummary) -> None:
+    """Add selected topics that the lake lacks to the summary."""
+    if settings.select.topics:
+        found = check_selection(tables.topics(), settings.select, place="lake")
+        summary.left_out |= found.missing
+        summary.notes += found.notes
 
 
 @dataclass(frozen=True, slots=True)

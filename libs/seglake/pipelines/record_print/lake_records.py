@@ -159,12 +159,7 @@ def lake_records(
     tables = LakeTables(storage.locate(lake), storage)
     tables.require()
     ledgers = _ledgers(tables, settings.source.source_id)
-    topics = {topic for ledger in ledgers for topic in ledger.generations}
-    missing, notes = check_selection(topics, settings.select, place="lake")
-    for note in notes:
-        teller.note(note)
-    for why in missing.values():
-        teller.look(why)
+    _report_missing_topics(ledgers, settings, teller)
     files: dict[str | None, list[StoredFile]] = {}
     # Listed after the ledger, so that all rows that it covers are in these files.
     for file in read_snapshots(tables, [RECORDS])[RECORDS.name].files:
@@ -189,6 +184,16 @@ def lake_records(
             f"not shown: records whose transaction was open when they were ingested: {unsettled};"
             " the view settled_records says how it ended, --isolation read_uncommitted shows them"
         )
+
+
+def _report_missing_topics(ledgers: Iterable[_Ledger], settings: Settings, teller: Teller) -> None:
+    """Report selected topics that the lake lacks, and notes on the selection."""
+    topics = {topic for ledger in ledgers for topic in ledger.generations}
+    missing, notes = check_selection(topics, settings.select, place="lake")
+    for note in notes:
+        teller.note(note)
+    for why in missing.values():
+        teller.look(why)
 
 
 def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
