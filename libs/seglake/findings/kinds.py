@@ -128,8 +128,8 @@ _TO_DO: Mapping[FindingKind, str] = {
         "writes the file every 5 s"
     ),
     FindingKind.STUCK: (
-        "look at the cluster: replicas that are not in sync, a transaction that never ends "
-        "(hanging transactions)"
+        "look at the cluster: followers that do not fetch, too few in-sync replicas, or a "
+        "transaction that never ends (hanging transactions)"
     ),
     FindingKind.MISSING: (
         "look for a replica that has them, and give it to `seglake replay --source`"
@@ -193,13 +193,17 @@ _TO_DO: Mapping[FindingKind, str] = {
         "nothing; of a dead cluster, `ingest --rescue` puts them into `quarantine` with their bytes"
     ),
     FindingKind.LOST_TAIL: (
-        "nothing, or the command here: it decodes those that `salvaged_records` lacks"
+        "nothing, or the command in the line, which decodes what `salvaged_records` lacks"
     ),
     FindingKind.NEVER_INGESTED: (
-        "nothing, if these times were left out; else run `seglake ingest` again without them"
+        "nothing, if you left these times out on purpose; else run `seglake ingest` again "
+        "without them"
     ),
     FindingKind.WAITING: "a later run ingests it",
-    FindingKind.TAIL: "nothing; it is ingested when it is complete",
+    FindingKind.TAIL: (
+        "nothing; it is ingested when it is complete. On a dead disk it never is: run "
+        "`seglake ingest` with `--rescue`"
+    ),
     FindingKind.IN_TIER: "see tiered storage",
     FindingKind.NOTE: "see Notes",
 }
