@@ -6,7 +6,7 @@ import pytest
 
 from seglake.pipelines.lake_report.model import ThisRun
 from seglake.pipelines.lake_report.page import to_html
-from seglake.segment_decoding.replica_compare import ConflictCount
+from seglake.segment_decoding.conflict_counts import ConflictCount
 from support.broker_disks import log_dir
 from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import Partition, Segment

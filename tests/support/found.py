@@ -5,7 +5,7 @@ from typing import Protocol
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import CONFLICTS, FindingKind
 from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
-from seglake.segment_decoding.replica_compare import ConflictCount
+from seglake.segment_decoding.conflict_counts import ConflictCount
 
 NOT_INGESTED_YET = (
     FindingKind.DAMAGED_ABOVE,

@@ -52,11 +52,7 @@ from seglake.lake.delta_commit import recover
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.observation_rows import NewestObservations, newest_observations
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.segment_decoding.replica_compare import (
-    NO_CONFLICTS,
-    ConflictCount,
-    counted,
-)
+from seglake.segment_decoding.conflict_counts import NO_CONFLICTS, ConflictCount, counted
 
 _LOG = logging.getLogger(__name__)
 

@@ -52,16 +52,7 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
     positions = np.concatenate([run.position + run.starts for run in runs])
     plain = ("base_offset", "record_count", "max_timestamp_ms", "crc")
     known = ("producer_id", "producer_epoch", "base_sequence")
-    constants = {
-        "source_id": place.origin.source_id,
-        "topic_id": place.origin.key.topic_id,
-        "partition": place.origin.key.partition,
-        "magic": 2,
-        "broker_id": place.broker_id,
-        "segment": place.segment,
-        "run_id": place.origin.run_id,
-        "generation": place.origin.generation,
-    }
+    constants = _constants(place)
     columns: dict[str, Any] = {
         **{name: column(name) for name in plain},
         **{name: _known(column(name)) for name in known},
@@ -106,6 +97,20 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
         states=np.concatenate([columns.transaction_states for columns in added]),
         batch_base_offsets=column("base_offset"),
     )
+
+
+def _constants(place: Place) -> dict[str, Any]:
+    """Return the values that all rows of a segment's runs share, by column."""
+    return {
+        "source_id": place.origin.source_id,
+        "topic_id": place.origin.key.topic_id,
+        "partition": place.origin.key.partition,
+        "magic": 2,
+        "broker_id": place.broker_id,
+        "segment": place.segment,
+        "run_id": place.origin.run_id,
+        "generation": place.origin.generation,
+    }
 
 
 def _columns_of(runs: Sequence[BatchRun]) -> Callable[[str], NDArray[np.int64]]:

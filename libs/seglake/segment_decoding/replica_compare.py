@@ -5,13 +5,11 @@ differ, or if a copy kept a tail that lost an election, its batches are conflict
 conflict: a wrong checksum on either side proves nothing.
 """
 
-import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -23,6 +21,7 @@ from seglake.log_tables.batch_rows import Place
 from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes, quarantine_row
 from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
+from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, count_of_kinds
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.listed_copies import (
     CopyBefore,
@@ -34,8 +33,6 @@ from seglake.segment_decoding.table_files import TableFiles
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
-
-K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,62 +68,6 @@ class CompareRequest:
         """Return the bytes of segments to walk; 0 for a segment that an index leads into."""
         sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
         return sum(_walked_bytes(side, self.offsets) for side in sides)
-
-
-class ConflictKind(StrEnum):
-    """Kinds of conflicts of another copy's batch."""
-
-    LOST = "lost"  # its leader lost an election: normal in Kafka
-    CONTRADICTS = "contradicts"  # its leader won an election against ingested rows
-    DIFFERS = "differs"  # the same leader wrote both, but the bytes differ
-    UNDECIDED = "undecided"  # there are no leader epochs, as in the formats before magic 2
-    SAME_BROKER = "same_broker"  # it belongs to a second log of the broker
-
-
-class ConflictCount(NamedTuple):
-    """Numbers of batches by kind of conflict."""
-
-    lost: int = 0
-    contradicts: int = 0
-    differs: int = 0
-    same_broker: int = 0
-    undecided: int = 0
-
-    def plus(self, other: "ConflictCount") -> "ConflictCount":
-        """Return the sum with another count."""
-        return ConflictCount(*map(sum, zip(self, other, strict=True)))
-
-    def __str__(self) -> str:
-        """Return the counts above 0, in words."""
-        worded = (
-            (self.lost, "batches of a replica lost an election"),
-            (self.contradicts, "batches won an election against rows that were ingested before"),
-            (self.differs, "batches of a replica differ though the same leader wrote them"),
-            (self.undecided, "batches of a replica differ, and no leader epoch says which won"),
-            (self.same_broker, "batches are of a second log of the same broker"),
-        )
-        return ", ".join(f"{count} {_of_number(count, what)}" for count, what in worded if count)
-
-
-NO_CONFLICTS = ConflictCount()
-
-
-def _of_number(count: int, what: str) -> str:
-    """Return a phrase about batches, in the singular for one."""
-    if count != 1:
-        return what
-    singular = {"batches": "batch", "differ": "differs", "are": "is", "wrote them": "wrote it"}
-    for many, one in singular.items():
-        what = re.sub(rf"\b{many}\b", one, what)
-    return what
-
-
-def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
-    """Return the sums of counts by partition."""
-    found: dict[K, ConflictCount] = {}
-    for key, count in counts:
-        found[key] = found.get(key, NO_CONFLICTS).plus(count)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +162,7 @@ def _find(request: CompareRequest) -> FoundConflicts:
             last = LastBatch(theirs.first_offset, theirs.crc, theirs.leader_epoch)
             first = first if winner is None else winner.first_offset
             winner = Winner(first, theirs.leader_epoch, last)
-    return FoundConflicts(_by_kind(Counter(kind for kind, _ in found)), winner, tuple(found))
+    return FoundConflicts(count_of_kinds(Counter(kind for kind, _ in found)), winner, tuple(found))
 
 
 def _record(request: RecordRequest) -> RecordReport:
@@ -241,7 +182,7 @@ def _record(request: RecordRequest) -> RecordReport:
             if not _is_listed(conflict.theirs, len(content), request.known):
                 files.add(DecodedRows(QUARANTINE, [_row(conflict, content, _place(log, request))]))
                 kinds[conflict.kind] += 1
-        return RecordReport(_by_kind(kinds), files.finish())
+        return RecordReport(count_of_kinds(kinds), files.finish())
     except BaseException:
         files.abandon()
         raise
@@ -259,7 +200,7 @@ def unlisted(
         known: batches that quarantine has.
         most_bytes: bytes that are kept of a batch.
     """
-    return _by_kind(
+    return count_of_kinds(
         Counter(
             kind
             for kind, head in batches
@@ -273,11 +214,6 @@ def _is_listed(head: BatchHead, kept_bytes: int, known: frozenset[Listed]) -> bo
     listed = Listed(head.last_offset, head.crc, head.size_bytes, is_complete=True)
     is_cut = kept_bytes < head.size_bytes
     return listed in known or (is_cut and listed._replace(is_complete=False) in known)
-
-
-def _by_kind(kinds: Counter[ConflictKind]) -> ConflictCount:
-    """Return the counts of all kinds."""
-    return ConflictCount(**{str(kind): kinds[kind] for kind in ConflictKind})
 
 
 def _log_of(storage: Storage, replica: Replica) -> LogHeads:

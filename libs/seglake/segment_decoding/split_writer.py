@@ -1,8 +1,7 @@
 """Makes rows of the batches and the damage of one split. Effect: reads damage.
 
-It is the only caller of the record decoder. Batches wait until enough of them can be decoded
-together. A flush then treats the waiting items in the order of the bytes, since a batch may still
-prove to be damaged inside.
+It is the only caller of the record decoder. Batches wait to be decoded together. A flush treats the
+waiting items in the order of the bytes, since a batch may still prove to be damaged inside.
 """
 
 from collections.abc import Iterator
@@ -55,12 +54,7 @@ class SplitWriter:
     """Writer of the batches and defects of a split, added in the order of their bytes."""
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
-        """Start without batches.
-
-        Args:
-            split: the split.
-            settings: settings of the run.
-        """
+        """Start without batches."""
         self._split = split
         self._settings = settings
         self._builder = ColumnBuilder(
@@ -135,10 +129,7 @@ class SplitWriter:
         self._pending_count += 1
 
     def add_run(self, pending: PendingRun) -> int:
-        """Queue the first wanted batches of a run, and return their number.
-
-        It stops early if a flush is due, or before a damaged batch.
-        """
+        """Queue wanted batches up to a due flush or a damaged batch, and return their number."""
         places, run = pending.decoded_places, pending.run
         count = len(run)
         if len(places):
@@ -334,10 +325,7 @@ class SplitWriter:
         outcome: RunOutcome | None,
         flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """Settle a run in which some batches were decoded, and yield the damage before it.
-
-        A run with damage inside is settled batch by batch.
-        """
+        """Settle a run, batch by batch if damaged inside, and yield the damage before it."""
         is_after = (self._holes.next_offset or 0) <= pending.run.first_offset
         if not is_after or (outcome is not None and not outcome.is_sound):
             of_batches = iter(()) if outcome is None else outcome.of_batches()

@@ -37,16 +37,14 @@ from seglake.log_dirs.batch_walk import BatchHead
 from seglake.log_tables.quarantine_rows import most_raw_bytes
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, counted
 from seglake.segment_decoding.replica_compare import (
     CompareRequest,
-    ConflictCount,
-    ConflictKind,
     FoundConflicts,
     Listed,
     RecordReport,
     RecordRequest,
     Winner,
-    counted,
     find_conflicts,
     record_conflicts,
     unlisted,

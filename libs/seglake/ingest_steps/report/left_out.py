@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
+from seglake.ingest_steps.planning.duplicate_logs import DuplicateLog
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.report.unread_files import (
     of_copies,
@@ -65,11 +66,7 @@ def left_out_of(
     places = [
         *(unread_place(of) for of in files if of.kind is not FindingKind.IN_TIER),
         *_places_of_names(unread, discovery),
-        *(
-            UnreadPlace(found.other.folder, found.reason)
-            for found in duplicates
-            if not found.is_same_log
-        ),
+        *_places_of_second_logs(duplicates),
         *(
             UnreadPlace(log.folder, f"{NOT_ON_DISK}{log.reason}", log.ranges)
             for log in short
@@ -103,6 +100,13 @@ def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterato
         for log_dir in discovery.log_dirs:
             if name in log_dir.unreadable:
                 yield UnreadPlace(f"{log_dir.path}/{name}", reason)
+
+
+def _places_of_second_logs(duplicates: Iterable[DuplicateLog]) -> Iterator[UnreadPlace]:
+    """Yield the folders of second logs of a partition on a broker that differ from the first."""
+    for found in duplicates:
+        if not found.is_same_log:
+            yield UnreadPlace(found.other.folder, found.reason)
 
 
 def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:

@@ -18,10 +18,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.progress.run_reporter import show_count
-from seglake.segment_decoding.replica_compare import (
-    ConflictCount,
-    counted,
-)
+from seglake.segment_decoding.conflict_counts import ConflictCount, counted
 
 _BOUNDS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.OPEN_TRANSACTION, FindingKind.TAIL)
 _CONFLICTS = {

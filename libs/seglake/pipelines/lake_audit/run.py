@@ -55,9 +55,6 @@ def audit(
         spill_folder: folder for data that exceeds DuckDB's memory.
         small_bytes: size of all data files below which a lake is small.
 
-    Returns:
-        The audit, with a problem for everything that is not accounted for.
-
     Raises:
         LakeFolderError: there is no lake, or its storage denies access.
         SeglakeError: the ledger cannot be read, or the proof could not be run.
@@ -68,8 +65,7 @@ def audit(
     with opening(path):
         tables.require()
         state = read_state(tables)
-    size = sum(file.size_bytes for found in state.snapshots.values() for file in found.files)
-    is_small = size < small_bytes
+    is_small = _size_bytes(state) < small_bytes
     spark = None if is_small or path.startswith(_NOT_SPARK_S) else engine.spark_context()
     reporter.step("auditing the tables")
     with (
@@ -78,9 +74,7 @@ def audit(
     ):
         answers = prove(proof, state, storage, on_done=whole.advance)
     partitions = tuple(_partitions(state, answers))
-    covered = {
-        audit.partition: merged([*audit.covered, *audit.superseded.ranges]) for audit in partitions
-    }
+    covered = _covered_ranges(partitions)
     places = still_unread(state.unread, covered)
     return LakeAudit(
         lake=path,
@@ -116,6 +110,18 @@ def _partitions(state: LakeState, answers: ProofAnswers) -> Iterator[PartitionAu
             facts = replace(facts, problems=settled)
         rows, seen = state.rows.get(partition, ()), state.seen.get(partition)
         yield audit_partition(partition, rows, facts, seen)
+
+
+def _size_bytes(state: LakeState) -> int:
+    """Return the size of all data files of the lake."""
+    return sum(file.size_bytes for found in state.snapshots.values() for file in found.files)
+
+
+def _covered_ranges(
+    partitions: Iterable[PartitionAudit],
+) -> dict[LakePartition, list[OffsetRange]]:
+    """Return the covered ranges of each partition, superseded ones included."""
+    return {each.partition: merged([*each.covered, *each.superseded.ranges]) for each in partitions}
 
 
 def _lake_problems(

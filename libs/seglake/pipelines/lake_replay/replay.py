@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from seglake.findings.kinds import FindingKind
@@ -72,11 +72,7 @@ def replay(
     findings.add_texts(FindingKind.NOTE, notes)
     findings.add_reasons(FindingKind.LEFT_OUT, missing)
     replicas = _replicas(sources, tables, scan, summary)
-    for strange in replicas.keys() - source_ids:
-        raise WrongSourceError(
-            f"the lake {tables.lake_path} has nothing of cluster {strange}, which the sources "
-            "are of"
-        )
+    _refuse_other_clusters(replicas, source_ids, tables.lake_path)
     if scan.settings.salvages and not dry_run:
         added = create_missing(tables, is_single_writer=scan.settings.write.single_writer)
         findings.add_texts(FindingKind.NOTE, upgrade_notes(added))
@@ -90,9 +86,7 @@ def replay(
         _replay_source(replicas.get(source_id, ()), context, summary)
         summary.salvaged = summary.salvaged.and_of(salvage(context))
     summary.nothing_salvaged = shown_nothing_salvaged(summary.salvaged, scan.settings)
-    limit_bytes = scan.settings.limits.max_decompressed_batch_bytes
-    if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
-        findings.add(too_large(summary.left_spans, limit_bytes, tables.lake_path, sources))
+    _add_too_large(summary, sources, scan.settings.limits.max_decompressed_batch_bytes)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 
@@ -118,6 +112,23 @@ def _replicas(
     known = [log for log in logs if log is not None]
     summary.findings.add(unread_files(discovery.unread_files, known, discovery.partitions))
     return {discovery.source_id: discovery.replicas}
+
+
+def _refuse_other_clusters(
+    replicas: Mapping[str, Sequence[Replica]], source_ids: Sequence[str], lake_path: str
+) -> None:
+    """Raise `WrongSourceError` for replicas of a cluster that the lake does not have."""
+    for strange in replicas.keys() - source_ids:
+        raise WrongSourceError(
+            f"the lake {lake_path} has nothing of cluster {strange}, which the sources are of"
+        )
+
+
+def _add_too_large(summary: ReplaySummary, sources: Sequence[str], limit_bytes: int) -> None:
+    """Add a finding on batches above the decompression limit, unless the limit is the greatest."""
+    if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
+        found = too_large(summary.left_spans, limit_bytes, summary.lake, sources)
+        summary.findings.add(found)
 
 
 def _replay_source(

@@ -64,8 +64,7 @@ def report(
     runs, places = RunTally(), dict[str, NewestPlaces]()
     seen = _newest(tables, ledger, runs, places)
     open_logs = _open_logs(ledger, seen)
-    files = {name: found.files for name, found in snapshots.items()}
-    files[BATCHES.name] = tuple(f for f in files[BATCHES.name] if _may_be_of(f, open_logs))
+    files = _queried_files(snapshots, open_logs)
     topics = (log.key.topic for log in ledger.rows)
     is_small = sum(file.size_bytes for found in files.values() for file in found) < SMALL_BYTES
     with DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small) as proof:
@@ -76,12 +75,11 @@ def report(
     facts = _facts(answers, ledger, seen, snapshots[CHECKPOINTS.name], unread)
     reported = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, reported, now=made_at, stuck_after=stuck_after)
-    recovery = recovery_with([each.recovery for each in partitions], unread)
     return LakeReport(
         lake=path,
         made_at=made_at,
         partitions=partitions,
-        recovery=recovery,
+        recovery=recovery_with([each.recovery for each in partitions], unread),
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
@@ -94,6 +92,15 @@ def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot]]:
         tables.require()
         salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
         return salvaged, read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
+
+
+def _queried_files(
+    snapshots: Mapping[str, Snapshot], open_logs: Sequence[LogName]
+) -> dict[str, tuple[StoredFile, ...]]:
+    """Return each table's files; of `batches` only the files that may have rows of open logs."""
+    files = {name: found.files for name, found in snapshots.items()}
+    files[BATCHES.name] = tuple(f for f in files[BATCHES.name] if _may_be_of(f, open_logs))
+    return files
 
 
 def _facts(

@@ -70,13 +70,9 @@ def retake(
     scan.reporter.step("listing the sources")
     discovery = list_of_lake(sources, scan, tables)
     check_apart(discovery, scan.storage, tables.lake_path)
+    whole = _of_whole_logs(scan)
     context = RunContext.begun(
-        _of_whole_logs(scan),
-        tables,
-        discovery.source_id,
-        run_id=run_id,
-        after=after,
-        is_dry_run=dry_run,
+        whole, tables, discovery.source_id, run_id=run_id, after=after, is_dry_run=dry_run
     )
     _, ledger = published(context, [])
     missing, notes = check_selection(ledger.topics, context.settings.select, place="lake")

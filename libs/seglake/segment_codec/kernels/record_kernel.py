@@ -312,11 +312,10 @@ def decode_records(
 ) -> bool:
     """Decode the plain records of batches of magic 2 in data (n,) to rows, headers and results.
 
-    Returns whether there was room for all headers in the arrays of `headers`.
-
-    reach (3,) is the state between calls: the end of the records of earlier batches, 1 if the
-    records of one ended above its header's last offset, and 1 if both are updated here. If the
-    last is 0, each batch is judged alone.
+    Return whether the arrays of `headers` had room for all headers. reach (3,) is the state between
+    calls: the end of the records of earlier batches, 1 if the records of one ended above its
+    header's last offset, and 1 if both are updated here. If the last is 0, each batch is judged
+    alone.
     """
     nothing: Int = np.int64(0)
     at = _Written(nothing, nothing, nothing, nothing)
