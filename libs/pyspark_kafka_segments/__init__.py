@@ -1,8 +1,8 @@
 """Package by whose name Spark finds the data source `kafka_segments`."""
 
-from seglake.spark_features import running_features
+from seglake.spark_features import PYTHON_DATA_SOURCES, spark_has
 
-if running_features().has_python_data_sources:
+if spark_has(PYTHON_DATA_SOURCES):
     from seglake.spark_source.kafka_segments import KafkaSegmentsSource as DefaultSource
 else:
     raise ImportError(

@@ -3,7 +3,6 @@
 PySpark is imported only when a function needs it.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,24 +13,11 @@ if TYPE_CHECKING:
 OLDEST_SPARK = (3, 5)
 """The oldest release of Spark that seglake runs on."""
 
-_SPARK_4 = (4, 0)
-
-
-@dataclass(frozen=True)
-class SparkFeatures:
-    """Features of a Spark release that seglake uses and older releases lack.
-
-    Attributes:
-        has_python_data_sources: DataFrames can be read from sources in Python (`kafka_segments`).
-        has_arrow_answers: a DataFrame can be collected as an Arrow table.
-        has_error_conditions: an error's class is called its condition.
-        logs_failing_queries: PySpark prints a failing query as JSON, besides raising an error.
-    """
-
-    has_python_data_sources: bool
-    has_arrow_answers: bool
-    has_error_conditions: bool
-    logs_failing_queries: bool
+# Features that seglake uses, by the first release that has them.
+PYTHON_DATA_SOURCES = (4, 0)  # DataFrames can be read from sources in Python (`kafka_segments`)
+LOGGED_FAILURES = (4, 0)  # PySpark prints a failing query as JSON, besides raising an error
+_ARROW_ANSWERS = (4, 0)  # a DataFrame can be collected as an Arrow table
+_ERROR_CONDITIONS = (4, 0)  # an error's class is called its condition
 
 
 def release_of(version: str) -> tuple[int, int]:
@@ -40,27 +26,16 @@ def release_of(version: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def features_of(version: str) -> SparkFeatures:
-    """Return the features of a version of Spark."""
-    is_4 = release_of(version) >= _SPARK_4
-    return SparkFeatures(
-        has_python_data_sources=is_4,
-        has_arrow_answers=is_4,
-        has_error_conditions=is_4,
-        logs_failing_queries=is_4,
-    )
-
-
-def running_features() -> SparkFeatures:
-    """Return the features of this process's PySpark."""
+def spark_has(feature: tuple[int, int]) -> bool:
+    """Return whether this process's PySpark has a feature, given by its first release."""
     import pyspark
 
-    return features_of(pyspark.__version__)
+    return release_of(pyspark.__version__) >= feature
 
 
 def arrow_table(frame: "DataFrame") -> "pa.Table":
     """Collect a DataFrame as an Arrow table, in the driver's memory."""
-    if running_features().has_arrow_answers:
+    if spark_has(_ARROW_ANSWERS):
         return frame.toArrow()
     import pyarrow as pa
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -71,5 +46,4 @@ def arrow_table(frame: "DataFrame") -> "pa.Table":
 
 def condition_of(error: "PySparkException") -> str | None:
     """Return Spark's name for an error, such as `TABLE_OR_VIEW_NOT_FOUND`."""
-    has_conditions = running_features().has_error_conditions
-    return error.getCondition() if has_conditions else error.getErrorClass()
+    return error.getCondition() if spark_has(_ERROR_CONDITIONS) else error.getErrorClass()

@@ -1,7 +1,7 @@
 """Spark's properties for a Hive metastore. Effect: connects to it once, as a check."""
 
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from seglake.errors import SeglakeError, WrongCallError
@@ -37,9 +37,9 @@ def properties_of(metastore: str) -> list[tuple[str, str]]:
 
 def forget(session: "SparkSession") -> None:
     """Clear the metastore's properties, which the JVM keeps for later sessions of this process."""
-    system = session.sparkContext._jvm.java.lang.System  # type: ignore[union-attr]  # None before Spark starts
+    java: Any = session.sparkContext._jvm  # py4j has no types
     for name in (_CATALOG, _URIS):
-        system.clearProperty(name)
+        java.java.lang.System.clearProperty(name)
 
 
 def _place(uri: str) -> tuple[str, int]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 from py4j.protocol import Py4JError
@@ -30,7 +31,7 @@ from seglake.environment.spark_start import (
 )
 from seglake.environment.spark_submit import is_submitted
 from seglake.settings.settings import SparkSettings
-from seglake.spark_features import running_features
+from seglake.spark_features import LOGGED_FAILURES, spark_has
 
 _S3A = "s3a:"
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
@@ -198,7 +199,7 @@ def _choose_python_of_workers(conf: SparkConf) -> None:
 
 def _quieten_python(verbosity: int) -> None:
     """Stop PySpark and py4j from printing tracebacks of exceptions that they also raise."""
-    if running_features().logs_failing_queries:
+    if spark_has(LOGGED_FAILURES):
         from pyspark.logger import PySparkLogger
 
         for name in _NOISY_LOGGERS:
@@ -299,9 +300,9 @@ def _require_s3a(session: SparkSession) -> None:
 
 def _require_class(session: SparkSession, class_name: str, lacking: str) -> None:
     """Load a Java class; if that fails, raise SparkStartError with the text `lacking`."""
-    load = session.sparkContext._jvm.org.apache.spark.util.Utils.classForName  # type: ignore[union-attr]  # None before Spark starts
+    java: Any = session.sparkContext._jvm  # py4j has no types
     try:
-        load(class_name, True, False)
+        java.org.apache.spark.util.Utils.classForName(class_name, True, False)
     except Py4JError as error:
         raise SparkStartError(f"Spark {session.version} {lacking}") from error
 

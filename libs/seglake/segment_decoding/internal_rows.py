@@ -14,7 +14,7 @@ from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_tables.internal_columns import INTERPRETERS, Interpreted, Value, Values
 from seglake.log_tables.record_rows import Origin, timestamps
-from seglake.segment_codec.formats.internal_topics.framed_message import UNKNOWN
+from seglake.segment_codec.formats.internal_topics.record_forms import UNKNOWN
 from seglake.segment_decoding.decoded_rows import DecodedRows
 from seglake.segment_decoding.metadata_snapshot import snapshot_below, snapshot_pieces
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit

@@ -5,6 +5,7 @@ An entry of the same name that does not belong to the lake is never changed.
 
 import re
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -156,6 +157,7 @@ def _plain(uri: str) -> str:
 def _qualified(session: SparkSession, lake: str) -> str:
     """Return a path with its scheme and host, as the catalog will store it."""
     context = session.sparkContext
-    path = context._jvm.org.apache.hadoop.fs.Path(lake)  # type: ignore[union-attr]  # None before Spark starts
+    java: Any = context._jvm  # py4j has no types
+    path = java.org.apache.hadoop.fs.Path(lake)
     hadoop = context._jsc.hadoopConfiguration()
     return str(path.getFileSystem(hadoop).makeQualified(path).toString())

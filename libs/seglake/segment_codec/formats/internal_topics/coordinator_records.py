@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 from seglake.segment_codec.formats.errors import MessageError
 from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json, Layout
-from seglake.segment_codec.formats.internal_topics.record_forms import Form, forms_of
+from seglake.segment_codec.formats.internal_topics.record_forms import UNKNOWN, Form, forms_of
 
 NUMBER = struct.Struct(">h")
-UNKNOWN = "unknown"
 OFFSET_COMMIT = "offset_commit"  # kind of the record of a committed offset
 STATUS_NAMES = (
     "empty",

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 
 from seglake.segment_codec.formats.errors import MessageError
 from seglake.segment_codec.formats.internal_topics.message_layout import Cursor, Json
-from seglake.segment_codec.formats.internal_topics.record_forms import forms_of
+from seglake.segment_codec.formats.internal_topics.record_forms import UNKNOWN, forms_of
 
-UNKNOWN = "unknown"
 _FRAME_VERSION = 1
 
 

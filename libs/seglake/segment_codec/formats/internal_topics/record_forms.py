@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from seglake.segment_codec.formats.internal_topics.message_layout import Layout
 
+UNKNOWN = "unknown"
+"""Name of a record whose type has no form."""
 _NO_FIELDS = Layout("")
 
 
