@@ -169,7 +169,7 @@ def _not_ingested(ranges: Sequence[OffsetRange], high_watermark: int | None) -> 
     why = (
         f"above the high watermark {high_watermark}"
         if above
-        else "an ingest without a time window reads them or says why not"
+        else "an ingest of this topic without a time window reads them or says why not"
     )
     offsets = show_count(count, "offset is", "offsets are")
     return f"{offsets} not ingested yet, {shown}{more}: {why}"
