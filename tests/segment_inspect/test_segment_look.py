@@ -58,4 +58,4 @@ def test_leftover_is_shown_and_said_to_be_passed_over(tmp_path: Path, json_look:
     leftover.write_bytes(record_batch(0, RECORDS).data)
     lines = json_look(leftover)
     assert one(lines, "batch")["segment"] == f"t-0/{LOG}.deleted"
-    assert one(lines, "summary")["notes"] == ["a conversion passes over this file: deleted"]
+    assert one(lines, "summary")["notes"] == ["an ingest skips this file: deleted"]

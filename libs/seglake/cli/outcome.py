@@ -18,7 +18,7 @@ from seglake.printable import on_one_line
 
 _RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
-_explains: ContextVar[bool] = ContextVar("says", default=True)
+_explains: ContextVar[bool] = ContextVar("explains", default=True)
 _INTERRUPTED = "seglake: interrupted"
 _NO_MEMORY = "out of memory; what was committed stays. Run again with more memory"
 _WRITING_INTERRUPTED = f"{_INTERRUPTED}; what was committed stays, the rest can be run again"

@@ -206,7 +206,7 @@ class LogScan:
         yield from self._show(TailFound(tail, self._origin))
 
     def _show(self, content: Content) -> Iterator[Content]:
-        """Yield a content now; damage waits for the next valid offset, as do later findings."""
+        """Yield a content now; damage waits for the next valid offset, as do later contents."""
         if isinstance(content, DefectFound):
             self._waiting_bytes += len(content.raw.content)
         elif not self._waiting:

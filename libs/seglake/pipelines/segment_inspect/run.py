@@ -62,14 +62,14 @@ def inspect(
         StorageError, StoreSilentError: it cannot be read now.
     """
     inspection = _Inspection(storage, part)
-    findings = inspection.findings(path, records=records, is_text=not as_json)
+    found = inspection.contents(path, records=records, is_text=not as_json)
     if as_json:
-        for content in findings:
+        for content in found:
             # Escaped to ASCII, so that no name on a disk and no terminal can spoil a line.
             out.write(json.dumps(json_line(content, with_payload=records)) + "\n")
     else:
         report = TextReport(out, with_payload=records)
-        for content in findings:
+        for content in found:
             report.show(content)
     return ExitCode.LOOK if check and inspection.needs_look else ExitCode.DONE
 
@@ -94,7 +94,7 @@ def inspected(
         StorageError, StoreSilentError: it cannot be read now.
     """
     inspection = _Inspection(storage, part)
-    for content in inspection.findings(path, records=records, is_text=False):
+    for content in inspection.contents(path, records=records, is_text=False):
         yield json_line(content, with_payload=records)
 
 
@@ -106,7 +106,7 @@ class _Inspection:
         self._part = part
         self.needs_look = False
 
-    def findings(self, path: str, *, records: bool, is_text: bool) -> Iterator[Content]:
+    def contents(self, path: str, *, records: bool, is_text: bool) -> Iterator[Content]:
         """Yield the contents to show."""
         found_path = self._storage.locate(path)
         try:
@@ -130,8 +130,8 @@ class _Inspection:
         except (RefusedError, NotFoundError) as error:
             raise WrongPathError(path=error.path, reason=error.reason) from error
 
-    def _watched(self, findings: Iterable[Content]) -> Iterator[Content]:
-        for content in findings:
+    def _watched(self, found: Iterable[Content]) -> Iterator[Content]:
+        for content in found:
             self.needs_look = self.needs_look or needs_look(content)
             yield content
 

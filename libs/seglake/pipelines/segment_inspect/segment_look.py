@@ -83,6 +83,6 @@ def _place_of(
         if segment.path == path:
             return partition, place_in(storage, partition, found.segments, index)
     reason = next((skipped.reason for skipped in found.skipped if str(skipped.file) == name), None)
-    notes.append(f"a conversion passes over this file: {reason}")
+    notes.append(f"an ingest skips this file: {reason}")
     folder_name = folder_path.rsplit("/", 1)[-1]
     return partition, last_place(replace(file, name=f"{folder_name}/{name}"), partition)

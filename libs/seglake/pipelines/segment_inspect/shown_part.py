@@ -101,13 +101,13 @@ class ShownPart:
         """Return whether a batch's records are decoded; if not, they are only counted."""
         return self._records and not self._part.only_defects and self._is_in_part(batch)
 
-    def of(self, findings: Iterable[Content]) -> Iterator[Content]:
+    def of(self, contents: Iterable[Content]) -> Iterator[Content]:
         """Yield the requested ones of some contents, in order."""
         if self._part.is_everything:
-            yield from findings
+            yield from contents
             return
         held: list[Content] = []  # a segment's line, and the claims of a damaged batch
-        for content in findings:
+        for content in contents:
             if isinstance(content, Summary):
                 held.clear()
                 if self._includes_summary(content):

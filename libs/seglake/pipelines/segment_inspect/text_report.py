@@ -133,7 +133,7 @@ class TextReport:
 
     def _defect(self, found: DefectFound) -> None:
         defect, segment = found.defect, found.origin.segment
-        line = f"{defect.code}: {defect.detail}{_lies_text(found)}"
+        line = f"{defect.code}: {defect.detail}{_neighbours_text(found)}"
         if self._is_brief:
             self._keep(f"{segment} at {defect.position}, {defect.size_bytes} bytes: {line}")
         else:
@@ -247,16 +247,17 @@ def _file_facts(found: contents.FileFound) -> str:
     if found.damage is not None:
         facts.append(f"DAMAGED: {found.damage}")
     if found.skipped is not None:
-        facts.append(f"passed over: {found.skipped}")
+        facts.append(f"skipped: {found.skipped}")
     if found.kind is PathKind.UNKNOWN:
-        facts.append("not looked into")
+        facts.append("not inspected")
     return ", ".join(facts)
 
 
-def _lies_text(found: DefectFound) -> str:
+def _neighbours_text(found: DefectFound) -> str:
+    """Return the nearest valid offsets around damage; empty if there are none."""
     before, after = found.previous_offset, found.next_offset
     if before is not None and after is not None:
         return f"; between offsets {before} and {after}"
     if before is not None:
-        return f"; behind offset {before}"
+        return f"; after offset {before}"
     return "" if after is None else f"; before offset {after}"
