@@ -57,37 +57,39 @@ def read_transaction_files(
 
     A log can be read without them: a file that cannot be used is a note, or is unreadable.
     """
-    notes = _Notes(notes=[], unreadable=[])
-    aborted = _read_aborted(storage, index_path, base_offset, notes)
-    read = (_read_snapshot(storage, file, notes) for file in snapshots)
+    problems = _Problems(notes=[], unreadable=[])
+    aborted = _read_aborted(storage, index_path, base_offset, problems)
+    read = (_read_snapshot(storage, file, problems) for file in snapshots)
     found = next((snapshot for snapshot in read if snapshot is not None), None)
     is_there = index_path is not None
-    return TransactionFiles(aborted, is_there, found, tuple(notes.notes), tuple(notes.unreadable))
+    return TransactionFiles(
+        aborted, is_there, found, tuple(problems.notes), tuple(problems.unreadable)
+    )
 
 
-class _Notes(NamedTuple):
-    """Sentences about files, collected while reading."""
+class _Problems(NamedTuple):
+    """Sentences about files that are not used, collected while reading."""
 
     notes: list[str]
     unreadable: list[str]
 
 
-def _content(storage: Storage, path: str, notes: _Notes) -> bytes | None:
+def _content(storage: Storage, path: str, problems: _Problems) -> bytes | None:
     """Return the content of a small file, None if it cannot be read."""
     try:
         return read_small(storage, path)
     except (NotFoundError, OversizedFileError) as error:
-        notes.notes.append(f"{error}; it counts as missing")
+        problems.notes.append(f"{error}; it counts as missing")
     except StorageError as error:
-        notes.unreadable.append(f"{error}; it counts as missing")
+        problems.unreadable.append(f"{error}; it counts as missing")
     return None
 
 
 def _read_aborted(
-    storage: Storage, path: str | None, base_offset: int, notes: _Notes
+    storage: Storage, path: str | None, base_offset: int, problems: _Problems
 ) -> tuple[AbortedTransaction, ...] | None:
     """Return the entries of a transaction index, None if it is not usable."""
-    content = None if path is None else _content(storage, path, notes)
+    content = None if path is None else _content(storage, path, problems)
     if content is None:
         return None
     index = parse_transaction_index(content)
@@ -96,13 +98,15 @@ def _read_aborted(
         damage = f"marker {index.entries[0].last_offset} is not of this segment"
     if damage is None:
         return index.entries
-    notes.notes.append(f"{path} is not used: {damage}")
+    problems.notes.append(f"{path} is not used: {damage}")
     return None
 
 
-def _read_snapshot(storage: Storage, file: SnapshotFile, notes: _Notes) -> OpenTransactions | None:
+def _read_snapshot(
+    storage: Storage, file: SnapshotFile, problems: _Problems
+) -> OpenTransactions | None:
     """Return the open transactions in a producer snapshot, None if it is not usable."""
-    content = _content(storage, file.path, notes)
+    content = _content(storage, file.path, problems)
     if content is None:
         return None
     snapshot = parse_snapshot(content)
@@ -116,5 +120,5 @@ def _read_snapshot(storage: Storage, file: SnapshotFile, notes: _Notes) -> OpenT
         damage = "a transaction begins behind its end"
     if damage is None:
         return OpenTransactions(file.offset, found)
-    notes.notes.append(f"{file.path} is not used: {damage}")
+    problems.notes.append(f"{file.path} is not used: {damage}")
     return None
