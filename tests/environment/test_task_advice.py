@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import NoReturn, TypeVar
 
 import pytest
@@ -33,16 +34,9 @@ REASONS = {
 }
 
 
-class _Named(str):
-    """A reason in the place of a context."""
-
-    __slots__ = ()
-    version = applicationId = "of no Spark"
-
-
 class _Failing:
-    def __init__(self, context: object) -> None:
-        self._reason = str(context)
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
 
     def run(
         self, function: Callable[[T], R], tasks: Sequence[T], *, on_done: Callable[[int], None]
@@ -52,12 +46,12 @@ class _Failing:
 
 def run_that_fails(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def context(*arguments: object, **options: object) -> Iterator[str]:
-        yield _Named(reason)
+    def context(*arguments: object, **options: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(version="4.2.0", applicationId="local-1")
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(spark_session, "spark_context", context)
-    monkeypatch.setattr(engines, "SparkEngine", _Failing)
+    monkeypatch.setattr(engines, "SparkEngine", lambda context: _Failing(reason))
     with open_engine("spark", Settings(), verbosity=0) as engine:
         engine.run(str, [1], on_done=lambda count: None)
 
