@@ -27,8 +27,8 @@ _STEPS = (
     r"round planned: partitions=1 surveyed=1 ranges=1 waves=1 bytes=\d+",
     r"decoding: tasks=1 bytes=\d+ largest=\d+ seconds=",
     r"attempt [\w-]+: decoded ranges=1/1 records=2 batches=1 quarantined=0 gaps=0",
-    r"records: committed after version=0 added=1 removed=0 topics=1",
-    r"checkpoints: committed after version=0 added=1 removed=0 topics=1",
+    r"records: committed read_version=0 added=1 removed=0 topics=1",
+    r"checkpoints: committed read_version=0 added=1 removed=0 topics=1",
     r"attempt [\w-]+: committed orders generation=1",
 )
 _LOGGER = logging.getLogger("seglake")

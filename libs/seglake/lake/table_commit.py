@@ -42,7 +42,7 @@ def add_files(
     Args:
         tables: the lake.
         table: the table.
-        handle: handle at the version to commit to; it advances to the new version.
+        handle: handle at the newest version; the commit does not advance it.
         additions: the files to add.
         now_ms: time of the commit, in ms since 1970.
         commit_info: keys and values for the commit's info.
@@ -65,8 +65,9 @@ def add_files(
         failure = f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
         _LOG.debug("%s: commit failed: %s", table.name, failure)
         return failure
+    # The handle stays at the version before the commit, which Delta names so.
     counts = (handle.version(), len(added), len(gone), len(apps))
-    _LOG.debug("%s: committed after version=%d added=%d removed=%d topics=%d", table.name, *counts)
+    _LOG.debug("%s: committed read_version=%d added=%d removed=%d topics=%d", table.name, *counts)
     sync_log(tables, table, handle.version())
     if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle is one behind
         write_checkpoint(tables, table, handle)
