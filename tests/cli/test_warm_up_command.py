@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.cli import warm_up_command
+from seglake.environment import warm_up
 from support.java_stand_ins import ivy_java
 
 
@@ -39,3 +40,15 @@ def test_a_jar_that_is_not_to_be_had_ends_it_with_1(
     (jars / gone).unlink(missing_ok=True)
     assert warm_up_command.main(options) == 1
     assert f"no {gone} is there" in capsys.readouterr().err
+
+
+def test_a_spark_without_a_delta_ends_it_with_3_and_all_else_is_done(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SEGLAKE_JARS")
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    (tmp_path / "spark" / "jars" / "spark-core_2.13-4.3.0.jar").touch()
+    monkeypatch.setattr(warm_up, "spark_home", lambda: tmp_path / "spark")
+    assert warm_up_command.main(["--quiet"]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("seglake: seglake knows no Delta for Spark 4.3.0 (Scala 2.13), only up")

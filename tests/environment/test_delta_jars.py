@@ -84,7 +84,7 @@ def test_a_spark_without_a_delta_is_named_and_takes_one_that_it_is_given(
     tmp_path: Path, spark_home: Path
 ) -> None:
     (spark_home / "jars" / "spark-core_2.13-9.1.0.jar").touch()
-    said = r"no Delta for Spark 9\.1\.0 \(Scala 2\.13\): .*--engine duckdb.*SEGLAKE_JARS"
+    said = r"no Delta for Spark 9\.1\.0 \(Scala 2\.13\), .*--engine duckdb.*SEGLAKE_JARS"
     with pytest.raises(DeltaJarsError, match=said):
         delta_jars({"JAVA_HOME": "/nowhere"}, spark_home)
     given = tmp_path / "given"

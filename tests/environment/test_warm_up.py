@@ -43,4 +43,4 @@ def test_steps_are_named_as_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     warm_up.warm_up(steps.append, with_s3=False)
     assert (fetched, len(steps)) == (["delta"], 4)
     warm_up.warm_up(steps.append, with_s3=True)
-    assert fetched == ["delta", "delta", "s3"]
+    assert fetched == ["delta", "s3", "delta"]

@@ -11,17 +11,22 @@ from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; exit with 1 if the JARs cannot be fetched, which only `sql` needs."""
+    """Run the command; exit with 1 if JARs cannot be fetched, with 3 if no Delta fits the Spark."""
     arguments = parser_of("warm-up").parse_args(argv)
     return run_job(partial(_warm_up, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 def _warm_up(arguments: argparse.Namespace) -> int:
+    from seglake.environment.errors import NoDeltaError
     from seglake.environment.warm_up import warm_up
 
     def report(text: str) -> None:
         if not arguments.quiet:
             print(f"seglake: {text}", file=sys.stderr, flush=True)
 
-    warm_up(report, with_s3=arguments.s3)
+    try:
+        warm_up(report, with_s3=arguments.s3)
+    except NoDeltaError as error:
+        print(f"seglake: {error}", file=sys.stderr, flush=True)
+        return ExitCode.LOOK
     return ExitCode.DONE

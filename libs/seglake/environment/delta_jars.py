@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from seglake.environment.errors import DeltaJarsError
+from seglake.environment.errors import DeltaJarsError, NoDeltaError
 from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
 from seglake.environment.spark_home import SparkBuild, spark_build
 
@@ -76,7 +76,8 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
         spark_home: folder of Spark, with its `jars`.
 
     Raises:
-        DeltaJarsError: the JARs are missing and cannot be fetched, or no Delta fits this Spark.
+        DeltaJarsError: the JARs are missing and cannot be fetched.
+        NoDeltaError: no Delta fits this Spark.
         AlteredJarError: a fetched JAR has an unexpected checksum.
     """
     build = spark_build(spark_home)
@@ -86,10 +87,11 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     if any((spark_home / "jars").glob(f"{_MODULE}_*.jar")):
         return []
     if not jars:
-        raise DeltaJarsError(
-            f"seglake knows no Delta for Spark {_shown(build)}: the tables can be written and"
-            " audited with this Spark, and queried without it (--engine duckdb). If you have"
-            f" Delta's JARs for it, put them into a folder and name it in {FOLDER_VARIABLE}."
+        raise NoDeltaError(
+            f"seglake knows no Delta for Spark {_shown(build)}, only up to Spark {NEWEST[0]}: the"
+            " tables can be written and audited with this Spark, and queried without it (--engine"
+            " duckdb). If you have Delta's JARs for it, put them into a folder and name it in"
+            f" {FOLDER_VARIABLE}."
         )
     try:
         return fetched(jars, f"delta-{jars[0].version}", environment, spark_home)

@@ -19,5 +19,9 @@ class DeltaJarsError(SeglakeError):
     """Delta's JARs are missing and cannot be fetched."""
 
 
+class NoDeltaError(DeltaJarsError):
+    """No release of Delta fits this Spark."""
+
+
 class S3JarsError(SeglakeError):
     """The JARs with which Spark reads S3 are missing and cannot be fetched."""

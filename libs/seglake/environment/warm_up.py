@@ -24,6 +24,7 @@ def warm_up(report: Callable[[str], None], *, with_s3: bool) -> None:
         with_s3: fetch also the JARs with which Spark reads S3.
 
     Raises:
+        NoDeltaError: no Delta fits this Spark; everything else is done.
         SeglakeError: there is no Java, or the JARs cannot be fetched.
     """
     from seglake.segment_codec.warm import warm
@@ -33,11 +34,11 @@ def warm_up(report: Callable[[str], None], *, with_s3: bool) -> None:
     environment = dict(os.environ)
     report("looking for a Java")
     report(f"Java: {provide_java(environment)}")
-    report("fetching Delta's JARs for Spark, unless they are there")
-    delta_jars(environment, spark_home())
     if with_s3:
         report("fetching the JARs with which Spark reads S3, unless they are there")
         s3_jars(environment, spark_home())
+    report("fetching Delta's JARs for Spark, unless they are there")
+    delta_jars(environment, spark_home())
 
 
 def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
