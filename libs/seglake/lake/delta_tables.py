@@ -76,9 +76,9 @@ class LakeTables:
         """Return the folders whose files are useless once the process that wrote them has ended."""
         return self.replay_folder, self._probe_folder
 
-    def source_ids(self) -> list[str]:
-        """Return the sources that have ranges in the ledger, sorted."""
-        return self._named_in_ledger("source_id")
+    def source_ids(self, handle: "Handle | None" = None) -> list[str]:
+        """Return the sources with ranges in the ledger, at a handle's version or now; sorted."""
+        return self._named_in_ledger("source_id", handle)
 
     def topics(self) -> list[str]:
         """Return the topics of all sources that have ranges in the ledger, sorted."""
@@ -291,9 +291,10 @@ class LakeTables:
         folder = self.storage.join(self.path(table), "")  # joined once for up to a million files
         return [folder + unquote("/".join(uri.rsplit("/", depth)[1:])) for uri in uris]
 
-    def _named_in_ledger(self, column: str) -> list[str]:
+    def _named_in_ledger(self, column: str, handle: "Handle | None" = None) -> list[str]:
         """Return the distinct values of a column of the ledger, sorted."""
-        rows = self.read_files(CHECKPOINTS, self.file_paths(CHECKPOINTS), [column])
+        paths = self.file_paths(CHECKPOINTS, handle=handle)
+        rows = self.read_files(CHECKPOINTS, paths, [column])
         found = {*rows.column(column).to_pylist()}
         return sorted(value for value in found if value is not None)
 

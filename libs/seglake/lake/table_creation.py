@@ -289,10 +289,7 @@ def _begun(tables: LakeTables, table: Table, present: Mapping[str, TableState]) 
     checkpoints = present.get(CHECKPOINTS.name)
     if checkpoints is None or not table.topics:
         return {}
-    handle = tables.unchecked(CHECKPOINTS)  # as an earlier version made it
-    paths = tables.file_paths(CHECKPOINTS, handle=handle)
-    rows = tables.read_files(CHECKPOINTS, paths, ["source_id"]).column(0).to_pylist()
-    sources = {source for source in rows if source is not None}
+    sources = tables.source_ids(tables.unchecked(CHECKPOINTS))  # as an earlier version made it
     apps = [app_id(source, topic) for source in sources for topic in table.topics]
     return {app: number for app in apps if (number := checkpoints.generation(app))}
 
