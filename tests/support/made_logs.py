@@ -9,12 +9,15 @@ from typing import NamedTuple
 
 from support.encoder import (
     DEFAULT_CLUSTER_ID,
+    Codec,
     EncodedBatch,
     Header,
     Partition,
     Record,
     Segment,
+    messages,
     record_batch,
+    wrapper,
     write_log_dir,
 )
 
@@ -66,6 +69,18 @@ def made_batches(
         )
         for start in range(offsets.start, offsets.stop, batch_records)
     ]
+
+
+def in_form(
+    base_offset: int, records: Sequence[Record], form: str, *, leader_epoch: int = 0
+) -> list[EncodedBatch]:
+    """Records in a form of the log: a batch (`v2`), a wrapper (`v1_gzip`), or messages (`v0`)."""
+    if form == "v2":
+        return [record_batch(base_offset, records, Header(leader_epoch=leader_epoch))]
+    magic = int(form[1])
+    if form.endswith("gzip"):
+        return [wrapper(base_offset, records, magic, Codec.GZIP)]
+    return messages(base_offset, records, magic)
 
 
 def made_segments(

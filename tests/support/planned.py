@@ -216,3 +216,26 @@ def replica_with_epochs(
         is_future=is_future,
     )
     return replace(copy, epochs=epoch_starts(*epochs))
+
+
+def ledger_row(
+    key: PartitionKey, next_offset: int, *, last_base_offset: int, leader_epoch: int | None
+) -> dict[str, object]:
+    """Of a run that ingested the beginning of a log and saw no open transaction."""
+    return {
+        "topic": key.topic,
+        "partition": key.partition,
+        "topic_id": key.topic_id,
+        "kind": "ingest",
+        "start_offset": 0,
+        "next_offset": next_offset,
+        "generation": 1,
+        "isolation": "read_committed",
+        "last_stable_offset": next_offset,
+        "log_end_offset": next_offset,
+        "high_watermark": next_offset,
+        "upper_bound": "high_watermark",
+        "leader_epoch": leader_epoch,
+        "last_batch_base_offset": last_base_offset,
+        "last_batch_crc": 1,
+    }

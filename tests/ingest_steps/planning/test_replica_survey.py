@@ -19,7 +19,7 @@ from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine
 from support.lakes import local_scan
 from support.made_logs import make_log_dir
-from support.planned import decode_settings
+from support.planned import decode_settings, ledger_row
 
 _ORDERS = ("orders", 0)
 T = TypeVar("T")
@@ -60,28 +60,6 @@ def _surveyed(
         return survey_partitions(listed_partitions(found.replicas, ledger, LocalStorage()), scan)
 
 
-def _ledger_row(partition: SurveyedPartition, next_offset: int) -> dict[str, object]:
-    """Of a run that ingested the beginning of a log and saw no open transaction."""
-    key = partition.key
-    return {
-        "topic": key.topic,
-        "partition": key.partition,
-        "topic_id": key.topic_id,
-        "kind": "ingest",
-        "start_offset": 0,
-        "next_offset": next_offset,
-        "generation": 1,
-        "isolation": "read_committed",
-        "last_stable_offset": next_offset,
-        "log_end_offset": next_offset,
-        "high_watermark": next_offset,
-        "upper_bound": "high_watermark",
-        "leader_epoch": 0,
-        "last_batch_base_offset": next_offset - 5,
-        "last_batch_crc": 1,
-    }
-
-
 def _two_brokers(data: Path) -> list[Path]:
     short = make_log_dir(data / "1", {_ORDERS: [0, 20]}, broker_id=1)
     edges = {_ORDERS: [0, 20, 40], ("payments", 0): [0, 10]}
@@ -103,8 +81,11 @@ def test_a_partition_without_news_is_left_out_and_a_known_beginning_is_not_surve
 ) -> None:
     sources, settings = _two_brokers(data), Settings()
     (orders, payments) = _surveyed(sources, SourceLedger(), settings)
-    ledger = SourceLedger([_ledger_row(orders, 25), _ledger_row(payments, 10)])
-    (due,) = _surveyed(sources, ledger, settings)
+    rows = [
+        ledger_row(orders.key, 25, last_base_offset=20, leader_epoch=0),
+        ledger_row(payments.key, 10, last_base_offset=5, leader_epoch=0),
+    ]
+    (due,) = _surveyed(sources, SourceLedger(rows), settings)
     assert due.key == orders.key
     (last,) = due.surveys
     assert (last.first_offset, last.next_offset) == (20, 40)

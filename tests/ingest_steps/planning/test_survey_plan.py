@@ -6,27 +6,11 @@ from seglake.kafka_log.replica import Replica
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
-from support.planned import KEY, replica_with_epochs
+from support.planned import KEY, ledger_row, replica_with_epochs
 
 
 def _ledger(next_offset: int, last_offset: int, epoch: int | None) -> SourceLedger:
-    row = {
-        "topic": KEY.topic,
-        "partition": KEY.partition,
-        "topic_id": None,
-        "kind": "ingest",
-        "start_offset": 0,
-        "next_offset": next_offset,
-        "generation": 1,
-        "isolation": "read_committed",
-        "last_stable_offset": next_offset,
-        "log_end_offset": next_offset,
-        "high_watermark": next_offset,
-        "upper_bound": "high_watermark",
-        "leader_epoch": epoch,
-        "last_batch_base_offset": last_offset,
-        "last_batch_crc": 1,
-    }
+    row = ledger_row(KEY, next_offset, last_base_offset=last_offset, leader_epoch=epoch)
     return SourceLedger([row])
 
 

@@ -9,18 +9,14 @@ from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.audits import audited, checked
 from support.cases import cases
 from support.encoder import (
-    Codec,
     EncodedBatch,
     Partition,
     Record,
     Segment,
-    messages,
-    record_batch,
-    wrapper,
     write_checkpoint,
 )
 from support.lakes import ingested, read_table, row_versions
-from support.made_logs import FIRST_MS, TOPIC_IDS, write_over
+from support.made_logs import FIRST_MS, TOPIC_IDS, in_form, write_over
 from support.transaction_logs import TransactionLog, commit, sent, write_log
 
 _FORMS = ("v2", "v1", "v1_gzip", "v0_gzip")
@@ -35,12 +31,7 @@ def _batches(form: str, log: str) -> list[EncodedBatch]:
             Record(b"k", f"{log}{offset}".encode(), FIRST_MS + offset)
             for offset in range(base, base + 5)
         ]
-        if form == "v2":
-            made.append(record_batch(base, records))
-        elif form.endswith("gzip"):
-            made.append(wrapper(base, records, int(form[1]), Codec.GZIP))
-        else:
-            made += messages(base, records, int(form[1]))
+        made += in_form(base, records, form)
     return made
 
 

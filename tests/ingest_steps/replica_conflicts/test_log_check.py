@@ -16,20 +16,15 @@ from seglake.log_dirs.batch_search import BatchRequest, find_batches
 from support.accounts import imbalances_of
 from support.cases import cases
 from support.encoder import (
-    Codec,
     EncodedBatch,
-    Header,
     Partition,
     Record,
     Segment,
-    messages,
-    record_batch,
-    wrapper,
     write_checkpoint,
 )
 from support.found import NOT_INGESTED_YET
 from support.lakes import ingested, read_table, row_versions
-from support.made_logs import TOPIC_IDS, made_segments, write_over
+from support.made_logs import TOPIC_IDS, in_form, made_segments, write_over
 from support.taken import gaps_taken, is_nothing_new, offsets_taken
 
 _FORMS = ("v2", "v2_epoch", "v1", "v1_gzip", "v0", "v0_gzip")
@@ -49,13 +44,8 @@ def _batches(log: str, start: int, stop: int, form: str = "v2") -> list[EncodedB
     made: list[EncodedBatch] = []
     for base in range(start, stop, 5):
         records = _records(log, base, min(base + 5, stop))
-        if form in ("v2", "v2_epoch"):
-            epoch = 0 if form == "v2" else base // 10
-            made.append(record_batch(base, records, Header(leader_epoch=epoch)))
-        elif form.endswith("gzip"):
-            made.append(wrapper(base, records, int(form[1]), Codec.GZIP))
-        else:
-            made += messages(base, records, int(form[1]))
+        epoch = base // 10 if form == "v2_epoch" else 0
+        made += in_form(base, records, form.removesuffix("_epoch"), leader_epoch=epoch)
     return made
 
 
