@@ -82,7 +82,7 @@ def test_what_is_not_taken_yet_is_said(taken: Path, lake: Path) -> None:
         [(40, 60)],
         0,
     )
-    assert "20 offsets are not ingested yet, [40, 60): an ingest without" in to_text([check])
+    assert "20 offsets are not ingested yet, [40, 60): an ingest of this topic" in to_text([check])
     ingested(grown, lake)
     check = only_copy(checked(grown, lake))
     assert check.report.not_ingested == [(50, 60)]
@@ -96,6 +96,7 @@ def test_a_partition_of_which_nothing_was_taken_is_said(taken: Path, lake: Path)
         "orders-0": [],
         "payments-0": [(0, 10)],
     }
+    assert "10 offsets are not ingested yet, [0, 10): an ingest of this topic" in to_text(checks)
     assert exit_code(checks) == 0
 
 
