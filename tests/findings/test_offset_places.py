@@ -1,6 +1,6 @@
 """Partitions and ranges as a person reads them."""
 
-from seglake.findings.offset_places import named_counts, named_gaps
+from seglake.findings.offset_places import named, named_counts, named_gaps, shown_ranges
 from seglake.kafka_log.gap_ranges import GapRanges
 
 
@@ -20,3 +20,15 @@ def test_gaps_that_are_only_counted_have_no_range() -> None:
     assert named_gaps({"a-0": GapRanges(1, 9), "b-0": GapRanges(2, 4)}) == (
         "a-0 (1 gap), b-0 (2 gaps)"
     )
+
+
+def test_ranges_after_the_most_are_counted() -> None:
+    ranges = [(0, 2), (5, 10), (20, 22)]
+    assert shown_ranges(ranges) == shown_ranges(ranges, 3) == "[0, 2), [5, 10), [20, 22)"
+    assert shown_ranges(ranges, 2) == "[0, 2), [5, 10) and 1 more range"
+    assert shown_ranges([], 2) == ""
+
+
+def test_names_keep_their_order_and_those_after_the_third_are_counted() -> None:
+    assert named(["d-0", "a-0", "b-0"]) == "d-0, a-0, b-0"
+    assert named(["d-0", "a-0", "b-0", "c-0", "e-0"]) == "d-0, a-0, b-0 and 2 more"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from seglake.findings.offset_places import named_gaps
+from seglake.findings.offset_places import named_gaps, shown_ranges
 from seglake.findings.worded_kinds import WordedKind
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
@@ -125,7 +125,7 @@ def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
 
 def shown_tail(tail: LosingTail) -> str:
     """Return one partition's losing tail as text, with all ranges."""
-    places = ", ".join(f"[{start}, {stop})" for start, stop in tail.ranges)
+    places = shown_ranges(tail.ranges)
     return f"{_counted({'': tail}, with_offsets=True)} in quarantine, not in records: {places}"
 
 

@@ -1,8 +1,9 @@
 """Names partitions and offset ranges for a person: the worst first, the others counted. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.progress.run_reporter import show_count
 
 _MOST_NAMED = 3
@@ -28,10 +29,33 @@ def shown_range(start: int, stop: int) -> str:
     return f"[{start}, {stop})"
 
 
+def shown_ranges(ranges: Sequence[OffsetRange], most: int | None = None) -> str:
+    """Return half-open ranges of offsets as text.
+
+    Args:
+        ranges: the ranges, in the order of the text.
+        most: number of ranges that are shown, the others are counted; None for all.
+    """
+    shown = ", ".join(shown_range(*offsets) for offsets in ranges[:most])
+    rest = 0 if most is None else len(ranges) - most
+    more = show_count(rest, "more range")
+    return f"{shown} and {more}" if rest > 0 else shown
+
+
+def named(names: Sequence[str], shown: Callable[[str], str] = str) -> str:
+    """Return the first names as text; the others are counted.
+
+    Args:
+        names: the names, in the order of the text.
+        shown: returns the text of a name.
+    """
+    rest = len(names) - _MOST_NAMED
+    more = f" and {rest} more" if rest > 0 else ""
+    return ", ".join(map(shown, names[:_MOST_NAMED])) + more
+
+
 def _worst(sizes: Mapping[str, int], shown: Callable[[str], str]) -> str:
-    worst = sorted(sizes, key=lambda name: (-sizes[name], name))
-    more = f" and {len(worst) - _MOST_NAMED} more" if len(worst) > _MOST_NAMED else ""
-    return ", ".join(shown(name) for name in worst[:_MOST_NAMED]) + more
+    return named(sorted(sizes, key=lambda name: (-sizes[name], name)), shown)
 
 
 def _where(found: GapRanges) -> str:

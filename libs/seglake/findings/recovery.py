@@ -4,7 +4,7 @@ This is the only catalogue of causes: ingest, audit and report count independent
 words.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from seglake.findings.losing_tails import (
     shown_tails,
     tails_mapping,
 )
-from seglake.findings.offset_places import GapsByPartition, named_gaps
+from seglake.findings.offset_places import GapsByPartition, named, named_gaps
 from seglake.findings.worded_kinds import WordedKind
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.internal_topics import is_internal_topic
@@ -24,8 +24,6 @@ from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.progress.run_reporter import show_count
-
-_MOST_NAMED = 3
 
 
 class Loss(WordedKind):
@@ -292,7 +290,7 @@ class Recovery:
         nothing = self.nothing_from
         if self.records and nothing:
             count = sum(map(len, nothing.values()))
-            names = "; ".join(f"{why}: {_named(names)}" for why, names in nothing.items())
+            names = "; ".join(f"{why}: {named(names)}" for why, names in nothing.items())
             of = show_count(len(self.partitions), "partition")
             lines.append(f"no record from {count} of {of}: {names}")
         return lines
@@ -342,7 +340,7 @@ def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
 
 def _where(found: GapsByPartition) -> str:
     is_known = any(gaps.offsets for gaps in found.values())
-    return named_gaps(found) if is_known else _named(sorted(found))
+    return named_gaps(found) if is_known else named(sorted(found))
 
 
 def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
@@ -378,9 +376,3 @@ def _of_cause(cause: Loss, found: GapsByPartition) -> str:
     offsets = sum(gaps.offsets for gaps in found.values())
     count = show_count(offsets, "offset") if offsets else "an unknown number of offsets"
     return f"{count} {cause.words}"
-
-
-def _named(names: Iterable[str]) -> str:
-    listed = [*names]
-    more = len(listed) - _MOST_NAMED
-    return ", ".join(listed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

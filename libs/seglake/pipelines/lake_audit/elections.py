@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import shown_range
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
@@ -76,7 +77,7 @@ def _order(row: Row) -> tuple[int, int]:
 def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Finding]:
     """Return the problems of ranges that wait for a retake, with its command."""
     key = partition.key
-    shown = [f"[{start}, {stop})" for start, stop in ranges]
+    shown = [shown_range(*offsets) for offsets in ranges]
     if shown:
         mend = f"`seglake retake --topics {key.topic} --partition {key.partition}`"
         shown[0] = f"{shown[0]} (to ingest them again: {mend})"

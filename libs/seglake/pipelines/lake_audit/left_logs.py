@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from seglake.findings.offset_places import shown_ranges
 from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
@@ -28,7 +29,7 @@ def left_logs(
             log_range = row["log_start_offset"] or 0, row["log_end_offset"] or 0
             left = subtracted(log_range, covered.get(partition, ()))
             if left:
-                ranges = ", ".join(f"[{start}, {stop})" for start, stop in left)
+                ranges = shown_ranges(left)
                 yield f"{partition}: {ranges} lie on the disk without a high watermark"
 
 
@@ -103,5 +104,5 @@ def _not_on_disk(
     partition: LakePartition, row: Row, covered: Iterable[OffsetRange]
 ) -> Iterator[str]:
     for reason, lost in lost_ranges(row, covered).items():
-        ranges = ", ".join(f"[{start}, {stop})" for start, stop in lost)
+        ranges = shown_ranges(lost)
         yield f"{_NOT_ON_DISK}{partition}: {ranges}: {reason.removeprefix(_NOT_ON_DISK)}"

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import named
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.delta_tables import LakeTables
@@ -30,7 +31,6 @@ from seglake.task_engine.engine import Engine
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-_MOST_NAMES = 3
 _NOT_SPARK_S = ("s3://", "s3a://")  # Spark may be unable to read these; our storage can
 # Kinds of problems that an unfinished commit may look like.
 _OF_COMMITS = (FindingKind.OUTSIDE_LEDGER, FindingKind.BYTES)
@@ -142,8 +142,7 @@ def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
     """Yield the problem of partitions of which the lake has only damaged bytes."""
     names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
     if names:
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        yield f"no record was ingested of {', '.join(names[:_MOST_NAMES])}{more}: all is damaged"
+        yield f"no record was ingested of {named(names)}: all is damaged"
 
 
 def _is_damage_alone(audit: PartitionAudit) -> bool:

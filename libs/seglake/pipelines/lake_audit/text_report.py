@@ -1,11 +1,11 @@
 """Text of an audit for a person: the worst first, long lists cut. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from seglake.findings.losing_tails import tail_lines
+from seglake.findings.offset_places import shown_ranges
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
 from seglake.printable import as_lines
@@ -93,7 +93,7 @@ def _name(audit: PartitionAudit, counts: Mapping[str, int]) -> str:
 
 
 def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
-    yield "covered", f"{_ranges(audit.covered) or 'nothing'}: {_equation(audit)}"
+    yield "covered", f"{shown_ranges(audit.covered, _MOST_RANGES) or 'nothing'}: {_equation(audit)}"
     for problem in audit.problems:
         yield "PROBLEM", problem.text.removeprefix(f"{problem.place}: ")
     if audit.gaps:
@@ -138,7 +138,8 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
         span = f"[{audit.left.start_offset}, {audit.left.next_offset})"
         yield "left", f"{show_count(count, 'offset')} above, {span}: {audit.left.reason}"
     if audit.not_covered:
-        yield "untaken", f"{_ranges(audit.not_covered)} between or below what is covered"
+        ranges = shown_ranges(audit.not_covered, _MOST_RANGES)
+        yield "untaken", f"{ranges} between or below what is covered"
 
 
 def _equation(audit: PartitionAudit) -> str:
@@ -175,13 +176,6 @@ def _marks(marks: LogMarks) -> str:
     return ", ".join(
         f"{name} {'unknown' if value is None else value}" for name, value in known.items()
     )
-
-
-def _ranges(ranges: Sequence[OffsetRange]) -> str:
-    shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
-    rest = len(ranges) - _MOST_RANGES
-    more = show_count(rest, "more range")
-    return f"{shown} and {more}" if rest > 0 else shown
 
 
 def _cut(lines: list[str], most: int) -> list[str]:

@@ -7,6 +7,7 @@ from operator import attrgetter
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.losing_tails import TailKind, TailsOfPartition, shown_tail
+from seglake.findings.offset_places import shown_ranges
 from seglake.findings.recovery import KIND_OF_STOP, Loss
 from seglake.findings.unread_places import loss_of
 from seglake.kafka_log.gap_ranges import GapRanges
@@ -135,6 +136,6 @@ def _of_log(
 
 def _shown(found: GapRanges) -> str:
     """Return the number of offsets and the first ranges as text."""
-    ranges = ", ".join(f"[{start}, {stop})" for start, stop in found.ranges[:_MOST_RANGES])
+    ranges = shown_ranges(found.ranges[:_MOST_RANGES])
     more = ", …" if len(found.ranges) > _MOST_RANGES else ""
     return f"{show_count(found.offsets, 'offset')} in {ranges}{more}"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from seglake.findings.offset_places import shown_ranges
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.replica_conflicts.elections import current_batches, spans_of
 from seglake.ingest_steps.run_context import RunContext
@@ -50,10 +51,10 @@ def kept_rows(
     reasons = []
     if waiting:
         why = why_unread(partition.replica.unread)
-        reasons.append(f"{_shown(waiting)} stays as it is: not read in {folder}: {why}")
+        reasons.append(f"{shown_ranges(waiting)} stays as it is: not read in {folder}: {why}")
     if above:
         reasons.append(
-            f"{_shown(above)} stays as it is: the log in {folder} may be read up to "
+            f"{shown_ranges(above)} stays as it is: the log in {folder} may be read up to "
             f"{bounds.next_offset} only"
         )
     return KeptRows(merged([*below, *waiting, *above]), "; ".join(reasons))
@@ -70,7 +71,3 @@ def widened(offsets: OffsetRange, spans: Sequence[OffsetRange]) -> OffsetRange:
     first = min((first for first, end in spans if first < start < end), default=start)
     last = max((end for first, end in spans if first < stop < end), default=stop)
     return first, last
-
-
-def _shown(ranges: Iterable[OffsetRange]) -> str:
-    return ", ".join(f"[{start}, {stop})" for start, stop in ranges)

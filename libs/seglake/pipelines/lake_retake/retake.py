@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import shown_ranges
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.committing.wave import (
     WaveResult,
@@ -138,7 +139,7 @@ def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeS
     for key in sorted(keys, key=str):
         ranges = ledger.of(key).superseded
         if ranges and str(key) not in summary.left_out:
-            shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
+            shown = shown_ranges(ranges)
             reason = f"{key}: {shown} waits: {NOTHING_YET}"
             summary.findings.add_reasons(FindingKind.LEFT_OUT, {str(key): reason})
 

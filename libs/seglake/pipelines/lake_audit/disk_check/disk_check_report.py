@@ -6,6 +6,7 @@ from typing import Any
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
+from seglake.findings.offset_places import shown_ranges
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
@@ -149,7 +150,7 @@ def _problems(check: CopyCheck) -> Iterator[str]:
     for failure in check.failures:
         yield f"not compared: {failure}"
     if check.superseded:
-        shown = ", ".join(f"[{start}, {stop})" for start, stop in check.superseded)
+        shown = shown_ranges(check.superseded)
         yield f"not compared: the lake's rows lost an election, {shown}"
 
 
@@ -162,9 +163,7 @@ def _places(places: Places) -> str:
 
 def _not_ingested(ranges: Sequence[OffsetRange], high_watermark: int | None) -> str:
     count = sum(stop - start for start, stop in ranges)
-    shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges[:_MOST_RANGES])
-    rest = len(ranges) - _MOST_RANGES
-    more = f" and {show_count(rest, 'more range')}" if rest > 0 else ""
+    shown = shown_ranges(ranges, _MOST_RANGES)
     above = high_watermark is not None and ranges[0][0] >= high_watermark
     why = (
         f"above the high watermark {high_watermark}"
@@ -172,4 +171,4 @@ def _not_ingested(ranges: Sequence[OffsetRange], high_watermark: int | None) -> 
         else "an ingest of this topic without a time window reads them or says why not"
     )
     offsets = show_count(count, "offset is", "offsets are")
-    return f"{offsets} not ingested yet, {shown}{more}: {why}"
+    return f"{offsets} not ingested yet, {shown}: {why}"
