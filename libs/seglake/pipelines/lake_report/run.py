@@ -72,7 +72,7 @@ def report(
         answers = answered(proof, _queries(open_logs), {**paths, SALVAGED_RECORDS.name: salvaged})
     runs.committed(ledger, answers["recorded_gaps"])
     unread = _unread(places, ledger)
-    facts = _facts(answers, ledger, seen, snapshots[CHECKPOINTS.name], unread)
+    facts = _facts(answers, ledger, seen, open_logs, snapshots[CHECKPOINTS.name], unread)
     reported = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, reported, now=made_at, stuck_after=stuck_after)
     return LakeReport(
@@ -107,6 +107,7 @@ def _facts(
     answers: Mapping[str, Sequence[Row]],
     ledger: Ledger,
     seen: Mapping[LogName, Observation],
+    open_logs: Sequence[LogName],
     checkpoints: Snapshot,
     unread: Sequence[UnreadPlace],
 ) -> LogFacts:
@@ -120,7 +121,6 @@ def _facts(
         log: damage_of(rows, losing.get(log, ()), checkpoints.generation(log[0], log.key.topic))
         for log, rows in damaged.items()
     }
-    open_logs = _open_logs(ledger, seen)
     open_records = {log: sum(row["records"] for row in waiting.get(log, ())) for log in open_logs}
     return LogFacts(ledger, gaps, seen, damage, open_records, unread)
 
