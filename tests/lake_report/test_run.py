@@ -22,7 +22,7 @@ _CAUSES = tuple(GapCause)
 
 
 def _same_as_the_audit(lake: Path) -> None:
-    """The audit shares no code with the report that counts."""
+    """Compare sums: both ask the tables that proof.sql derives, each with queries of its own."""
     report, audit = reported(lake), audited(lake)
     found = {(each.source_id, each.key): each for each in report.partitions}
     for partition in audit.partitions:
