@@ -68,7 +68,7 @@ class LosingTail:
     @property
     def gaps(self) -> GapRanges:
         """Return the ranges in the form of gaps, for lists of places."""
-        return GapRanges(len(self.ranges), self.offsets, self.ranges)
+        return GapRanges.of(self.ranges)
 
 
 TailsOfPartition = Mapping[TailKind, LosingTail]

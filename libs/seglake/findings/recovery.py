@@ -1,7 +1,7 @@
 """Recovered and lost offsets of a lake's logs, with causes and their words. Pure.
 
-This is the only catalogue of causes: ingest, audit and report count independently, but use its
-words.
+This is the only catalogue of causes. Ingest and report count what a log has above its ingested
+offsets with `losses_of_log`; the audit counts by itself, and has only the causes and words of here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -360,15 +360,10 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
     if above is not None and end is not None:
         rest = subtracted((frontier, end), merged([*covered, *proved]))
         found[above] = [*found.get(above, ()), *rest]
-    result = {loss: gaps_in(ranges) for loss, ranges in found.items() if ranges}
+    result = {loss: GapRanges.of(ranges) for loss, ranges in found.items() if ranges}
     if seen.has_unread_reason and above is not None:
         result.setdefault(above, UNKNOWN)
     return result
-
-
-def gaps_in(ranges: Sequence[OffsetRange]) -> GapRanges:
-    """Return merged, ordered ranges with their sums."""
-    return GapRanges(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
 
 
 def _of_cause(cause: Loss, found: GapsByPartition) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from seglake.findings.recovery import UNKNOWN, Loss, PartitionRecovery, Recovery, gaps_in
+from seglake.findings.recovery import UNKNOWN, Loss, PartitionRecovery, Recovery
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import UnreadPlace
 from seglake.kafka_log.offset_ranges import merged, without
 from seglake.printable import on_one_line
@@ -39,10 +40,10 @@ def with_unread(each: PartitionRecovery, places: Iterable[UnreadPlace]) -> Parti
     for cause, gaps in each.lost.items():
         if cause in lost and cause.is_there and gaps.ranges:
             rest = without(gaps.ranges, *left)
-            lost[cause] = gaps_in(rest)
+            lost[cause] = GapRanges.of(rest)
             if not rest:
                 del lost[cause]
-    return replace(each, lost={**lost, Loss.LEFT_OUT: gaps_in(merged([*known, *left]))})
+    return replace(each, lost={**lost, Loss.LEFT_OUT: GapRanges.of(merged([*known, *left]))})
 
 
 def loss_of(place: UnreadPlace) -> Loss:
@@ -59,5 +60,5 @@ def _is_absent(place: UnreadPlace, known: set[str]) -> bool:
 
 
 def _absent(place: UnreadPlace) -> PartitionRecovery:
-    gaps = gaps_in(merged(place.ranges)) if place.ranges else UNKNOWN
+    gaps = GapRanges.of(merged(place.ranges)) if place.ranges else UNKNOWN
     return PartitionRecovery(name=str(place.key), records=0, lost={loss_of(place): gaps})

@@ -20,12 +20,22 @@ class GapRanges(NamedTuple):
     offsets: int
     ranges: tuple[OffsetRange, ...] = ()
 
+    @classmethod
+    def of(cls, ranges: Sequence[OffsetRange]) -> "GapRanges":
+        """Return gaps with their sums, one for each of some merged ranges.
+
+        >>> GapRanges.of([(0, 2), (5, 9)])
+        GapRanges(gaps=2, offsets=6, ranges=((0, 2), (5, 9)))
+        """
+        return cls(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
+
     def outside(self, repaired: Sequence[OffsetRange]) -> "GapRanges":
         """Return the gaps outside of the merged ranges of repairs."""
         if not self.ranges or not repaired:
             return self
-        left = [piece for offsets in self.ranges for piece in subtracted_near(offsets, repaired)]
-        return GapRanges(len(left), sum(stop - start for start, stop in left), tuple(left))
+        return GapRanges.of(
+            [piece for offsets in self.ranges for piece in subtracted_near(offsets, repaired)]
+        )
 
 
 GapsByCause = Mapping[GapCause, GapRanges]

@@ -6,7 +6,6 @@ from seglake.findings.offset_places import GapsByPartition
 from seglake.findings.recovery import (
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
-    gaps_in,
     loss_lines,
     no_loss_lines,
 )
@@ -70,7 +69,7 @@ def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
         for within, cause in (remote, *([plan.undeleted] if plan.undeleted else [])):
             parts = common(offsets, within)
             if parts:
-                found.append({str(cause): {str(plan.key): gaps_in(parts)}})
+                found.append({str(cause): {str(plan.key): GapRanges.of(parts)}})
     return joined_places(*found)
 
 

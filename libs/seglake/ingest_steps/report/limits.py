@@ -49,6 +49,4 @@ def _crossed(limit: str, what: str) -> Finding:
 
 
 def _lacking(short: Iterable[ShortLog]) -> GapsByPartition:
-    return gaps_joined(
-        {str(log.key): GapRanges(len(log.ranges), log.offsets, log.ranges)} for log in short
-    )
+    return gaps_joined({str(log.key): GapRanges.of(log.ranges)} for log in short)

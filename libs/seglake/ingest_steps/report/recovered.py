@@ -9,7 +9,6 @@ from seglake.findings.recovery import (
     NoLoss,
     PartitionRecovery,
     Recovery,
-    gaps_in,
     losses_of_log,
 )
 from seglake.findings.unread_places import recovery_with
@@ -57,7 +56,7 @@ def _lost(
     gaps = grouped((LOSS_OF_GAP[gap.cause], gap.offsets) for gap in known)
     if lost := ledger.of(seen.key).superseded:
         gaps[Loss.SUPERSEDED] = [*lost]
-    found = {loss: gaps_in(merged(ranges)) for loss, ranges in gaps.items()}
+    found = {loss: GapRanges.of(merged(ranges)) for loss, ranges in gaps.items()}
     return found | losses_of_log(seen, ledger.of(seen.key).covered)
 
 

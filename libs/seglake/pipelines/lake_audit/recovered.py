@@ -9,6 +9,7 @@ from seglake.findings.recovery import (
     LOSS_ABOVE,
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
+    UNKNOWN,
     Loss,
     NoLoss,
     PartitionRecovery,
@@ -78,13 +79,13 @@ def _recovered(
             if gaps is not None and cause in NO_LOSS_OF_GAP:
                 no_loss[NO_LOSS_OF_GAP[cause]] = gaps.offsets
         if audit.superseded.ranges:
-            lost[Loss.SUPERSEDED] = _counted(audit.superseded.ranges)
+            lost[Loss.SUPERSEDED] = GapRanges.of(audit.superseded.ranges)
         if without_record := audit.totals.other_span + audit.totals.lacking:
             no_loss[NoLoss.WITHOUT_RECORD] = without_record
     if row is not None:
         lost |= _left(row, covered, files)
     elif files:
-        lost[Loss.LEFT_OUT] = _counted(files)
+        lost[Loss.LEFT_OUT] = GapRanges.of(files)
     return PartitionRecovery(
         name=str(partition),
         records=0 if audit is None else audit.totals.records,
@@ -119,9 +120,9 @@ def _left(
             ranges.setdefault(loss, []).extend(without([offsets], *merged([*proved, *files])))
     if files:
         ranges[Loss.LEFT_OUT] = merged([*ranges.get(Loss.LEFT_OUT, ()), *files])
-    found = {loss: _counted(listed) for loss, listed in ranges.items() if listed}
+    found = {loss: GapRanges.of(listed) for loss, listed in ranges.items() if listed}
     if above is not None and row["stopped_by"] in _WHY_UNREAD:
-        found.setdefault(above, GapRanges(1, 0, ()))
+        found.setdefault(above, UNKNOWN)
     return found
 
 
@@ -133,12 +134,7 @@ def _absent(unread: Iterable[Row], known: set[str]) -> Iterator[PartitionRecover
         if name is None or not is_folder or (name in known and not is_named_only):
             continue
         known.add(name)
-        gaps = _counted(row["ranges"]) if row["ranges"] else GapRanges(1, 0, ())
+        gaps = GapRanges.of(row["ranges"]) if row["ranges"] else UNKNOWN
         loss = Loss.LEFT_OUT if is_on_disk(row) else Loss.NOT_ON_DISK
         loss = Loss.NAMED_ONLY if is_named_only else loss
         yield PartitionRecovery(name=name, records=0, lost={loss: gaps})
-
-
-def _counted(ranges: Sequence[OffsetRange]) -> GapRanges:
-    offsets = sum(stop - start for start, stop in ranges)
-    return GapRanges(len(ranges), offsets, tuple(ranges))
