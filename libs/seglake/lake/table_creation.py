@@ -159,7 +159,7 @@ def set_property(
     name: str,
     value: str,
     *,
-    commit_info: str,
+    purpose: str,
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
     """Set a property of a table, which changes no row; durable on return.
@@ -171,7 +171,7 @@ def set_property(
         table: the table.
         name: name of the property.
         value: its new value.
-        commit_info: purpose recorded in the commit.
+        purpose: purpose recorded in the commit.
         check: raises if the value conflicts with the table's other properties.
 
     Raises:
@@ -181,7 +181,7 @@ def set_property(
         tables,
         table,
         "set a property of",
-        lambda handle: _set_properties(handle, {name: value}, commit_info),
+        lambda handle: _set_properties(handle, {name: value}, purpose),
         check=check,
         is_done=lambda state: state.settings.get(name) == value,
     )
@@ -231,19 +231,19 @@ def _alter(
     raise refused
 
 
-def _set_properties(handle: Handle, properties: dict[str, str], commit_info: str) -> None:
-    """Commit properties of a table; `commit_info` is the purpose in the commit's info."""
+def _set_properties(handle: Handle, properties: dict[str, str], purpose: str) -> None:
+    """Commit properties of a table; the purpose goes into the commit's info."""
     handle.alter.set_table_properties(
-        properties, raise_if_not_exists=False, **_commit_options(commit_info)
+        properties, raise_if_not_exists=False, **_commit_options(purpose)
     )
 
 
-def _commit_options(commit_info: str) -> dict[str, Any]:
+def _commit_options(purpose: str) -> dict[str, Any]:
     """Return the options of a commit that alters a table: its purpose, and no hooks."""
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
     return {
-        "commit_properties": CommitProperties(custom_metadata={MAINTAINS: commit_info}),
+        "commit_properties": CommitProperties(custom_metadata={MAINTAINS: purpose}),
         "post_commithook_properties": PostCommitHookProperties(
             create_checkpoint=False, cleanup_expired_logs=False
         ),

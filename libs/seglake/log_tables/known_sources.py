@@ -55,7 +55,7 @@ def join_source(
         CHECKPOINTS,
         f"{_JOINED}{cluster_id}",
         source_id,
-        commit_info="join",
+        purpose="join",
         check=lambda settings: check(_joined_in(settings)),
     )
 
