@@ -55,8 +55,8 @@ class TaskProgress:
         Tasks finish in any order; without numbers from tasks, the first ones stand for them.
         """
         slots = self._slots
-        waiting = 0 if slots is None else sum(map(min, slots, self.sizes))
-        return max(waiting, sum(self.sizes[: self._ended_count]))
+        written = 0 if slots is None else sum(map(min, slots, self.sizes))
+        return max(written, sum(self.sizes[: self._ended_count]))
 
     def on_done(self, count: int) -> None:
         """Set the number of finished tasks; for an engine."""
