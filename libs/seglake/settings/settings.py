@@ -236,6 +236,11 @@ class Settings:
         return self.read.undecided_transactions is UndecidedTransactions.ROWS
 
     @property
+    def reads_dead_logs(self) -> bool:
+        """Return whether whole logs are read to their end, since no broker writes to them."""
+        return self.read.upper_bound is UpperBound.LOG_END and not self.select.has_window
+
+    @property
     def read_policy(self) -> ReadPolicy:
         """Return the rules for the end of reading."""
         return ReadPolicy(

@@ -105,7 +105,7 @@ def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext
     same = [(each, found) for each in judged if (found := each.same) is not None]
     asked = [request for _, found in same for request in lake_requests(found, context)]
     asked += [request for each in judged for request in duplicate_requests(each, context)]
-    if _reads_dead_logs(context):
+    if context.settings.reads_dead_logs:
         asked += [request for each in judged for request in undecided_requests(each, context)]
         for each, found in same:
             asked += tail_requests(found, context, has_lost=each.has_lost)
@@ -229,12 +229,6 @@ def commit_conflicts(
     lost = commit_files(files, attempt_id, generations, context)
     rows.settle(WaveResult(lost=frozenset(lost)))
     return lost
-
-
-def _reads_dead_logs(context: RunContext) -> bool:
-    """Return whether whole logs are read to their end, since no broker writes to them any more."""
-    settings = context.settings
-    return settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window
 
 
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:

@@ -8,7 +8,7 @@ from seglake.findings.offset_places import shown_range
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.kafka_log.observation import LeftRange
-from seglake.kafka_log.read_policy import Isolation, UpperBound
+from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica_selection import sound_end
 from seglake.kafka_log.transaction_markers import OpenTransaction
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
@@ -119,7 +119,7 @@ def lost_tails(
         settings: the run's settings.
         has_lost: the chosen copy lost an election to the log in the lake.
     """
-    if settings.read.upper_bound is UpperBound.LOG_END and not settings.select.has_window:
+    if settings.reads_dead_logs:
         return
     choice, name = partition.choice, str(partition.replica.key)
     covered_offset = max((stop for _, stop in partition.covered), default=0)
