@@ -48,6 +48,21 @@ def test_a_marker_that_comes_later_and_says_something_else_is_named_once(
     assert (again.exit_code, again.findings.texts(FindingKind.CONTRADICTED)) == (0, [])
 
 
+def test_a_repair_elsewhere_in_the_log_does_not_name_a_contradiction_again(
+    data: Path, lake: Path
+) -> None:
+    log = TransactionLog.of([sent(1), commit(1), sent(1), abort(1), sent(), sent()])
+    named = []
+    for name, left in (("one", [1, 4]), ("two", [4]), ("three", [])):
+        disk = data / name
+        write_log(disk, log, (0,), has_files=False)
+        for index in left:
+            damage_batch(disk, log, (0,), index)
+        summary = ingested(disk, lake)
+        named.append(len(summary.findings.texts(FindingKind.CONTRADICTED)))
+    assert (named, standing_gaps(lake)) == ([0, 1, 0], [])
+
+
 def test_a_marker_that_comes_later_and_says_the_same_is_no_reason_to_look(
     data: Path, lake: Path
 ) -> None:
