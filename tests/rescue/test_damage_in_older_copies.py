@@ -10,6 +10,7 @@ from random import Random
 
 import pytest
 
+from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.audits import audited, kinds
 from support.cases import cases
 from support.cleaned_logs import Batch, Disk, committed_rows, random_copies, write_disk
@@ -27,7 +28,7 @@ from support.encoder import (
     record_batch,
     write_checkpoint,
 )
-from support.lakes import ingested, read_table
+from support.lakes import ingested, read_table, retaken
 from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
 from support.views import viewed
 
@@ -67,6 +68,22 @@ def _copies(tmp_path: Path) -> dict[str, Path]:
 def _quarantined(lake: Path) -> list[tuple[str, str]]:
     rows = [row for row in read_table(lake, "quarantine") if row["resolution"] is None]
     return [(row["defect_code"], hashlib.sha256(row["raw"]).hexdigest()) for row in rows]
+
+
+@pytest.mark.parametrize(("older", "exit_code"), [("damaged", 3), ("sound", 0)])
+def test_a_retake_reports_what_an_older_copy_brought_and_its_damage_as_an_ingest_does(
+    tmp_path: Path, older: str, exit_code: int
+) -> None:
+    copies, lake = _copies(tmp_path), tmp_path / "lake"
+    disks = copies["cleaned"], copies[older]
+    ingested(disks[0], lake, read={"upper_bound": "log_end"})
+    again = retaken(lake, *disks, selection=Selection(is_whole=True), read=_READ)
+    once = ingested(disks, tmp_path / "once", read=_READ)
+    assert (again.exit_code, once.exit_code) == (exit_code, exit_code)
+    assert (again.damaged, again.defects) == (once.damaged, once.defects)
+    assert again.quarantined_bytes == once.counts.quarantined_bytes
+    assert again.gaps == once.gaps
+    assert again.refilled == once.refilled
 
 
 _CALLS = ["cleaned,damaged", "cleaned+damaged", "damaged+cleaned", "damaged,cleaned"]

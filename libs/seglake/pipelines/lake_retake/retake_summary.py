@@ -20,7 +20,7 @@ from seglake.ingest_steps.report.gap_report import (
     recorded_gaps,
 )
 from seglake.ingest_steps.report.limits import limits_crossed
-from seglake.ingest_steps.report.refills import refilled_records, shown_refills
+from seglake.ingest_steps.report.refills import refilled_records, shown_refills, with_refills
 from seglake.ingest_steps.report.run_report import damaged_spans, defect_counts
 from seglake.ingest_steps.report.shown_lines import shown_damage
 from seglake.ingest_steps.report.too_large import log_dirs_of, too_large
@@ -101,8 +101,9 @@ class RetakeSummary(WithFindings):
         self, committed: Sequence[RangeResult], repairs: RepairResult, settings: Settings
     ) -> None:
         """Add findings on the committed ranges and on the repairs after them."""
-        both = [*committed, *repairs.results]
-        self.gaps = joined_places(self.gaps, recorded_gaps(committed, repairs.rounds))
+        both = [*committed, *repairs.results, *repairs.refills]
+        gaps = with_refills(recorded_gaps(committed, repairs.rounds), repairs)
+        self.gaps = joined_places(self.gaps, gaps)
         self.defects = Counter(self.defects) + Counter(defect_counts(both))
         self.damaged = Counter(self.damaged) + Counter(damaged_spans(both))
         self.mended = Counter(self.mended) + Counter(repairs.mended)
