@@ -27,6 +27,7 @@ _SAID_ELSEWHERE = {
     "log_tables/internal_columns.py": "names of columns",
     "run_records/metrics_file.py": "docs/operations.md",
     "findings/kinds.py": "the page says the same: tests/docs/test_findings_page.py",
+    "pipelines/lake_report/published.py": "SQL",
     "pipelines/lake_query/duckdb_script.py": "SQL",
     "lake/duckdb_sql.py": "SQL",
     "pipelines/lake_audit/lake_proof.py": "SQL; what it says is in proof.sql",

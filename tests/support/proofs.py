@@ -32,11 +32,12 @@ class Proved:
     """Answers of the proof over some rows.
 
     Args:
+        published: the newest generation of the topic that is complete.
         rows: of each table, by its name; columns that are left out have plain values. An attempt
             of the ledger is called after its generation.
     """
 
-    def __init__(self, **rows: Sequence[Row]) -> None:
+    def __init__(self, *, published: int = 9, **rows: Sequence[Row]) -> None:
         self._connection = duckdb.connect()
         self._connection.execute("SET threads = 1")
         for table in PROVED_TABLES:
@@ -45,6 +46,10 @@ class Proved:
         for query in queries():
             if query.purpose is Purpose.DERIVE:
                 self._connection.execute(f"CREATE TEMPORARY TABLE {query.name} AS {query.sql}")
+        self._connection.execute(
+            "CREATE TEMPORARY TABLE published_generations AS"
+            f" SELECT 'c' AS source_id, 'orders' AS topic, {published} AS newest"
+        )
 
     def problems(self) -> dict[str, list[str]]:
         """Return what each check finds wrong, in the order of places."""

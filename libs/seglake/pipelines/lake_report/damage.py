@@ -26,18 +26,13 @@ class Damage(NamedTuple):
 
 
 # Any: columns have many types.
-def damage_of(
-    places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str, Any]], generation: int
-) -> Damage:
+def damage_of(places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str, Any]]) -> Damage:
     """Return the damage of a partition.
 
     Args:
         places: its rows of the fact `damaged_places`.
         losing: its rows of the fact `losing_batches`.
-        generation: its topic's newest generation in the ledger; rows of later ones are not
-            committed yet.
     """
-    known = [row for row in places if (row["generation"] or 0) <= generation]
-    total = places[0]["total"] - (len(places) - len(known)) if places else 0
-    found = (DamagedPlace(**{name: row[name] for name in _NAMES}) for row in known)
+    found = (DamagedPlace(**{name: row[name] for name in _NAMES}) for row in places)
+    total = places[0]["total"] if places else 0
     return Damage(tuple(found), total, tails_of_batches(losing))

@@ -37,11 +37,14 @@ ORDER BY log, cause, start_offset;
 -- fact damaged_places
 -- The first damaged places of each log, unresolved ones first, and the number of all. The newest row
 -- describes a place; bytes that conflict with the log that was read first may be damage to a retake.
+-- Rows of a commit that is not complete count nothing, not even to describe or resolve a place.
 WITH found AS (
   SELECT log, q.*, defect_code = 'replica_conflict' AS is_conflict
   FROM quarantine AS q JOIN proof_log_ids AS l
     ON q.source_id = l.source_id AND q.topic = l.topic AND q.partition = l.partition
    AND q.topic_id IS NOT DISTINCT FROM l.named_id
+  JOIN published_generations AS p
+    ON p.source_id = q.source_id AND p.topic = q.topic AND coalesce(q.generation, 0) <= p.newest
 ),
 versions AS (
   SELECT *,
@@ -66,7 +69,7 @@ SELECT r.log, r.broker_id, coalesce(r.segment, '') AS segment,
        coalesce(r.position, 0) AS position, coalesce(length_bytes, 0) AS size_bytes,
        coalesce(defect_code, '') AS code, coalesce(defect_detail, '') AS detail,
        r.previous_offset, r.next_offset, coalesce(run_id, '') AS run_id, r.is_resolved,
-       coalesce(s.records, 0) AS salvaged_records, r.generation, r.total
+       coalesce(s.records, 0) AS salvaged_records, r.total
 FROM ranked AS r LEFT JOIN proof_salvaged_batches AS s
   ON s.source_id = r.source_id AND s.topic = r.topic AND s.partition = r.partition
  AND s.broker_id IS NOT DISTINCT FROM r.broker_id AND s.segment = r.segment

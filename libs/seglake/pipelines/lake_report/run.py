@@ -20,6 +20,7 @@ from seglake.pipelines.lake_report.findings import unread_findings
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
+from seglake.pipelines.lake_report.published import published_generations
 from seglake.pipelines.lake_report.runs import RunTally
 from seglake.proof.engines import SMALL_BYTES, DuckDBProof, answered
 from seglake.proof.queries import Query, queries, with_derived
@@ -69,10 +70,11 @@ def report(
     is_small = sum(file.size_bytes for found in files.values() for file in found) < SMALL_BYTES
     with DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small) as proof:
         paths = {name: [file.path for file in found] for name, found in files.items()}
-        answers = answered(proof, _queries(open_logs), {**paths, SALVAGED_RECORDS.name: salvaged})
+        asked = [published_generations(ledger, snapshots[CHECKPOINTS.name]), *_queries(open_logs)]
+        answers = answered(proof, asked, {**paths, SALVAGED_RECORDS.name: salvaged})
     runs.committed(ledger, answers["recorded_gaps"])
     unread = _unread(places, ledger)
-    facts = _facts(answers, ledger, seen, open_logs, snapshots[CHECKPOINTS.name], unread)
+    facts = _facts(answers, ledger, seen, open_logs, unread)
     reported = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
     partitions = partition_reports(facts, reported, now=made_at, stuck_after=stuck_after)
     return LakeReport(
@@ -108,7 +110,6 @@ def _facts(
     ledger: Ledger,
     seen: Mapping[LogName, Observation],
     open_logs: Sequence[LogName],
-    checkpoints: Snapshot,
     unread: Sequence[UnreadPlace],
 ) -> LogFacts:
     """Sort the answers by log."""
@@ -117,10 +118,7 @@ def _facts(
         _by_log(logs, answers.get(name, ()))
         for name in ("gap_ranges", "damaged_places", "losing_batches", _OPEN)
     )
-    damage = {
-        log: damage_of(rows, losing.get(log, ()), checkpoints.generation(log[0], log.key.topic))
-        for log, rows in damaged.items()
-    }
+    damage = {log: damage_of(rows, losing.get(log, ())) for log, rows in damaged.items()}
     open_records = {log: sum(row["records"] for row in waiting.get(log, ())) for log in open_logs}
     return LogFacts(ledger, gaps, seen, damage, open_records, unread)
 
