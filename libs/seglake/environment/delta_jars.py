@@ -86,9 +86,10 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
         return _jars_in(Path(folder), jars)
     if any((spark_home / "jars").glob(f"{_MODULE}_*.jar")):
         return []
-    if not jars:
+    if build is not None and not jars:
+        shown = f"{build.version} (Scala {build.scala})"
         raise NoDeltaError(
-            f"seglake knows no Delta for Spark {_shown(build)}, only up to Spark {NEWEST[0]}: the"
+            f"seglake knows no Delta for Spark {shown}, only up to Spark {NEWEST[0]}: the"
             " tables can be written and audited with this Spark, and queried without it (--engine"
             " duckdb). If you have Delta's JARs for it, put them into a folder and name it in"
             f" {FOLDER_VARIABLE}."
@@ -112,10 +113,6 @@ def delta_package(spark_home: Path) -> str:
 def _jars_for(build: SparkBuild | None) -> tuple[Jar, ...]:
     """Return the JARs for a Spark; those for the newest one if its own JARs have other names."""
     return jars_of(build.release, build.scala) if build is not None else jars_of(*NEWEST)
-
-
-def _shown(build: SparkBuild | None) -> str:
-    return "" if build is None else f"{build.version} (Scala {build.scala})"
 
 
 def _jars_in(folder: Path, jars: tuple[Jar, ...]) -> list[Path]:

@@ -96,7 +96,7 @@ def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit
     )
 
 
-def grouped(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
+def task_groups(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
     """Return pieces as tasks of about the same size; plain pieces and others are in separate tasks.
 
     Consecutive pieces of a segment are joined. A task begins with a new segment only if both sides

@@ -13,9 +13,9 @@ from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.planning.pieces import (
     cost_bytes,
     end_piece,
-    grouped,
     pieces_of,
     shared,
+    task_groups,
 )
 from seglake.kafka_log.leader_epochs import UNKNOWN_EPOCHS, LeaderEpochs
 from seglake.kafka_log.log_bounds import LogBounds
@@ -131,7 +131,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
         edges = [start, *(wave[0].expected_offset for wave in waves[1:]), stop]
         for wave, first, following in zip(waves, edges[:-1], edges[1:], strict=True):
             # Neighbours that fit into one task become one split.
-            groups = grouped(wave, settings.read.split_bytes)
+            groups = task_groups(wave, settings.read.split_bytes)
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
             is_end = following == partition.bounds.next_offset >= known_end

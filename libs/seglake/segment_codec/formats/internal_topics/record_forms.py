@@ -40,7 +40,7 @@ def forms_of(topic: str) -> Mapping[int, Form]:
     table = tomllib.loads(files(__package__).joinpath(f"{topic}.toml").read_text("utf-8"))
     keys = {name: Layout(fields) for name, fields in table.get("keys", {}).items()}
     return {
-        number: Form(row["name"], keys.get(row.get("key"), _NO_FIELDS), _value(row))
+        number: Form(row["name"], keys[row["key"]] if "key" in row else _NO_FIELDS, _value(row))
         for row in table["records"]
         for number in row["types"]
     }
