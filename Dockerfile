@@ -6,13 +6,14 @@ ARG BASE_IMAGE=python:3.11-slim-bookworm
 
 FROM ${BASE_IMAGE} AS build
 WORKDIR /build
-COPY requirements-build.txt requirements.txt ./
+COPY requirements-build.txt requirements.txt requirements-tiered.txt ./
 # pyspark comes as source and is built with the pinned setuptools, hence no build isolation.
 RUN --mount=type=cache,target=/root/.cache/pip \
     python3 -m venv /opt/venv \
     && /opt/venv/bin/pip install --require-hashes --requirement requirements-build.txt \
     && /opt/venv/bin/pip install --require-hashes --no-build-isolation --use-pep517 \
-       --only-binary :all: --no-binary pyspark --requirement requirements.txt
+       --only-binary :all: --no-binary pyspark --requirement requirements.txt \
+       --requirement requirements-tiered.txt
 COPY LICENSE README.md pyproject.toml ./
 COPY libs libs
 COPY jobs jobs
@@ -32,7 +33,8 @@ RUN export XDG_CACHE_HOME=/build/cache \
 # Compiled for any processor of the platform (the same speed here), or the cache would be of use
 # only on machines like the one that built the image.
 ENV NUMBA_CPU_NAME=generic
-RUN NUMBA_CACHE_DIR=/opt/seglake/kernels /opt/venv/bin/python -m seglake.segment_codec.warm
+RUN NUMBA_CACHE_DIR=/opt/seglake/kernels /opt/venv/bin/python -m seglake.segment_codec.warm \
+    && NUMBA_CACHE_DIR=/opt/seglake/kernels /opt/venv/bin/python -m seglake.value_codec.warm
 
 
 FROM ${BASE_IMAGE}

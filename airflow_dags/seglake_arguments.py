@@ -1,4 +1,4 @@
-"""The command lines of the jobs, as text. Pure; independent of Airflow.
+"""The command lines of the jobs, as text. Does not import Airflow.
 
 Each value is joined to its option by `=`, so that a value may begin with a dash.
 """
@@ -11,7 +11,7 @@ from seglake_lakes import Lake
 
 
 class Window(NamedTuple):
-    """A data interval, half-open."""
+    """Data interval of an Airflow run, half-open."""
 
     start: datetime
     stop: datetime
@@ -26,7 +26,7 @@ def ingest_arguments(
     Args:
         lake: the lake to ingest into.
         params: the run's params; see `seglake_dags.run_params`.
-        run_label: written with every row, so that the rows of an Airflow run can be found.
+        run_label: label in every row that the job writes, to find the rows of an Airflow run.
         window: the data interval to ingest; None for all new data.
     """
     arguments = [f"--source={source}" for source in params["sources"]]
@@ -46,13 +46,20 @@ def ingest_arguments(
 
 
 def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of `audit_lake.py`, without --json: the log is for a person."""
+    """Return the arguments of `audit_lake.py`, without --json because a person reads the log."""
     return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
+
+
+def latest_arguments(lake: Lake, *, run_label: str) -> list[str]:
+    """Return the arguments of `update_latest.py`, with the run's label for its commits."""
+    topics = [f"--topics={glob}" for glob in lake.latest]
+    label = f"--run-id={run_label}"
+    return [f"--lake={lake.lake}", *topics, label, "--json", *lake.latest_arguments]
 
 
 # Any: params hold all types that their schema allows.
 def maintain_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
-    """Return the arguments of `maintain_lake.py`; its commits have the run's label."""
+    """Return the arguments of `maintain_lake.py`, with the run's label for its commits."""
     records = _records(lake, params, "maintain")
     label = f"--run-id={run_label}"
     return [f"--lake={lake.lake}", *records, label, "--json", *lake.maintain_arguments]

@@ -7,17 +7,29 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, Param
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
-
-from seglake_arguments import Window, audit_arguments, ingest_arguments, maintain_arguments
+from seglake_airflow import (
+    BACKOFF,
+    DAG,
+    AirflowFailException,
+    AirflowSkipException,
+    CronDataIntervalTimetable,
+    Param,
+    PythonOperator,
+    asset_of,
+)
+from seglake_arguments import (
+    Window,
+    audit_arguments,
+    ingest_arguments,
+    latest_arguments,
+    maintain_arguments,
+)
 from seglake_job import SeglakeJob
 from seglake_lakes import Lake
 from seglake_outcome import ExitCode
 from seglake_runbook import failure_callback, page
 
-# Before any log, so that all intervals can be requested.
+# A start date older than any log, so that every data interval can be requested.
 _FIRST_DAY = datetime(2010, 1, 1, tzinfo=UTC)
 _RUNS_AT_ONCE = 3
 _LONGEST_WAIT = timedelta(hours=1)
@@ -65,7 +77,6 @@ def maintain_dag(lake: Lake) -> DAG:
         _job(
             lake,
             "maintain",
-            "maintain_lake.py",
             _maintain_arguments(lake),
             fails_on_look=True,
             pool=lake.pool_name,
@@ -74,32 +85,35 @@ def maintain_dag(lake: Lake) -> DAG:
 
 
 def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
-    """Return the params of a run; the lake is not one, since pool and asset belong to it.
+    """Return the params of a run.
+
+    The lake is not a param, because its DAGs have a fixed pool and asset.
 
     Args:
-        lake: its values are the defaults.
+        lake: the lake, whose values are the defaults.
         audits: the default of the param `audit`.
     """
+    values = lake.params
     texts = {"type": "array", "items": {"type": "string", "minLength": 1}}
     return {
         "sources": Param(
-            list(lake.sources), minItems=1, description="log dirs, or folders above them", **texts
+            values["sources"], minItems=1, description="log dirs, or folders above them", **texts
         ),
         "topics": Param(
-            list(lake.topics), description="globs; a leading ! excludes; empty: all", **texts
+            values["topics"], description="globs; a leading ! excludes; empty: all", **texts
         ),
         "isolation": Param(
-            lake.isolation,
+            values["isolation"],
             enum=["", "read_committed", "read_uncommitted"],
             description="empty: as the settings say; a topic of a lake keeps its first one",
         ),
         "upper_bound": Param(
-            lake.upper_bound,
+            values["upper_bound"],
             enum=["", "high_watermark", "log_end"],
             description="empty: as the settings say; log_end: for the disks of a dead cluster",
         ),
         "rescue": Param(
-            lake.rescue,
+            values["rescue"],
             type="boolean",
             description="disks of a dead cluster: everything that any of them still has",
         ),
@@ -133,7 +147,7 @@ def _common(lake: Lake, params: Mapping[str, Param]) -> dict[str, Any]:
             "owner": lake.owner,
             "retries": lake.retries,
             "retry_delay": timedelta(minutes=lake.retry_minutes),
-            "retry_exponential_backoff": 2.0,  # 5, 10, 20 minutes
+            "retry_exponential_backoff": BACKOFF,  # the delays are 5, 10 and 20 minutes
             "max_retry_delay": _LONGEST_WAIT,
             "execution_timeout": timedelta(hours=lake.timeout_hours),
             "on_failure_callback": [failure_callback(lake)],
@@ -145,15 +159,13 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
     ingest = _job(
         lake,
         "ingest",
-        "ingest_segments.py",
         _ingest_arguments(lake, by_interval=by_interval),
         pool=lake.pool_name,
-        outlets=[Asset(name=lake.identity, uri=lake.asset_uri)],
+        outlets=[asset_of(lake.identity, lake.asset_uri)],
     )
     audit = _job(
         lake,
         "audit",
-        "audit_lake.py",
         _audit_arguments(lake),
         fails_on_look=True,
         pre_execute=_skip_unless_audited,
@@ -165,19 +177,19 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
         doc_md="Red: the data is committed and published, but a person should look.",
     )
     ingest >> [look, audit]
+    if lake.latest:
+        state = _latest_arguments(lake)
+        ingest >> _job(lake, "latest", state, fails_on_look=True, pool=lake.pool_name)
 
 
 # Any: further arguments of the operator.
-def _job(lake: Lake, task_id: str, file_name: str, arguments: Arguments, **more: Any) -> SeglakeJob:
+def _job(lake: Lake, command: str, arguments: Arguments, **more: Any) -> SeglakeJob:
+    """Return the Airflow task that runs a command; its id is the command's name."""
     return SeglakeJob(
-        task_id=task_id,
-        name=f"{lake.identity} {task_id}",
-        conn_id=lake.connection,
-        application=lake.job(file_name),
+        task_id=command,
         application_args=arguments,
-        conf=dict(lake.spark),
-        properties_file=lake.properties_file or None,
         venv=lake.venv,
+        **lake.submitted(command),
         **more,
     )
 
@@ -198,6 +210,15 @@ def _audit_arguments(lake: Lake) -> Arguments:
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         return audit_arguments(lake, context["params"])
+
+    return arguments
+
+
+def _latest_arguments(lake: Lake) -> Arguments:
+    """Return a function for the `application_args` of the task `latest`."""
+
+    def arguments(context: Context, jinja_env: object) -> list[str]:
+        return latest_arguments(lake, run_label=context["dag_run"].run_id)
 
     return arguments
 

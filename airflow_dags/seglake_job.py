@@ -1,4 +1,4 @@
-"""The operator that runs a job of seglake by spark-submit and ends by the job's exit code."""
+"""An operator that runs a seglake job with spark-submit and acts on the job's exit code."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from seglake_airflow import AirflowException, AirflowFailException
 from seglake_outcome import ExitCode, Outcome, summary_of
 
 # Any: Airflow's context, and values of JSON.
@@ -17,8 +17,9 @@ Context = Any
 class SeglakeJob(SparkSubmitOperator):
     """`SparkSubmitOperator` whose exit code decides what Airflow does next.
 
-    0 and 3 are success: the outcome is the task's XCom and part of the asset's event. 2 fails the
-    task without a retry. Other codes fail it like SparkSubmitOperator, with the remaining retries.
+    Exit codes 0 and 3 are success. Then the outcome is the task's XCom and part of the asset's
+    event. Exit code 2 fails the task without a retry. Other codes fail the task as in
+    SparkSubmitOperator, with the remaining retries.
     """
 
     def __init__(self, *, venv: str = "", fails_on_look: bool = False, **options: Any) -> None:
@@ -26,7 +27,7 @@ class SeglakeJob(SparkSubmitOperator):
 
         Args:
             venv: seglake's virtual environment on the worker; "" if PATH and SPARK_HOME lead to it.
-            fails_on_look: True fails the task on exit code 3, without a retry.
+            fails_on_look: whether exit code 3 fails the task, without a retry.
             options: options of SparkSubmitOperator; `application_args` may be a function;
                 `venv` replaces `env_vars`.
         """
@@ -56,8 +57,8 @@ class SeglakeJob(SparkSubmitOperator):
             self.log.warning("A person should look: %s", line)
         if exit_code is ExitCode.LOOK and self.fails_on_look:
             raise AirflowFailException(
-                "exit code 3: done, but a person should look at what the log above says. It will"
-                " not get better by trying again."
+                "exit code 3: done, but a person should look at what the log above says. A retry"
+                " would not change it."
             )
         for asset in self.outlets:
             context["outlet_events"][asset].extra = outcome.to_mapping()
@@ -66,8 +67,8 @@ class SeglakeJob(SparkSubmitOperator):
     def _exit_code_of(self, error: AirflowException) -> ExitCode:
         """Return the job's exit code if it needs no retry; else raise the error again.
 
-        Only in client mode is spark-submit's exit code that of the job: a cluster manager reports
-        only that the driver failed.
+        In client mode, spark-submit returns the job's exit code; in cluster mode, it only reports
+        that the driver failed.
         """
         process = getattr(self._hook, "_submit_sp", None)
         code = None if process is None else process.returncode
@@ -76,12 +77,12 @@ class SeglakeJob(SparkSubmitOperator):
         if code == ExitCode.WRONG_CALL:
             raise AirflowFailException(
                 "exit code 2: a wrong call or setting, nothing was touched; the end of the log"
-                " above says what. It will not get better by trying again."
+                " above says which. A retry would end in the same way."
             ) from error
         raise error
 
     def _get_hook(self) -> Any:
-        """Return the hook, changed to read the job's output, which it only writes to the log."""
+        """Return the hook, patched to parse the job's output, which Airflow's hook only logs."""
         hook = super()._get_hook()
         log_lines = hook._process_spark_submit_log
         hook._process_spark_submit_log = lambda lines: log_lines(self._listening(lines))

@@ -1,4 +1,4 @@
-"""Reads the lakes of the DAGs from one TOML file, at each parse. Independent of Airflow."""
+"""Reads the lakes of the DAGs from one TOML file, at each parse. Does not import Airflow."""
 
 import os
 import re
@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FILE_VARIABLE = "SEGLAKE_LAKES"
 _BESIDE = Path(__file__).with_name("lakes.toml")
@@ -24,9 +24,10 @@ class Lake:
     Attributes:
         lake: URI of the tables.
         jobs: folder of seglake's job files, as the worker sees it.
-        name: distinguishes several lakes; a single one needs none.
+        name: name that distinguishes several lakes; a single lake needs none.
         venv: seglake's virtual environment, as the worker sees it; empty if the worker's own
             PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
+        latest: globs of topics whose latest state is kept; empty for none.
         metrics_folder: folder for each task's metrics file; empty for none.
         openlineage: file or URL for lineage events; empty for none.
         on_failure: `module.function`, called with Airflow's context when a task has failed.
@@ -43,6 +44,8 @@ class Lake:
     arguments: tuple[str, ...] = ()
     audit: bool = True
     audit_arguments: tuple[str, ...] = ()
+    latest: tuple[str, ...] = ()
+    latest_arguments: tuple[str, ...] = ()
     maintain_arguments: tuple[str, ...] = ()
     schedule: str = "@hourly"
     backfill_schedule: str = "@daily"
@@ -75,13 +78,46 @@ class Lake:
         """Return the pool of the tasks that write to the lake."""
         return self.pool or self.identity
 
+    # Any: the types that params may have.
+    @property
+    def params(self) -> dict[str, Any]:
+        """Return the default params of a run."""
+        return {
+            "sources": list(self.sources),
+            "topics": list(self.topics),
+            "isolation": self.isolation,
+            "upper_bound": self.upper_bound,
+            "rescue": self.rescue,
+            "metrics_folder": self.metrics_folder,
+            "openlineage": self.openlineage,
+        }
+
     def dag_id(self, verb: str) -> str:
-        """Return the id of one of the lake's DAGs."""
+        """Return the id of the DAG that ingests, backfills or maintains this lake, by its verb."""
         return f"seglake_{verb}_{self.name}" if self.name else f"seglake_{verb}"
 
-    def job(self, file_name: str) -> str:
-        """Return the path of a job file."""
-        return f"{self.jobs.rstrip('/')}/{file_name}"
+    def job(self, command: str) -> str:
+        """Return the path of the job file of `ingest`, `audit`, `latest` or `maintain`."""
+        return f"{self.jobs.rstrip('/')}/{_JOB_FILES[command]}"
+
+    # Any: values of several types.
+    def submitted(self, command: str) -> dict[str, Any]:
+        """Return the arguments of spark-submit except those of the job."""
+        return {
+            "name": f"{self.identity} {command}",
+            "conn_id": self.connection,
+            "application": self.job(command),
+            "conf": dict(self.spark),
+            "properties_file": self.properties_file or None,
+        }
+
+
+_JOB_FILES = {
+    "ingest": "ingest_segments.py",
+    "audit": "audit_lake.py",
+    "latest": "update_latest.py",
+    "maintain": "maintain_lake.py",
+}
 
 
 _FIELDS = {field.name: field for field in fields(Lake)}
@@ -97,7 +133,7 @@ def _are_texts(values: Iterable[object]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-_KINDS: Mapping[object, _Kind] = {  # by the type of the field
+_KINDS: Mapping[object, _Kind] = {  # what a field of each type accepts
     str: _Kind("a text", lambda value: isinstance(value, str)),
     bool: _Kind("true or false", lambda value: isinstance(value, bool)),
     int: _Kind("a whole number", lambda value: type(value) is int),
@@ -146,7 +182,7 @@ def _lake(table: Mapping[str, object], place: str) -> Lake:
 
 
 def _checked(name: str, value: object, place: str) -> object:
-    """Check a value by its field's type; lists become tuples."""
+    """Check that a value has the type of its field; return lists as tuples."""
     kind = _KINDS[_FIELDS[name].type]
     if not kind.holds(value):
         raise LakesFileError(f"{place}: {name} must be {kind.named}, got {value!r}")

@@ -1,4 +1,4 @@
-"""The meaning of a job's exit code and summary for Airflow. Pure; independent of Airflow."""
+"""The meaning of a job's exit code and summary for Airflow. Does not import Airflow."""
 
 import json
 from collections.abc import Mapping
@@ -10,10 +10,10 @@ _MOST_LINES = 20
 
 
 class ExitCode(IntEnum):
-    """Exit codes that are not retried; Airflow retries the others (1: failed, 130: stopped)."""
+    """Exit codes of seglake for which Airflow does not try again; for others, it does."""
 
     DONE = 0
-    WRONG_CALL = 2  # nothing was touched; a retry would not help
+    WRONG_CALL = 2  # nothing was changed, and a retry would not help
     LOOK = 3  # done and consistent, but a person should look
 
 
@@ -26,7 +26,7 @@ class Outcome:
     summary: Mapping[str, Any]
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the facts for later tasks, and for DAGs that the asset's event starts."""
+        """Return the outcome for later tasks, and for DAGs that the asset's event triggers."""
         known = ("run_id", "records", "topics", "recovered_topics", "quarantined")
         reported = {name: self.summary[name] for name in known if name in self.summary}
         return {"exit_code": int(self.exit_code), **reported, "look_at": self.look_at()}

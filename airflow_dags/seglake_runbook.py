@@ -1,4 +1,4 @@
-"""The runbook: shown in the documentation of each DAG, and named in the log of a failed task."""
+"""The runbook, which each DAG's documentation shows and the log of a failed task names."""
 
 import logging
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Context = Any
 
 
 def page(lake: Lake) -> str:
-    """Return the documentation of a lake's DAGs."""
+    """Return the documentation of a lake's DAGs, which Airflow shows as Markdown."""
     facts = (
         f"lake `{lake.lake}` from {', '.join(f'`{source}`' for source in lake.sources)}; "
         f"pool `{lake.pool_name}`, asset `{lake.identity}` ({lake.asset_uri}), "

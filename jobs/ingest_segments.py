@@ -1,4 +1,4 @@
-"""`seglake ingest` for spark-submit, with the same arguments; also runs by path."""
+"""`seglake ingest` for spark-submit, with the same arguments; submit this file."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`seglake replay` for spark-submit, with the same arguments; also runs by path."""
+"""`seglake replay` for spark-submit, with the same arguments; submit this file."""
 
 import sys
 

@@ -16,6 +16,8 @@ import hypothesis
 import pytest
 
 from support.failures import OneScreen
+from support.quick_spark import QUICK_SPARK, write_defaults
+from support.spread import arranged, mark_further_cases, started_for
 from support.time_spent import TimeSpent
 from support.walk_tables import WalkTables
 
@@ -24,25 +26,7 @@ if TYPE_CHECKING:
 
     from support.conversions import Conversions
 
-# Markers of what is started; the longest first, so that no worker ends long after the others.
-_STARTED = (
-    *("airflow", "versions", "hdfs", "cluster", "s3", "image", "own_spark", "spark", "browser"),
-)
 _CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
-# Small queries, a short life: compiling what they run takes longer than running it.
-_QUICK_SPARK = (
-    ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
-    ("spark.sql.codegen.wholeStage", "false"),
-    ("spark.ui.enabled", "false"),
-    ("spark.sql.adaptive.enabled", "false"),
-    # Java's second compiler pays for what runs for minutes; these queries run once. And it need not
-    # prove each of Spark's classes sound.
-    (
-        "spark.driver.extraJavaOptions",
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-        " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
-    ),
-)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -71,13 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what shares something that was started, and begin with it."""
-    for item in items:
-        name = _started_for(item)
-        if name is not None:
-            item.add_marker(pytest.mark.xdist_group(name))
-    order = {name: place for place, name in enumerate(_STARTED)}
-    items.sort(key=lambda item: order.get(_started_for(item) or "", len(order)))
+    """Keep together what shares something, and leave cases that tell little to `test-all`."""
+    mark_further_cases(items)
+    items[:] = arranged(items)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -90,15 +70,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if worker is None or sys.platform != "linux":
         return
     own = _CORES[int(worker.removeprefix("gw")) % len(_CORES)]
-    wanted = {own} if _started_for(item) is None else {*_CORES}
+    wanted = {own} if started_for(item) is None else {*_CORES}
     if os.sched_getaffinity(0) != wanted:
         for thread in Path("/proc/self/task").iterdir():
             with contextlib.suppress(ProcessLookupError):  # it ended meanwhile
                 os.sched_setaffinity(int(thread.name), wanted)
-
-
-def _started_for(item: pytest.Item) -> str | None:
-    return next((name for name in _STARTED if item.get_closest_marker(name)), None)
 
 
 @pytest.fixture
@@ -132,6 +108,14 @@ def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
     return Conversions(tmp_path_factory.mktemp("conversions"))
 
 
+@pytest.fixture(autouse=True)
+def _quick_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make each Spark that a test starts on its own a quick one, unless it says otherwise."""
+    if request.node.get_closest_marker("own_spark") is not None:
+        folder = request.getfixturevalue("tmp_path_factory").mktemp("spark-conf")
+        monkeypatch.setenv("SPARK_CONF_DIR", str(write_defaults(folder)))
+
+
 @pytest.fixture(scope="session")
 def spark_session(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     """Two threads, a task may fail three times, reads Delta; its workers find what we find."""
@@ -142,9 +126,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSe
     settings = SparkSettings(
         master="local[2,4]",
         properties=(
-            *_QUICK_SPARK,
-            ("spark.databricks.delta.snapshotPartitions", "1"),
-            ("spark.sql.shuffle.partitions", "1"),
+            *QUICK_SPARK,
             ("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse"))),
         ),
     )

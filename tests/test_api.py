@@ -1,5 +1,6 @@
 """`import seglake`: the commands as functions."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import seglake
+from support.typed_disk import typed_lake
 
 _DISK = Path(__file__).parents[1] / "samples" / "broker-0"
 _PARTITION = _DISK / "v2-lz4-0"
@@ -80,6 +82,22 @@ def test_inspect_yields_what_the_command_prints_as_json() -> None:
     lines = [*seglake.inspect(_PARTITION)]
     assert len(lines) > 1
     assert all(isinstance(line, dict) for line in lines)
+
+
+def test_schemas_and_counts_are_what_the_commands_print(tmp_path: Path) -> None:
+    lake = typed_lake(tmp_path / "lake", "_schemas", "avro_refs")
+    assert len(seglake.schemas(lake).to_mapping()["registries"][0]["schemas"]) == 63
+    counts = seglake.deserialize(lake, dry_run=True, topics=["avro_refs"])
+    assert (counts.exit_code, [p["decoded"] for p in json.loads(counts.to_json())["parts"]]) == (
+        0,
+        [0, 40],
+    )
+    done = seglake.deserialize(lake, engine="local", topics=["avro_refs"])
+    assert json.loads(done.to_json())["topics"][0]["typed_rows"] == 40
+    with pytest.raises(seglake.WrongCallError, match="the lake has no topic other"):
+        seglake.schemas(lake, registry="other")
+    with pytest.raises(seglake.WrongCallError, match="cannot read schemas from"):
+        seglake.deserialize(lake, dry_run=True, schemas=tmp_path / "none")
 
 
 def test_wrong_calls_are_of_one_class(tmp_path: Path) -> None:

@@ -65,15 +65,17 @@ def test_example_is_the_defaults() -> None:
 
 def test_example_names_every_key() -> None:
     text = (CONF / "example.toml").read_text("utf-8")
-    keys = {key.partition(".")[2] for key in defaults()} - {"properties"}
+    keys = {key.partition(".")[2] for key in defaults()} - {"properties", "keys", "subjects"}
     assert {key for key in keys if not re.search(rf"^(# )?{key} = ", text, re.MULTILINE)} == set()
-    assert "[spark.properties]" in text
+    assert {"[spark.properties]", "[tiered.keys]", "[values.subjects]"} <= set(text.splitlines())
 
 
 def test_example_stays_valid_when_its_comments_are_taken_in() -> None:
     text = (CONF / "example.toml").read_text("utf-8")
-    everything = re.sub(r"^# (?=[a-z_\"]+(\.[a-z.]+\")? = )", "", text, flags=re.MULTILINE)
+    everything = re.sub(r"^# (?=[a-z_0-9\"-]+(\.[a-z.]+\")? = )", "", text, flags=re.MULTILINE)
     settings = Settings.from_mappings([("example", tomllib.loads(everything))])
     assert settings.source.source_id == "orders-cluster"
     assert settings.select.to_timestamp_ms == 1_769_904_000_000
     assert settings.spark.properties == (("spark.driver.memory", "4g"),)
+    assert settings.tiered.keys == (("key1", "/secure/key1.pem"),)
+    assert settings.values.subjects == (("orders-value", "shop.orders-value"),)

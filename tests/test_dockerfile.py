@@ -90,6 +90,15 @@ def test_every_package_of_ours_is_in_the_image() -> None:
     assert "--no-deps --no-build-isolation . " in _spaced()
 
 
+def test_the_image_and_a_cluster_s_workers_can_decrypt_remote_tiers() -> None:
+    (install,) = [
+        call for call in _spaced().split("&& ") if "--requirement requirements.txt" in call
+    ]
+    assert "--requirement requirements-tiered.txt" in install
+    pack = (ROOT / "Makefile").read_text("utf-8").partition("\npack: setup")[2]
+    assert "requirements.txt requirements-tiered.txt > $(PACK)/" in pack
+
+
 def test_every_pinned_file_is_installed_by_its_hashes() -> None:
     calls = [call for call in _spaced().split("&& ") if "pip install" in call]
     of_files = [call for call in calls if "--requirement" in call]

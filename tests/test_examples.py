@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 LIBS = Path(__file__).parents[1] / "libs"
-PURE = ("kafka_log", "segment_codec")
+PURE = ("kafka_log", "segment_codec", "value_codec")
 MODULES = [
     path.relative_to(LIBS).with_suffix("").as_posix().replace("/", ".")
     for room in PURE
@@ -16,11 +16,12 @@ MODULES = [
 ]
 
 
-def test_both_rooms_and_each_part_have_examples() -> None:
+def test_all_rooms_and_each_part_have_examples() -> None:
     folders = {name.rpartition(".")[0] for name in MODULES}
     parts = ("formats", "formats.side_files", "formats.internal_topics", "kernels", "walk")
     assert folders >= {
         "seglake.kafka_log",
+        "seglake.value_codec.registry",
         *(f"seglake.segment_codec.{part}" for part in parts),
     }
 

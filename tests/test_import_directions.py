@@ -17,10 +17,10 @@ LIBS = ROOT / "libs"
 _LIBRARIES = frozenset(
     {
         *("kafka_log", "lake", "log_dirs", "log_tables", "proof"),
-        *("segment_decoding", "storage", "task_engine"),
+        *("segment_decoding", "storage", "task_engine", "value_codec", "value_decoding"),
     }
 )
-_CALLED = frozenset({"commands", "catalog_commands"})
+_CALLED = frozenset({"commands", "catalog_commands", "erase_commands", "latest_commands"})
 _COMMON = frozenset(
     {
         *("errors", "findings", "grouping", "near_names", "printable", "progress", "settings"),
@@ -31,11 +31,15 @@ _STEPS = _LIBRARIES | _COMMON | {"segment_codec"}
 # They are made of the steps of an ingest.
 _OF_STEPS = frozenset(
     f"pipelines.{name}"
-    for name in ("segment_ingest", "lake_replay", "lake_retake", "segment_query")
+    for name in (
+        *("segment_ingest", "lake_replay", "lake_retake", "segment_query", "lake_erase"),
+        "lake_maintenance",
+    )
 )
 _PIPELINES = _OF_STEPS | {
-    *("pipelines.lake_audit", "pipelines.lake_report", "pipelines.lake_maintenance"),
+    *("pipelines.lake_audit", "pipelines.lake_report"),
     *("pipelines.segment_inspect", "pipelines.lake_query", "pipelines.record_print"),
+    *("pipelines.lake_deserialize", "pipelines.lake_schemas", "pipelines.lake_latest"),
 }
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
@@ -45,21 +49,28 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "printable": frozenset(),
     "spark_features": frozenset(),
     "segment_codec": frozenset(),
+    "value_codec": frozenset(),
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),
     "kafka_log": frozenset({"grouping", "segment_codec"}),
     "lake": frozenset({"errors", "storage", "version"}),
     "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
     "proof": frozenset({"errors", "lake", "spark_features"}),
-    "log_tables": frozenset({"grouping", "kafka_log", "lake", "segment_codec", "storage"}),
-    "segment_decoding": _LIBRARIES - {"segment_decoding"} | {"segment_codec"},
+    "log_tables": frozenset(
+        {
+            *("errors", "grouping", "kafka_log", "lake", "near_names", "segment_codec"),
+            *("storage", "value_codec"),
+        }
+    ),
+    "segment_decoding": _LIBRARIES - {"segment_decoding", "value_decoding"} | {"segment_codec"},
+    "value_decoding": frozenset({"lake", "storage", "value_codec"}),
     "progress": frozenset({"printable", "task_engine"}),
     "settings": frozenset({"errors", "kafka_log", "near_names"}),
-    "findings": frozenset({"errors", "kafka_log", "printable", "progress", "segment_codec"}),
+    "findings": frozenset({"errors", "grouping", "kafka_log", "printable", "segment_codec"}),
     "ingest_steps": _STEPS,
     **dict.fromkeys(_PIPELINES, _STEPS),
     **dict.fromkeys(_OF_STEPS, _STEPS | {"ingest_steps"}),
-    "environment": frozenset({"storage", "task_engine", "segment_codec"} | _COMMON),
+    "environment": frozenset({"storage", "task_engine", "segment_codec", "value_codec"} | _COMMON),
     "spark_source": frozenset(
         {"environment", "pipelines.segment_query", "segment_decoding"} | _COMMON
     ),
@@ -69,6 +80,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     | _COMMON
     | {"environment", "lake", "storage", "task_engine"},
     "catalog_commands": _PIPELINES | _COMMON | {"environment", "lake", "storage"},
+    "erase_commands": _PIPELINES | _COMMON | {"commands"},
+    "latest_commands": _PIPELINES | _COMMON | {"environment"},
     "api": _PIPELINES | {"ingest_steps"} | _COMMON | _CALLED | {"environment", "lake", "storage"},
     "cli": _PIPELINES
     | {"ingest_steps"}
@@ -85,6 +98,8 @@ NEVER_IN_DAGS = frozenset({"airflow_dags", "seglake", "pyspark", "pyarrow", "del
 NEVER_IN_CODEC = frozenset(
     {"pyspark", "pyarrow", "deltalake", "logging", "time", "datetime", "pathlib", "os", "io"}
 )
+# Of Arrow, `value_codec` uses types, arrays and functions in memory.
+ARROW_IN_MEMORY = frozenset({"pyarrow", "pyarrow.compute"})
 # Of each part of `segment_codec`, and of what lies beside them, the parts that it may import.
 CODEC_PARTS: Mapping[str, frozenset[str]] = {
     "formats": frozenset({"formats"}),
@@ -93,12 +108,16 @@ CODEC_PARTS: Mapping[str, frozenset[str]] = {
     "warm": frozenset({"formats", "kernels", "walk"}),
 }
 COMMITTERS = frozenset(
-    f"seglake.lake.{name}" for name in ("delta_tables", "table_commit", "table_creation", "vacuum")
+    f"seglake.lake.{name}"
+    for name in ("delta_tables", "table_commit", "table_creation", "table_merge", "vacuum")
 )
 OPENERS = frozenset(
     f"seglake.storage.{name}"
     for name in ("local_storage", "s3_storage", "s3_objects", "hdfs_storage", "hdfs_clients")
-) | {"seglake.task_engine.task_progress"}  # a scratch file of this machine
+) | {
+    "seglake.task_engine.task_progress",  # a scratch file of this machine
+    "seglake.value_codec.protobuf.compiler",  # protoc reads files only
+}
 # Rooms that meet the machine itself: its environment, its processes, its terminal.
 _OUTER = _CALLED | {"environment", "run_records", "cli", "api", "__main__", "seglake"}
 FILE_MODULES = frozenset(
@@ -190,10 +209,15 @@ def _may(module: Module, name: str) -> bool:
         and _part(name) not in CODEC_PARTS[_part(module.name)]
     ):
         return False
-    if module.room == "segment_codec" and package in NEVER_IN_CODEC:
-        return False
+    is_pure = module.room in ("segment_codec", "value_codec") and module.name not in OPENERS
+    if is_pure and package in NEVER_IN_CODEC:
+        return module.room == "value_codec" and _is_arrow_in_memory(name)
     is_file_module = package in FILE_MODULES or name in FILE_MODULES
     return module.room in _OUTER or module.name in OPENERS or not is_file_module
+
+
+def _is_arrow_in_memory(name: str) -> bool:
+    return name in ARROW_IN_MEMORY or name.rpartition(".")[0] == "pyarrow.compute"
 
 
 def _part(name: str) -> str:
@@ -276,6 +300,9 @@ _IN_INGEST = "seglake.pipelines.segment_ingest.x"
     [
         ("seglake.segment_codec.x", "import seglake.storage.storage", "seglake.storage.storage"),
         ("seglake.segment_codec.x", "import time", "time"),
+        ("seglake.segment_codec.x", "import pyarrow", "pyarrow"),
+        ("seglake.value_codec.x", "import pyarrow.parquet", "pyarrow.parquet"),
+        ("seglake.value_codec.x", "from pyarrow import fs", "pyarrow.fs"),
         ("seglake.kafka_log.x", "from seglake.log_tables import y", "seglake.log_tables"),
         (
             "seglake.lake.x",

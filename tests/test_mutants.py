@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 
 from mutants.catalogue import ROOT, Mutant, MutantError, catalogue
+from mutants.generated import edits, generated, room_of
 
 _ROOMS = (
     "airflow_dags",
@@ -41,3 +42,32 @@ def test_a_passage_that_is_gone_or_not_alone_is_refused() -> None:
     for text in ("a = 3", "a = 1\na = 1"):
         with pytest.raises(MutantError, match=r"x: its passage stands [02] times in y"):
             mutant.broken(text)
+
+
+def test_plain_breaks_are_made_from_the_syntax() -> None:
+    text = "a = b < c <= d  # é <\nif not (a and b) or True:\n    a = min(b, len('é') + 1)\n"
+    assert {text[:first] + new + text[last:] for first, last, new in edits(text)} == {
+        text.replace("b < c", "b <= c"),
+        text.replace("c <= d", "c < d"),
+        text.replace("not ", ""),
+        text.replace("and", "or"),
+        text.replace(") or", ") and"),
+        text.replace("True", "False"),
+        text.replace("min", "max"),
+        text.replace("+ 1", ""),
+    }
+
+
+def test_what_says_nothing_of_the_outcome_is_not_broken() -> None:
+    assert [*edits("@dataclass(frozen=True)\nclass A:\n    assert b < c\n")] == []
+
+
+def test_each_plain_break_fits_its_module_and_has_tests() -> None:
+    made = [*generated("libs/seglake/kafka_log"), *generated("libs/seglake/segment_codec/walk")]
+    assert len(made) > 400
+    for mutant in made:
+        text = (ROOT / mutant.file).read_text("utf-8")
+        assert compile(mutant.broken(text), mutant.file, "exec")
+        assert mutant.broken(text) != text
+        assert mutant.caught_by.startswith(room_of(mutant))
+        assert (ROOT / mutant.caught_by).exists()

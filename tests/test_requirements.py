@@ -13,7 +13,8 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 LOCKS = (
-    *("requirements-build.txt", "requirements.txt", "requirements-dev.txt"),
+    *("requirements-build.txt", "requirements.txt", "requirements-tiered.txt"),
+    "requirements-dev.txt",
     "airflow_dags/requirements.txt",
 )
 _PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
@@ -38,7 +39,8 @@ def test_every_pin_has_a_hash(lock: str) -> None:
 
 
 def test_run_time_pins_are_the_same_for_developers() -> None:
-    runtime = pins((ROOT / "requirements.txt").read_text("utf-8"))
+    locks = ("requirements.txt", "requirements-tiered.txt")
+    runtime = pins("".join((ROOT / lock).read_text("utf-8") for lock in locks))
     developers = pins((ROOT / "requirements-dev.txt").read_text("utf-8"))
     assert runtime - developers == set()
 
@@ -79,7 +81,8 @@ def test_a_cluster_needs_the_same_without_spark_and_java() -> None:
 
 def test_extras_are_what_the_tests_use() -> None:
     extras = ranges(chain(*project()["optional-dependencies"].values()))
-    used = dict(pins((ROOT / "requirements-dev.in").read_text("utf-8")))
+    lists = ("requirements-dev.in", "requirements-tiered.in")
+    used = dict(pins("".join((ROOT / name).read_text("utf-8") for name in lists)))
     assert extras
     assert [name for name in extras if used[name] not in extras[name]] == []
 

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from seglake.api import (
         AuditResult,
         audit,
+        deserialize,
+        erase,
         ingest,
         inspect,
+        latest,
         maintain,
         register,
         replay,
         report,
         retake,
+        schemas,
         tables,
     )
 
@@ -35,25 +39,29 @@ __all__ = [
     "WrongCallError",
     "__version__",
     "audit",
+    "deserialize",
+    "erase",
     "ingest",
     "inspect",
+    "latest",
     "maintain",
     "register",
     "replay",
     "report",
     "retake",
+    "schemas",
     "tables",
 ]
 
 
 def __dir__() -> list[str]:
-    """List the public names too, which are imported only when they are used."""
+    """List all names, also public ones that are imported only when they are used."""
     return [*globals(), *__all__]
 
 
 # Any: the type of whatever has this name.
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: tasks and commands need few of them."""
+    """Import a public name when it is first used, because tasks and commands need few of them."""
     if name in __all__:
         return getattr(import_module("seglake.api"), name)
     raise AttributeError(f"module 'seglake' has no attribute {name!r}")

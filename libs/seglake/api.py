@@ -1,4 +1,4 @@
-"""The commands as functions, which `import seglake` exports. Effect.
+"""The commands as functions, which `import seglake` exports.
 
 Each function takes the options of the command of its name as keywords, prints nothing, and returns
 the command's result as an object. The command line calls the functions of `commands`, too.
@@ -27,17 +27,24 @@ from seglake.commands import (
     run_retake,
 )
 from seglake.environment.run_settings import SettingOptions, settings_of
+from seglake.erase_commands import EraseOptions, run_erase
 from seglake.errors import WrongCallError
+from seglake.latest_commands import LatestOptions, run_latest
 from seglake.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from seglake.ingest_steps.report.ingest_summary import IngestSummary
     from seglake.lake.delta_tables import DeltaTable
+    from seglake.pipelines.lake_deserialize.decode_counts import DecodeCounts
+    from seglake.pipelines.lake_deserialize.deserialize_summary import DeserializeSummary
+    from seglake.pipelines.lake_erase.erase_summary import EraseSummary
+    from seglake.pipelines.lake_latest.latest_summary import LatestSummary
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_query.registration import Registration
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport
     from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
+    from seglake.pipelines.lake_schemas.schema_list import SchemaList
 
 Place = str | Path
 Places = Place | Iterable[Place]
@@ -52,8 +59,8 @@ def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "Inges
         options: options of `seglake ingest`.
 
     Raises:
-        WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
-        SeglakeError: the run failed; earlier commits stay, and it is safe to run again.
+        WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
+        SeglakeError: the run failed. Earlier commits are kept, and it is safe to run again.
     """
     _check(options, RunOptions)
     return run_ingest(_places(source), str(lake), settings_of(options), options)
@@ -64,19 +71,19 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
 
     Args:
         lake: the folder of the tables.
-        source: log dirs with other replicas; none: only the bytes that the lake keeps.
+        source: log dirs with other replicas; if empty, only the bytes kept in the lake are read.
         options: options of `seglake replay`.
 
     Raises:
-        WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
-        SeglakeError: the run failed; earlier commits stay, and it is safe to run again.
+        WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
+        SeglakeError: the run failed. Earlier commits are kept, and it is safe to run again.
     """
     _check(options, RunOptions)
     return run_replay(str(lake), _places(source), settings_of(options), options)
 
 
 def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "RetakeSummary":
-    """Ingest ranges again whose rows lost an election, from the winning log.
+    """Ingest again, from the winning log, the ranges whose rows lost an election.
 
     Args:
         source: log dirs with the winning log.
@@ -84,15 +91,17 @@ def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "Re
         options: options of `seglake retake`.
 
     Raises:
-        WrongCallError: the call, a setting or a place is wrong, and nothing was touched.
-        SeglakeError: the run failed; earlier commits stay, and it is safe to run again.
+        WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
+        SeglakeError: the run failed. Earlier commits are kept, and it is safe to run again.
     """
     _check(options, RetakeOptions)
     return run_retake(_places(source), str(lake), settings_of(options), options)
 
 
 def audit(lake: Place, source: Places = (), **options: Unpack[EngineOptions]) -> AuditResult:
-    """Prove from the tables that every covered offset is accounted for; writes nothing.
+    """Prove from the tables that every covered offset is accounted for.
+
+    This writes nothing.
 
     Args:
         lake: the folder of the tables.
@@ -115,11 +124,26 @@ def maintain(lake: Place, **options: Unpack[MaintainOptions]) -> "MaintainSummar
         options: options of `seglake maintain`.
 
     Raises:
-        WrongCallError: the call, a setting or a place is wrong; nothing was touched.
+        WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
         SeglakeError: the lake or a worker failed; call it again.
     """
     _check(options, MaintainOptions)
     return run_maintain(str(lake), settings_of(options), options)
+
+
+def erase(lake: Place, **options: Unpack[EraseOptions]) -> "EraseSummary":
+    """Remove records from a lake, and store a rule by which later runs leave them out.
+
+    Args:
+        lake: the folder of the tables.
+        options: options of `seglake erase`.
+
+    Raises:
+        WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
+        SeglakeError: the lake or a worker failed; call it again.
+    """
+    _check(options, EraseOptions)
+    return run_erase(str(lake), settings_of(options), options)
 
 
 def inspect(
@@ -135,10 +159,10 @@ def inspect(
 
     Args:
         path: the file or the folder.
-        records: yield records too, not only batches.
+        records: whether to yield records too, and not only batches.
         offset: yield only the contents at this offset: a batch, its record, damage or a hole.
         from_offset: the first offset that is yielded (`--from`).
-        only_defects: yield only damage.
+        only_defects: whether to yield only damage.
         options: options that make up the settings.
 
     Yields:
@@ -153,9 +177,11 @@ def inspect(
     from seglake.pipelines.segment_inspect.shown_part import Part
 
     part = Part(offset=offset, from_offset=from_offset, only_defects=only_defects)
-    storage = open_storages(settings_of(options).spark.properties)
-    lines = inspected(str(path), storage, records=records, part=part)
-    return chain([next(lines)], lines)  # a wrong call fails here, with the first line
+    settings = settings_of(options)
+    storage, key_paths = open_storages(settings.spark.properties), settings.tiered.keys
+    lines = inspected(str(path), storage, records=records, part=part, key_paths=key_paths)
+    # a wrong call raises its error here, before the first object is used
+    return chain([next(lines)], lines)
 
 
 def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "LakeReport":
@@ -167,8 +193,8 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
         options: options of `seglake report`.
 
     Raises:
-        WrongCallError: there is no lake, its storage refuses access, or the output
-            is a folder or in none that exists.
+        WrongCallError: there is no lake, its storage refuses access, or the output is a folder or
+            in a folder that does not exist.
         SeglakeError: a table cannot be read, or the page cannot be written.
     """
     _check(options, SettingOptions)
@@ -207,6 +233,89 @@ def register(
     return run_register(str(lake), database, settings_of(options), metastore=metastore)
 
 
+def schemas(
+    lake: Place,
+    *,
+    registry: str = "_schemas",
+    schemas: Place | None = None,
+    **options: Unpack[SettingOptions],
+) -> "SchemaList":
+    """List every schema that the schema registries of a lake's clusters ever had.
+
+    Args:
+        lake: the folder of the tables.
+        registry: topic of the registries.
+        schemas: a file or folder with more schemas.
+        options: options that make up the settings; `source_id` selects a cluster.
+
+    Raises:
+        WrongCallError: there is no lake or no registry in it, or the given schemas are broken.
+        SeglakeError: a table cannot be read.
+    """
+    _check(options, SettingOptions)
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_schemas.run import list_schemas
+
+    settings, given = settings_of(options), None if schemas is None else str(schemas)
+    storage = open_storages(settings.spark.properties)
+    return list_schemas(str(lake), storage, registry, settings.source.source_id, given)
+
+
+def deserialize(
+    lake: Place,
+    *,
+    registry: str = "_schemas",
+    schemas: Place | None = None,
+    retry_rejects: bool = False,
+    rebuild: bool = False,
+    **options: Unpack[RunOptions],
+) -> "DeserializeSummary | DecodeCounts":
+    """Decode the keys and values of a lake into typed tables, and return what was decoded.
+
+    Args:
+        lake: the folder of the tables.
+        registry: topic of the registries.
+        schemas: a file or folder with more schemas.
+        retry_rejects: whether records are decoded again whose value was rejected.
+        rebuild: whether the typed tables of the selected topics are dropped, and written anew.
+        options: options of the run, and those that make up the settings; `topics` and `source_id`
+            select. With `dry_run` nothing is written, and the counts of what would decode are
+            returned.
+
+    Raises:
+        WrongCallError: there is no lake, or no such registry in it, no topic is selected, or the
+            given schemas are broken.
+        SeglakeError: a table cannot be read or written; run it again.
+    """
+    _check(options, RunOptions)
+    from seglake.commands import DeserializeOptions, run_deserialize
+
+    given = None if schemas is None else str(schemas)
+    more = DeserializeOptions(
+        **options,
+        registry=registry,
+        schemas=given,
+        retry_rejects=retry_rejects,
+        rebuild=rebuild,
+    )
+    return run_deserialize(str(lake), settings_of(options), more)
+
+
+def latest(lake: Place, **options: Unpack[LatestOptions]) -> "LatestSummary":
+    """Bring the tables with the newest record of each key up to date.
+
+    Args:
+        lake: the folder of the tables.
+        options: options of `seglake latest`; `topics` makes tables for these topics.
+
+    Raises:
+        WrongCallError: there is no lake, or no topic is selected. Nothing has been changed.
+        SeglakeError: the lake could not be read or written; run it again.
+    """
+    _check(options, LatestOptions)
+    return run_latest(str(lake), settings_of(options), options)
+
+
 def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTable]":
     """Open the tables of a lake, by name, each at its newest version.
 
@@ -230,7 +339,7 @@ def tables(lake: Place, **options: Unpack[SettingOptions]) -> "dict[str, DeltaTa
 
 def _check(options: Mapping[str, object], known: type) -> None:
     """Raise TypeError for an unknown option, as Python does for a function's own parameters."""
-    names = known.__annotations__  # inherited ones included
+    names = known.__annotations__  # this includes inherited annotations
     unknown = sorted(options.keys() - names.keys())
     if unknown:
         near = did_you_mean(unknown[0], names)

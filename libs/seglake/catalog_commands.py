@@ -1,4 +1,4 @@
-"""`seglake register` for the command line and the API. Effect: starts Spark."""
+"""`seglake register` for the command line and the API. Starts Spark."""
 
 import sys
 from dataclasses import replace
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seglake.lake.delta_tables import LakeTables
+    from seglake.pipelines.lake_query.lake_names import LakeNames
     from seglake.pipelines.lake_query.registration import CatalogDialect, Registration
 
 _QUIET = -1
@@ -30,7 +31,7 @@ def run_register(
     Args:
         lake: the folder of the tables, a path or a URI.
         database: the catalog's database; made if it is missing.
-        settings: they name Spark's master and properties, and access to the storage.
+        settings: settings with Spark's master and properties, and with access to the storage.
         metastore: a Hive metastore, as "thrift://host:9083"; None for the properties' catalog.
         verbosity: how much progress is printed; -1 prints nothing.
 
@@ -39,8 +40,10 @@ def run_register(
         SeglakeError: Spark or the catalog does not answer, or refuses.
     """
     from seglake.environment.metastore import forget
+    from seglake.environment.spark_connect import refuse_connect
     from seglake.environment.spark_home import provide_pyspark
 
+    refuse_connect(settings.spark)
     provide_pyspark()
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.catalog_entries import register
@@ -48,22 +51,20 @@ def run_register(
     from seglake.progress.run_reporter import RunReporter
 
     check_database(database)
-    spark = _with_metastore(settings.spark, metastore)
-    found, topics = _registrable(lake, settings)
-    storage, path = found.storage, found.lake_path
+    found, names = _registrable(lake, settings)
+    uri = found.storage.hadoop_uri(found.lake_path)
     with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
         reporter.step("starting Spark")
         with delta_session(
-            spark,
+            _with_metastore(settings.spark, metastore),
             application="register",
             verbosity=verbosity,
-            lake=storage.hadoop_uri(path),
-            hadoop=storage.hadoop_properties(path),
+            lake=uri,
+            hadoop=found.storage.hadoop_properties(found.lake_path),
         ) as session:
             reporter.step("writing to the catalog")
             try:
-                uri = storage.hadoop_uri(path)
-                return register(session, database=database, lake=uri, topics=topics)
+                return register(session, database=database, lake=uri, names=names)
             finally:
                 if metastore is not None:
                     forget(session)
@@ -87,7 +88,7 @@ def run_register_iceberg(
         lake: the folder of the tables, a path or a URI.
         database: the namespace of the tables.
         folder: where the metadata is written, a path or a URI.
-        settings: they give access to the storage.
+        settings: settings with access to the storage.
         verbosity: how much progress is printed; -1 prints nothing.
 
     Raises:
@@ -119,9 +120,9 @@ def statements_of(
 
     Args:
         lake: the folder of the tables, a path or a URI.
-        database: the database to create; some dialects can do without.
-        dialect: whose SQL it is.
-        settings: they give access to the storage.
+        database: the database to create; some dialects need none.
+        dialect: the dialect of the SQL.
+        settings: settings with access to the storage.
 
     Raises:
         WrongCallError: there is no lake, or this dialect cannot read it or needs a database.
@@ -132,37 +133,45 @@ def statements_of(
 
     if database is not None:
         scripts.check_database(database)
-    found, topics = _registrable(lake, settings)
+    found, names = _registrable(lake, settings)
     path = found.lake_path
     if dialect.is_duckdb and is_on_hdfs(found):
-        raise WrongCallError(f"DuckDB alone reads no lake on HDFS, as {path}: use seglake sql")
+        raise WrongCallError(f"DuckDB alone cannot read {path}, a lake on HDFS: use seglake sql")
     match dialect:
         case CatalogDialect.DUCKDB:
-            return duckdb_script.live_statements(path, database, topics)
+            return duckdb_script.live_statements(path, database, names)
         case CatalogDialect.DUCKDB_FILES:
-            return duckdb_script.file_statements(found, database, topics)
+            return duckdb_script.file_statements(found, database, names)
         case CatalogDialect.SPARK:
-            # Spark's own catalog knows only the scheme s3a; another catalog knows s3.
+            # Spark's own catalog knows only the scheme s3a, other catalogs know s3.
             is_own = database is None or scripts.catalog_of(database) is None
             place = found.storage.hadoop_uri(path) if is_own else path
-            return scripts.spark_statements(database, place, topics)
+            return scripts.spark_statements(database, place, names)
     if database is None:
         raise WrongCallError(f"--print {dialect} needs --database NAME")
     if dialect is CatalogDialect.TRINO:
-        return scripts.trino_statements(database, path)
+        return scripts.trino_statements(database, path, names)
     if not path.startswith("s3://"):
         raise WrongCallError(f"Athena reads lakes on S3 only, and {path} is none")
-    return scripts.athena_statements(database, path)
+    return scripts.athena_statements(database, path, names)
 
 
-def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, list[str]]":
-    """Open a lake and list its topics; raise like `_with_all_tables`."""
+def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, LakeNames]":
+    """Open a lake to register, and return it with the names of the views of its topics."""
+    from seglake.lake.value_tables import VALUE_TABLES
+    from seglake.pipelines.lake_query.lake_names import (
+        LakeNames,
+        latest_tables_of,
+        typed_tables_of,
+    )
     from seglake.storage.errors import LakeFolderError
 
     found = _with_all_tables(lake, settings)
     if not found.lake_path.isprintable():
         raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
-    return found, found.topics()
+    has_values = all(map(found.has, VALUE_TABLES))
+    own_tables = typed_tables_of(found), latest_tables_of(found)
+    return found, LakeNames(found.topics, *own_tables, has_values=has_values)
 
 
 def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":

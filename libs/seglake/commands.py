@@ -1,4 +1,4 @@
-"""The commands with complete settings, for the command line and the API. Effect.
+"""The commands with complete settings, for the command line and the API.
 
 The engine "spark" uses the Spark that already runs in this process. If there is none, it starts one
 and sets SPARK_HOME, PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON, which stay set.
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from seglake.ingest_steps.run_context import ScanContext
     from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
     from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+    from seglake.pipelines.lake_deserialize.decode_counts import DecodeCounts
+    from seglake.pipelines.lake_deserialize.deserialize_summary import DeserializeSummary
     from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
     from seglake.pipelines.lake_replay.replay_summary import ReplaySummary
     from seglake.pipelines.lake_report.model import LakeReport, ThisRun
@@ -39,8 +41,8 @@ class EngineOptions(SettingOptions, total=False):
 
     Attributes:
         engine: "spark" (the default; a running session is used, and is left running) or "local".
-        verbosity: -1 says nothing (the default), 0 shows how far the call is, on stderr: a line on
-            a terminal, elsewhere one a minute. 1 adds each step, 2 the debug log.
+        verbosity: -1 prints nothing (the default); 0 shows the progress on stderr, as one line on a
+            terminal, else as a line each minute; 1 adds each step, 2 the debug log.
     """
 
     engine: Literal["spark", "local"]
@@ -51,7 +53,7 @@ class RunOptions(EngineOptions, total=False):
     """Options of commands that write.
 
     Attributes:
-        run_id: a label of the run, written with every row; made up when it is left out.
+        run_id: a label of the run, written with every row; the default is a new one.
         dry_run: only plan; nothing is written.
     """
 
@@ -63,7 +65,7 @@ class RetakeOptions(RunOptions, total=False):
     """Options of `retake`.
 
     Attributes:
-        partition: numbers of the partitions to retake; all of the topics' if left out.
+        partition: numbers of the partitions to retake; if left out, all partitions of the topics.
         all: retake whole partitions, also rows that lost no election; `topics` must be given.
     """
 
@@ -81,6 +83,23 @@ class MaintainOptions(RunOptions, total=False):
 
     tables: Sequence[str]
     upgrade: bool
+
+
+class DeserializeOptions(RunOptions, total=False):
+    """Options of `deserialize`.
+
+    Attributes:
+        registry: topic of the registries; `_schemas` if left out.
+        schemas: a file or folder with more schemas.
+        retry_rejects: decode records again whose value was rejected.
+        rebuild: drop the typed tables of the selected topics, and write them anew; it needs the
+            `schemas` and `values.subjects` of the earlier runs again.
+    """
+
+    registry: str
+    schemas: str | None
+    retry_rejects: bool
+    rebuild: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +125,7 @@ class AuditResult:
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if everything is explained and all records are equal, else 3."""
+        """Return 0 if each offset is explained and each compared record is equal, else 3."""
         return self.findings.exit_code
 
     # Any: the types that JSON can hold.
@@ -151,7 +170,7 @@ def run_ingest(
 
     run = convert if settings.write.format is LakeFormat.PARQUET else into_tables
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options, view) as scan:
+    with scanning(settings, options, view) as scan:
         return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
 
 
@@ -166,7 +185,7 @@ def run_replay(
     from seglake.pipelines.lake_replay.replay import replay as replayed
 
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options, view) as scan:
+    with scanning(settings, options, view) as scan:
         return replayed(lake, sources, scan, run_id=run_id, dry_run=dry_run)
 
 
@@ -189,7 +208,7 @@ def run_retake(
     if selection.is_whole and not settings.select.topics:
         raise WrongCallError("to ingest whole partitions again, name their topics: --topics")
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
-    with _scanning(settings, options, view) as scan:
+    with scanning(settings, options, view) as scan:
         return retaken(sources, lake, scan, selection=selection, run_id=run_id, dry_run=dry_run)
 
 
@@ -205,8 +224,27 @@ def run_maintain(
         dry_run=options.get("dry_run", False),
         upgrade=options.get("upgrade", False),
     )
-    with _scanning(settings, options, view) as scan:
-        return maintained(
+    with scanning(settings, options, view) as scan:
+        return maintained(lake, scan, choice=choice, run_id=options.get("run_id"))
+
+
+def run_deserialize(
+    lake: str, settings: Settings, options: DeserializeOptions, view: "View | None" = None
+) -> "DeserializeSummary | DecodeCounts":
+    """Run `deserialize` with complete settings, and return its summary, or a dry run's counts."""
+    if options.get("dry_run", False):
+        return _counted(lake, settings, options, view)
+    from seglake.pipelines.lake_deserialize.deserialize import deserialize as deserialized
+    from seglake.pipelines.lake_deserialize.deserialize_choice import Again, DeserializeChoice
+
+    choice = DeserializeChoice(
+        topic=options.get("registry", "_schemas"),
+        source_id=settings.source.source_id,
+        schemas=options.get("schemas"),
+        again=Again(options.get("retry_rejects", False), options.get("rebuild", False)),
+    )
+    with scanning(settings, options, view) as scan:
+        return deserialized(
             lake,
             scan.storage,
             scan.engine,
@@ -214,6 +252,28 @@ def run_maintain(
             settings,
             choice=choice,
             run_id=options.get("run_id"),
+        )
+
+
+def _counted(
+    lake: str, settings: Settings, options: DeserializeOptions, view: "View | None"
+) -> "DecodeCounts":
+    """Count what `deserialize` would decode; no engine is needed."""
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.lake_deserialize.dry_run import count_decodable
+    from seglake.progress.run_reporter import RunReporter
+
+    verbosity = options.get("verbosity", _QUIET)
+    with RunReporter(sys.stderr, verbosity=verbosity, view=view) as reporter:
+        reporter.step("decoding keys and values")
+        return count_decodable(
+            lake,
+            open_storages(settings.spark.properties),
+            settings.select,
+            options.get("registry", "_schemas"),
+            settings.source.source_id,
+            options.get("schemas"),
+            dict(settings.values.subjects),
         )
 
 
@@ -232,7 +292,7 @@ def run_audit(
     storage = open_storages(settings.spark.properties)
     disks = find_disks(sources, lake, storage, settings) if sources else None
     with (
-        _scanning(settings, options, view) as scan,
+        scanning(settings, options, view) as scan,
         TemporaryDirectory(prefix="seglake-") as spill_folder,
     ):
         found = audited(lake, scan.storage, scan.engine, scan.reporter, spill_folder=spill_folder)
@@ -248,10 +308,11 @@ def check_report_place(output: str, settings: Settings) -> None:
 
     Args:
         output: the report's place, a path or a URI.
-        settings: they give access to the storage.
+        settings: settings with access to the storage.
 
     Raises:
-        WrongCallError: the place is a folder or in none, its URI is unknown, or access is refused.
+        WrongCallError: the place is a folder, its folder does not exist, the scheme of its URI is
+            unknown, or access is refused.
     """
     from seglake.environment.output_places import may_add_files, may_be_written
     from seglake.environment.storages import open_storages
@@ -264,14 +325,14 @@ def check_report_place(output: str, settings: Settings) -> None:
         found = storage.info(path)
         if not is_local and found is None:
             storage.write_bytes(path, b"")
-            with suppress(StorageError):  # the report will replace it
+            with suppress(StorageError):  # the report replaces what is there
                 storage.delete(path)
     except (RefusedError, NotFoundError) as error:
         raise WrongCallError(f"the report cannot be written to {output}: {error}") from error
     if found is not None and found.is_folder:
         raise WrongCallError(f"the report cannot be written to {output}: it is a folder")
     if is_local and not Path(path).parent.is_dir():
-        raise WrongCallError(f"the report {output} must name a file in a folder that is there")
+        raise WrongCallError(f"the report {output} must name a file in an existing folder")
     if is_local and not may_add_files(Path(path).parent):
         raise WrongCallError(f"the report cannot be written to {output}: no rights in its folder")
     if is_local and not may_be_written(path):
@@ -286,7 +347,8 @@ def run_report(
     Args:
         lake: the folder of the tables, a path or a URI.
         output: where the page is written, a path or a URI.
-        settings: they give access to the storage, and the age from which a bound is stuck.
+        settings: settings with access to the storage, and with the time after which a bound is
+            stuck.
         this_run: the run that the page describes too, if the report follows one.
     """
     from seglake.environment.storages import open_storages
@@ -304,9 +366,10 @@ def run_report(
 
 
 @contextmanager
-def _scanning(
+def scanning(
     settings: Settings, options: EngineOptions, view: "View | None"
 ) -> "Iterator[ScanContext]":
+    """Open storage, engine and progress for a command, and close them after it."""
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
     from seglake.environment.warm_up import compilation_hint

@@ -23,15 +23,15 @@ class ExitCode(IntEnum):
 class SeglakeError(Exception):
     """An expected failure; the message is one paragraph for a person.
 
-    Commits made before it stay, and the call may be repeated. The commands exit with 1.
+    Commits made before the failure stay, and the call may be repeated. The commands exit with 1.
     """
 
     def __str__(self) -> str:
-        """Escape control characters: names in the message may come from a disk."""
+        """Escape control characters, because names in the message may come from a disk."""
         return on_one_line(super().__str__())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by message and attributes, not by `__init__`: workers send it to the driver."""
+        """Pickle by message and attributes, so that workers can send the error to the driver."""
         return _restored, (type(self), self.args, self.__dict__)
 
 

@@ -1,4 +1,4 @@
-"""Groups values by a key. Pure."""
+"""Groups values by a key."""
 
 from collections.abc import Iterable
 from typing import TypeVar

@@ -1,11 +1,11 @@
-"""Suggestions of existing names for a misspelled one. Pure."""
+"""Suggestions of existing names for a misspelled one."""
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 _MOST_NAMES = 3
-_LEAST_ALIKE = 0.6  # difflib's default
-_MOST_LESS_ALIKE = 0.1  # names that are so much less similar than the nearest are left out
+_LEAST_ALIKE = 0.6  # least similarity of a near name, as in difflib
+_MOST_LESS_ALIKE = 0.1  # how much less similar than the nearest name
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:

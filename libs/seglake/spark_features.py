@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 OLDEST_SPARK = (3, 5)
 """The oldest release of Spark that seglake runs on."""
 
-# Features that seglake uses, by the first release that has them.
+# Features by the first release of Spark that has them.
 PYTHON_DATA_SOURCES = (4, 0)  # DataFrames can be read from sources in Python (`kafka_segments`)
 LOGGED_FAILURES = (4, 0)  # PySpark prints a failing query as JSON, besides raising an error
 _ARROW_ANSWERS = (4, 0)  # a DataFrame can be collected as an Arrow table
-_ERROR_CONDITIONS = (4, 0)  # an error's class is called its condition
+_ERROR_CONDITIONS = (4, 0)  # an error's class became its condition
 
 
 def release_of(version: str) -> tuple[int, int]:

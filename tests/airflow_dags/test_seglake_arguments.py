@@ -9,7 +9,13 @@ import pytest
 from seglake.cli.arguments import parser_of, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.settings.settings import Settings
-from seglake_arguments import Window, audit_arguments, ingest_arguments, maintain_arguments
+from seglake_arguments import (
+    Window,
+    audit_arguments,
+    ingest_arguments,
+    latest_arguments,
+    maintain_arguments,
+)
 from seglake_lakes import Lake
 
 LAKE = Lake(lake="/lake", sources=("/disk",), jobs="/jobs")
@@ -82,6 +88,21 @@ def test_further_arguments_of_a_lake_are_handed_on() -> None:
     assert parser_of("audit").parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
     maintain = maintain_arguments(lake, PARAMS, run_label="manual__1")
     assert parser_of("maintain").parse_args(maintain).engine == "local"
+
+
+def test_the_topics_of_a_lake_s_latest_state_are_handed_on() -> None:
+    lake = Lake(
+        lake="/lake",
+        sources=("/disk",),
+        jobs="/jobs",
+        latest=("customers*", "!customers-test"),
+        latest_arguments=("--internal-topics",),
+    )
+    found = parser_of("latest").parse_args(latest_arguments(lake, run_label="manual__1"))
+    assert (found.lake, found.run_id, found.json) == ("/lake", "manual__1", True)
+    select = settings_of(found).select
+    assert (select.topics, select.internal_topics) == (("customers*", "!customers-test"), True)
+    assert lake.job("latest") == "/jobs/update_latest.py"
 
 
 def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own() -> None:

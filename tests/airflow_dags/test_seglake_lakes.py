@@ -41,7 +41,7 @@ def test_names_tell_lakes_apart_in_dags_pools_and_assets(file: Path) -> None:
     assert (plain.dag_id("ingest"), eu.dag_id("ingest")) == ("seglake_ingest", "seglake_ingest_eu")
     assert (plain.identity, eu.identity) == ("seglake", "seglake_eu")
     assert (plain.pool_name, eu.pool_name) == ("seglake", "shared")
-    assert plain.job("x.py") == "/jobs/x.py"
+    assert plain.job("ingest") == "/jobs/ingest_segments.py"
 
 
 @pytest.mark.parametrize(

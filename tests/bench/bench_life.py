@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--topics", type=int, default=_TOPICS)
     parser.add_argument("--runs", type=int, nargs="+", default=_RUNS)
     parser.add_argument("--untidy-runs", type=int, nargs="*", default=_UNTIDY)
-    parser.add_argument("--docs", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--docs", action="store_true", help="write tests/bench/results.md")
     arguments = parser.parse_args(argv)
     folder = FOLDER / "life"
     shutil.rmtree(folder, ignore_errors=True)
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
         f"Machine: {machine()}, which also ran the S3 server",
     ]
     text, picture = page(marks, lines, _CHART), chart(marks)
-    (folder / "performance.md").write_text(text + "\n")
+    (folder / "results.md").write_text(text + "\n")
     (folder / _CHART).write_text(picture)
     if arguments.docs:
         PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")

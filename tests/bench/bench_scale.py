@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--segments", type=int, nargs="+", default=_SIZES)
     parser.add_argument("--most-on-hdfs", type=int, default=_MOST_ON_HDFS)
     parser.add_argument("--no-spread", action="store_true", help="leave the large segments out")
-    parser.add_argument("--docs", action="store_true", help="write docs/performance.md")
+    parser.add_argument("--docs", action="store_true", help="write tests/bench/results.md")
     arguments = parser.parse_args(argv)
     folder = FOLDER / "scale"
     shutil.rmtree(folder, ignore_errors=True)
@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
         f"Machine: {machine()}",
     ]
     text, picture = page(sizes, spreads, facts, _CHART), chart(sizes)
-    (folder / "performance.md").write_text(text + "\n")
+    (folder / "results.md").write_text(text + "\n")
     (folder / _CHART).write_text(picture)
     if arguments.docs:
         PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")

@@ -1,4 +1,4 @@
-"""Lines over a logarithmic axis, as an SVG that needs nothing else. Pure."""
+"""Lines over a logarithmic axis, as an SVG that needs nothing else."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.processes import ROOT
 
-PAGE = ROOT / "docs" / "performance.md"
+PAGE = ROOT / "tests" / "bench" / "results.md"
 _END = "<!-- up to here -->"
 
 

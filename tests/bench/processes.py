@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 _PR_SET_CHILD_SUBREAPER = 36
 _SAMPLE_SECONDS = 0.05
+_TICKS = os.sysconf("SC_CLK_TCK")
 _NOT_PYTHON = frozenset({"java", "bash", "sh"})
 
 
@@ -137,6 +138,15 @@ def process_tree(root: int) -> Iterator[int]:
         with contextlib.suppress(OSError):  # it ended meanwhile
             for listed in Path("/proc", str(pid)).glob("task/*/children"):
                 waiting += [int(child) for child in listed.read_text().split()]
+
+
+def cpu_seconds(pid: int) -> float:
+    """Of a process, and of those that it started and that have ended."""
+    try:
+        stat = Path("/proc", str(pid), "stat").read_text()
+    except OSError:  # it ended meanwhile
+        return 0.0
+    return sum(map(int, stat.rpartition(")")[2].split()[11:15])) / _TICKS
 
 
 def private_bytes(pid: int) -> int:

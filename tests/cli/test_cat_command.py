@@ -137,7 +137,7 @@ def test_what_is_not_shown_is_noted_unless_quiet() -> None:
         (["--from-timestamp", "2026-01-02", "--to-timestamp", "2026-01-01"], "must lie after"),
         (["--delimiter", ";"], "delimiters are for"),
         (["--format", "value", "--key-delimiter", ";"], "--format key-value"),
-        (["--format", "value", "--delimiter", r"\q"], "behind a backslash"),
+        (["--format", "value", "--delimiter", r"\q"], "after a backslash"),
         (["--lake", "x"], "not allowed with"),
     ],
 )

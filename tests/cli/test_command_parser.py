@@ -30,6 +30,8 @@ _INGEST = ["--source", "s", "--lake", "l"]
         ("inspect", ["p", "--ofset", "3"], "; did you mean --offset"),
         ("sql", ["--lak", "l", "SELECT 1"], "no option --lak; did you mean --lake?"),
         ("warm-up", ["--s4"], "; did you mean --s3?"),
+        ("latest", ["--lake", "l", "--metrics", "f"], "; --metrics is an option of other"),
+        ("latest", ["--lake", "l", "--engine", "local"], "; --engine is an option of other"),
     ],
 )
 def test_misspelled_option_or_choice_leads_to_the_one_that_is_meant(

@@ -55,7 +55,8 @@ def test_damage_or_not_the_code_is_0(log_dir: Path, path: str) -> None:
 def test_damage_is_printed_as_json_lines(log_dir: Path) -> None:
     done = run(log_dir / "t-0" / LOG, "--json")
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["type"] for line in lines] == ["file", "batch", "batch", "defect", "summary"]
+    types = ["file", "batch", "batch", "defect", "finding", "summary"]
+    assert [line["type"] for line in lines] == types
 
 
 def test_garbage_is_no_failure(tmp_path: Path) -> None:
@@ -150,8 +151,8 @@ def test_part_is_chosen_by_options(log_dir: Path) -> None:
         ]
 
     assert kinds("--offset", "0") == ["file", "batch", "record", "summary"]
-    assert kinds("--from", "1") == ["file", "batch", "defect", "summary"]
-    assert kinds("--only-defects") == ["file", "batch", "defect", "summary"]
+    assert kinds("--from", "1") == ["file", "batch", "defect", "finding", "summary"]
+    assert kinds("--only-defects") == ["file", "batch", "defect", "finding", "summary"]
 
 
 @pytest.mark.parametrize("options", [("--from", "-1"), ("--from", "x"), ("--from", "1")])
@@ -212,5 +213,8 @@ def test_partition_with_a_hole_is_named_and_not_valid(tmp_path: Path) -> None:
     at = next(index for index, line in enumerate(lines) if line[:1] == ["hole-0"])
     assert done.returncode == 3
     assert lines[at][-3:] == ["MISSING:", "6", "offsets"]
-    assert lines[at + 1 : at + 3] == [["2-4:", "not", "there"], ["6-8:", "not", "there"]]
+    assert [" ".join(line) for line in lines[at + 1 : at + 3]] == [
+        "hole-0, 2-4: not there",
+        "hole-0, 6-8: not there",
+    ]
     assert (lines[at + 3][0], lines[at + 3][-1]) == ("t-0", "valid")

@@ -8,10 +8,12 @@ import pytest
 from seglake import catalog_commands
 from seglake.cli import register_command
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.lake_names import LakeNames
 from seglake.pipelines.lake_query.scripts import athena_statements
 from seglake.pipelines.lake_query.views import view_names
 from support.lakes import ingested
 from support.made_logs import make_log_dir
+from support.typed_lakes import decoded, int_of, made
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +105,7 @@ def test_athena_gets_no_lake_that_it_cannot_read(
     command = ["--lake", str(lake), "--database", "kafka", "--print", "athena"]
     assert register_command.main(command) == 2
     assert "Athena reads lakes on S3 only" in capsys.readouterr().err
-    first, *_ = athena_statements("kafka", "s3://bucket/it's")
+    first, *_ = athena_statements("kafka", "s3://bucket/it's", LakeNames(tuple))
     assert first == (
         "CREATE EXTERNAL TABLE kafka.records LOCATION 's3://bucket/it''s/records/'"
         " TBLPROPERTIES ('table_type' = 'DELTA')"
@@ -150,7 +152,7 @@ def test_metastore_of_another_form_is_refused(
 ) -> None:
     command = ["--lake", str(lake), "--database", "kafka", "--metastore", uri]
     assert register_command.main(command) == 2
-    assert f"a metastore is named as thrift://HOST:PORT, got {uri}" in capsys.readouterr().err
+    assert f"name a metastore as thrift://HOST:PORT, got {uri}" in capsys.readouterr().err
 
 
 def test_metastore_that_does_not_answer_ends_with_1_before_spark_starts(
@@ -172,4 +174,23 @@ def test_lake_that_is_none_or_lacks_a_table_ends_with_2(
     assert "is not a lake" in capsys.readouterr().err
     shutil.copytree(lake, tmp_path / "lake", ignore=shutil.ignore_patterns("observations"))
     assert register_command.main(["--lake", str(tmp_path / "lake"), *options]) == 2
-    assert "it lacks table observations. The next ingest adds it" in capsys.readouterr().err
+    assert (
+        "it lacks table observations. The next ingest or seglake maintain --upgrade adds it"
+        in capsys.readouterr().err
+    )
+
+
+def test_typed_tables_are_registered_from_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = made(tmp_path, int_of(1))
+    decoded(lake, "t")
+    printed = _printed(capsys, lake, "--print")
+    place = f"CREATE TABLE IF NOT EXISTS all_typed_t USING delta LOCATION '{lake}/typed/t'"
+    assert printed.count(place) == 1
+    view = next(each for each in printed if each.startswith("CREATE OR REPLACE VIEW typed_t\n"))
+    assert "COMMENT 'decoded values of the topic t'" in view
+    assert "FROM all_typed_t ANTI JOIN lost" in view
+    trino = _printed(capsys, lake, "--database", "delta.kafka", "--print", "trino")
+    names = [each.partition("table_name => ")[2].partition(",")[0] for each in trino]
+    assert {"'all_typed_t'", "'value_rejects'", "'typed_checkpoints'"} < {*names}

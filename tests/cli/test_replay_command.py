@@ -48,4 +48,4 @@ def test_without_another_copy_it_says_what_is_still_missing(
     assert replay_command.main(["--lake", str(lake), *_ALONE]) == 0
     said = capsys.readouterr().out
     assert "still quarantined: 1 crc_mismatch" in said
-    assert "offsets that are still not there: 5 quarantined" in said
+    assert "offsets in gaps that remain: 5 quarantined" in said

@@ -46,7 +46,7 @@ def test_place_that_is_a_folder_or_no_lake_ends_with_2(
     assert "it is a folder" in capsys.readouterr().err
     nowhere = tmp_path / "nowhere" / "page.html"
     assert report_command.main([*lake, "--output", str(nowhere)]) == 2
-    assert "must name a file in a folder that is there" in capsys.readouterr().err
+    assert "must name a file in an existing folder" in capsys.readouterr().err
     assert not nowhere.parent.exists()
     no_lake = ["--lake", str(tmp_path / "none"), "--output", str(tmp_path / "page.html")]
     assert report_command.main(no_lake) == 2

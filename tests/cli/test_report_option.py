@@ -73,7 +73,7 @@ def test_what_the_run_alone_knows_of_a_partition_needs_a_look(tmp_path: Path, pa
     disk = unknown_end_log_dir(tmp_path / "disk")
     command = ["--source", str(disk), "--lake", str(tmp_path / "lake"), *_ALONE]
     assert ingest_command.main([*command, "--report", str(page)]) == 3
-    assert "look at it" in dict(_findings(page))["doubtful_outcome"]
+    assert ": check them" in dict(_findings(page))["doubtful_outcome"]
 
 
 def test_what_an_audit_cannot_explain_needs_a_look(tmp_path: Path, page: Path) -> None:

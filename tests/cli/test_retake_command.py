@@ -29,14 +29,14 @@ def test_a_dry_run_a_run_and_another_say_what_they_do(call: list[str], capsys: O
     assert main([*call, "--dry-run"]) == 0
     assert capsys.readouterr().out.splitlines()[1:] == [
         "to be retaken: orders-0 [10, 18)",
-        "to be released: orders-0 [18, 25): above the log that won, free for the next ingest",
+        "to be released: orders-0 [18, 25): above the winning log's end, free for the next ingest",
     ]
     assert main([*call, "--topics", "orders", "--partition", "0"]) == 0
     headline, *lines = capsys.readouterr().out.splitlines()
     assert headline.startswith("8 records in 2 batches of 1 partition ingested again (")
     assert lines == [
         "retaken: orders-0 [10, 18)",
-        "released: orders-0 [18, 25): above the log that won, free for the next ingest",
+        "released: orders-0 [18, 25): above the winning log's end, free for the next ingest",
     ]
     assert main(call) == 0
     assert capsys.readouterr().out.startswith("nothing to retake in 1 partition (")

@@ -1,11 +1,13 @@
 """What `seglake warm-up` says, and what it ends with; no test here reaches out to a network."""
 
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
 
 from seglake.cli import warm_up_command
-from seglake.environment import warm_up
+from seglake.environment import spark_connect, spark_home, warm_up
 from support.java_stand_ins import ivy_java
 
 
@@ -52,3 +54,38 @@ def test_a_spark_without_a_delta_ends_it_with_3_and_all_else_is_done(
     assert warm_up_command.main(["--quiet"]) == 3
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("seglake: seglake knows no Delta for Spark 4.3.0 (Scala 2.13), only up")
+
+
+@pytest.mark.parametrize(
+    ("files", "variables", "reason"),
+    [
+        (["__init__.py"], {}, "this PySpark is only a client of Spark Connect: "),
+        ([], {}, "this Python has no PySpark"),
+        (["__init__.py", "context.py"], {"SPARK_REMOTE": "sc://h"}, "SPARK_REMOTE is set to sc"),
+        (["__init__.py", "context.py", "jars/spark-core_2.12-3.4.4.jar"], {}, "Spark 3.4.4 is too"),
+    ],
+)
+def test_where_no_command_can_start_a_spark_it_ends_with_3_and_says_why(
+    files: list[str],
+    variables: dict[str, str],
+    reason: str,
+    jars: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    package = jars / "packages" / "pyspark"
+    for name in (*files, "bin/spark-submit") if "context.py" in files else files:
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).touch()
+    for module in (spark_connect, spark_home):
+        monkeypatch.setattr(
+            module, "find_spec", lambda name: PathFinder.find_spec(name, [str(package.parent)])
+        )
+    monkeypatch.setitem(sys.modules, "pyspark", None)  # another test's Spark may be running
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert warm_up_command.main(["--quiet"]) == 3
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("seglake: the decoder is compiled, but nothing is prepared for Spark: ")
+    assert reason in line

@@ -1,6 +1,5 @@
 """No payload and no secret is in anything that a command writes beside the tables made for it."""
 
-import base64
 import contextlib
 import io
 import json
@@ -17,31 +16,8 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.cli.main import COMMANDS, main
-from support.encoder import (
-    Codec,
-    EncodedBatch,
-    Header,
-    Partition,
-    Record,
-    Segment,
-    message,
-    payload_batch,
-    record_batch,
-    with_right_checksum,
-    write_log_dir,
-)
-from support.encoder.internal import config_value, offset_key, offset_value
-from support.faults import bad_crc
+from support.payload_disks import PAYLOADS, found_in, write_damaged_disks
 
-# Their first bytes already tell: what is shown cut short is found, too.
-_PAYLOADS = {
-    "key": b"Kq7ZkeyCanary",
-    "value": b"Vw3XvalueCanary",
-    "header": b"Hb9YheaderCanary",
-    "header name": b"Nm5WnameCanary",
-    "metadata": b"Md2QmetadataCanary",
-    "config": b"Cf8RconfigCanary",
-}
 _SECRETS = {
     "AWS_SECRET_ACCESS_KEY": b"Sk4TsecretCanary",
     "AWS_SESSION_TOKEN": b"St6UtokenCanary",
@@ -49,7 +25,7 @@ _SECRETS = {
     "spark.hadoop.fs.s3a.secret.key": b"Sp7MsparkCanary",
     "password": b"Pw2NuriCanary",
 }
-_HIDDEN = _PAYLOADS | _SECRETS
+_HIDDEN = PAYLOADS | _SECRETS
 _ONE = ("--set", "limits.local_processes=1")
 # What is asked to show records does, on stdout.
 _SHOWS_RECORDS = {
@@ -63,80 +39,8 @@ _PLAIN_TABLES = ("batches", "gaps", "checkpoints", "observations")
 _MADE_FOR_DAMAGE = "raw"
 
 
-def _forms(hidden: bytes) -> set[bytes]:
-    """How bytes may be written down: as they are, hex, base64 from any place, numbers."""
-    core = hidden[:9]
-    found = {core, core.hex().encode(), core.hex().upper().encode(), core.hex(" ").encode()}
-    for shift in range(3):
-        text = base64.b64encode(bytes(shift) + core)
-        found.add(text[-(-8 * shift // 6) : 8 * (shift + len(core)) // 6])
-    return found | {", ".join(map(str, core)).encode(), core.decode().encode("utf-16-le")}
-
-
 def _leaks(content: bytes) -> list[str]:
-    return [name for name, hidden in _HIDDEN.items() if any(f in content for f in _forms(hidden))]
-
-
-def _record(number: int) -> Record:
-    """A record full of what must not be seen; each second one is no text."""
-    binary = b"\xfe\x00" * (number % 2)
-    headers = ((_PAYLOADS["header name"].decode(), binary + _PAYLOADS["header"] + b"!"),)
-    key, value = (binary + _PAYLOADS[name] + b"%d" % number for name in ("key", "value"))
-    return Record(key, value, 1_700_000_000_000 + number, headers)
-
-
-def _plain(offset: int, codec: Codec = Codec.NONE) -> EncodedBatch:
-    return record_batch(offset, [_record(offset), _record(offset + 1)], codec=codec)
-
-
-def _broken(offset: int, codec: Codec = Codec.NONE) -> EncodedBatch:
-    """A batch with a right checksum over what is no record, or no output of the codec."""
-    payload = b"".join(_PAYLOADS.values()) * 3
-    header = Header(last_offset_delta=1, record_count=2)
-    return payload_batch(offset, payload, header, codec=codec)
-
-
-def _lying(offset: int) -> EncodedBatch:
-    """A length inside a record that leads out of it."""
-    batch = _plain(offset)
-    data = bytearray(batch.data)
-    place = data.index(_PAYLOADS["value"][:4]) - 1
-    data[place] = 0x7E
-    return batch._replace(data=with_right_checksum(bytes(data)))
-
-
-def _bad_header_name(offset: int) -> EncodedBatch:
-    name = b"\xff" + _PAYLOADS["header name"]
-    return record_batch(offset, [_record(offset)._replace(headers=((name, b"x"),)), _record(1)])
-
-
-def _write_disks(folder: Path) -> None:
-    """Two brokers: damage of every kind on one, and another record of the same leader on both."""
-    batches = [_plain(0), bad_crc(_plain(2)), _lying(4), _bad_header_name(6), _plain(8)]
-    batches += [_broken(10 + 2 * codec, codec) for codec in Codec]
-    batches += [bad_crc(_plain(20, Codec.ZSTD)), _plain(22)]
-    old = [message(n, _record(n)._replace(headers=()), 1) for n in range(4)]
-    old[1] = bad_crc(old[1])
-    groups = [offset_key("g", "orders", 0), b"\0\x63" + _PAYLOADS["key"]]
-    values = [
-        offset_value(3, 1_700_000_000_000, _PAYLOADS["metadata"].decode()),
-        _PAYLOADS["metadata"],
-    ]
-    secret = config_value(4, "1", "ssl.key.password", _PAYLOADS["config"].decode())
-    metadata = [Record(None, secret), Record(None, secret + _PAYLOADS["config"])]
-    commits = [Record(key, value) for key, value in zip(groups, values, strict=True)]
-    others = {
-        "old": old,
-        "__consumer_offsets": [record_batch(0, commits), bad_crc(record_batch(2, commits))],
-        "__cluster_metadata": [record_batch(0, metadata), bad_crc(record_batch(2, metadata))],
-    }
-    partitions = [Partition(topic, 0, [Segment(0, log)]) for topic, log in others.items()]
-    write_log_dir(folder / "0", [Partition("orders", 0, [Segment(0, batches)]), *partitions])
-    again = [_plain(0), _plain(2), record_batch(4, [_record(8), _record(9)]), *batches[3:]]
-    again[4] = record_batch(8, [_record(1), _record(2)])
-    write_log_dir(folder / "1", [Partition("orders", 0, [Segment(0, again)])], broker_id=1)
-    log = folder / "0" / "orders-0" / f"{0:020d}.log"
-    log.write_bytes(log.read_bytes() + _plain(24).data[:-9])
+    return found_in(content, _HIDDEN)
 
 
 class _Echo(BaseHTTPRequestHandler):
@@ -181,6 +85,7 @@ def _calls(folder: Path, echo: str) -> list[tuple[str, ...]]:
     page = ("--report", str(folder / "out" / "page"))
     away = f"s3a://me:{_SECRETS['password'].decode()}@bucket/disk"
     ask = "SELECT key, value, headers FROM records"
+    on_each = "CAST(value_text AS INTEGER) = 1"  # fails on a record
     torn = ("--set", "limits.max_decompressed_batch_bytes=1")
     return [
         ("ingest", *on_both, "--internal-topics"),
@@ -199,6 +104,11 @@ def _calls(folder: Path, echo: str) -> list[tuple[str, ...]]:
         ("cat", "--source", disks, "--internal-topics", "-v"),
         ("cat", "--lake", lake, "-v"),
         ("sql", "--lake", lake, ask, "-v"),
+        ("schemas", "--lake", lake),
+        ("deserialize", "--lake", lake, "--dry-run"),
+        ("schemas", "--lake", lake, "--registry", "orders", "--json", "-v"),
+        ("latest", "--lake", lake, "--topics", "orders", "--dry-run"),
+        ("erase", "--lake", lake, "--topics", "orders", "--where", on_each, *alone, *written),
         ("break the tables",),
         ("audit", *on_both, *written),
         ("cat", "--lake", lake, "-v"),
@@ -253,7 +163,7 @@ def _everything(folder: Path, done: subprocess.CompletedProcess[bytes]) -> Mappi
 
 
 def test_no_payload_and_no_secret_is_where_it_does_not_belong(tmp_path: Path, echo: str) -> None:
-    _write_disks(tmp_path / "disks")
+    write_damaged_disks(tmp_path / "disks")
     for name in ("out", "tmp"):
         (tmp_path / name).mkdir()
     name = "spark.hadoop.fs.s3a.secret.key"
@@ -283,7 +193,9 @@ def test_no_payload_and_no_secret_is_where_it_does_not_belong(tmp_path: Path, ec
     assert showed == ["4", "5", "4", "5", "0"]
     assert re.findall("^called: ([a-z]+), ([1-9])", said, re.M) == [
         *(("ingest", "3"), ("ingest", "2"), ("ingest", "2"), ("cat", "3")),
-        *(("cat", "3"), ("audit", "3"), ("cat", "1"), ("replay", "1")),
+        *(("cat", "3"), ("schemas", "3"), ("deserialize", "3"), ("schemas", "2"), ("erase", "1")),
+        ("audit", "3"),
+        *(("cat", "1"), ("replay", "1")),
     ]
     for words in ("refuses the secret key", "Traceback", "malformed_record", "403"):
         assert words in said, words

@@ -19,6 +19,7 @@ from pathlib import Path
 
 CORRUPT = "20_corrupt"
 FILE_MODE = 0o644
+Facts = dict[str, str | int]
 FOLDER_MODE = 0o755
 
 
@@ -34,15 +35,18 @@ def main(argv: Sequence[str]) -> int:
     scenarios = sorted(path for path in source.iterdir() if path.is_dir())
     if not scenarios:
         parser.error(f"no scenario folder in {source}")
-    archives = {}
+    archives: dict[str, Facts] = {}
+    tiers: dict[str, Facts] = {}
     for scenario in scenarios:
         archive = target / f"{scenario.name}.tar.xz"
         pack(scenario, archive)
         content = archive.read_bytes()
         sha256 = hashlib.sha256(content).hexdigest()
-        archives[archive.name] = {"sha256": sha256, "size_bytes": len(content)}
+        found = tiers if (scenario / "remote").is_dir() else archives
+        found[archive.name] = {"sha256": sha256, "size_bytes": len(content)}
         sys.stdout.write(f"| `{archive.name}` | {len(content)} | `{sha256}` |\n")
-    index = {"archives": archives, "corrupt_cases": corrupt_cases(source / CORRUPT)}
+    damaged = corrupt_cases(source / CORRUPT)
+    index = {"archives": archives, "tiers": tiers, "corrupt_cases": damaged}
     (target / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     return 0
 

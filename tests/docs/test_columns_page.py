@@ -38,9 +38,22 @@ def _name_of(kind: pa.DataType) -> str:
     return _NAMES[str(kind)]
 
 
+_FIRST = [
+    ("source_id", "STRING"),
+    ("topic_id", "STRING"),
+    ("topic", "STRING"),
+    ("partition", "INT"),
+]
+_FIRST_LINE = (
+    "All tables but `records` and `salvaged_records` begin with `source_id`, `topic_id` and "
+    "`topic` (STRING), and `partition` (INT)."
+)
+
+
 def _on_the_page(table: Table) -> list[tuple[str, str]]:
     section = _PAGE.split(f"\n## {table.name}\n")[1].split("\n## ")[0]
-    return [
+    first = _FIRST if table is not RECORDS and _FIRST_LINE in _PAGE else []
+    return first + [
         (name, kind)
         for names, kind in _ROW.findall(section)
         for name in re.findall(r"`(\w+)`", names)

@@ -1,7 +1,12 @@
-"""docs/messages.md has what the product prints: nothing else, and all of it."""
+"""docs/messages.md has what the product prints, except for what needs no row: nothing else.
+
+`messages_without_rows.toml` has the texts without a row, by the reason why they need none.
+"""
 
 import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +17,8 @@ from seglake.segment_codec.formats.errors import DefectCode, TailKind
 from support.product_texts import sentences
 
 _PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
+_WITHOUT_ROWS = Path(__file__).with_name("messages_without_rows.toml")
+_RULE = "**A line without a row needs nothing.**"
 _FIRST_CELL = re.compile(r"^\| (`.+?`) \|", re.MULTILINE)
 _ROW = re.compile(r"^\| `[^|]+\|[^|]*\|[^|]*\|$", re.MULTILINE)
 _ELLIPSIS = "…"
@@ -34,8 +41,13 @@ _SAID_ELSEWHERE = {
     "proof/engines.py": "SQL",
     "proof/queries.py": "SQL",
     "pipelines/lake_query/duckdb_text.py": "SQL",
+    "pipelines/lake_query/lake_names.py": "SQL",
     "pipelines/lake_query/scripts.py": "SQL",
+    "pipelines/lake_erase/condition_sql.py": "SQL",
+    "pipelines/lake_latest/latest_commit.py": "SQL",
+    "pipelines/lake_latest/latest_rows.py": "SQL",
     "pipelines/lake_query/views.py": "SQL",
+    "value_codec/connect/debezium.py": "SQL",
 }
 
 _SQL_ERROR = re.compile(r"\berror\('([^']+)'\)")
@@ -73,6 +85,17 @@ def _quoted() -> list[str]:
     """What the first cells quote; a cell may have several."""
     cells = _FIRST_CELL.findall(_PAGE.read_text("utf-8"))
     return [text for cell in cells for text in re.findall(r"`([^`]+)`", cell)]
+
+
+def _without_rows() -> dict[str, Any]:
+    return tomllib.loads(_WITHOUT_ROWS.read_text("utf-8"))
+
+
+def _unquoted() -> list[str]:
+    """What has no row: lines that need none, and parts of lines that have one."""
+    texts = _without_rows()
+    parts = texts.pop("parts")
+    return [text for group in (*texts.values(), *parts.values()) for text in group]
 
 
 def _parts(text: str) -> list[str]:
@@ -124,12 +147,13 @@ def test_the_page_quotes_messages() -> None:
 def test_quoted_messages_are_those_of_the_product(product_texts: list[str]) -> None:
     """What the page has as an ellipsis is a value, or what a label stands before."""
     said = "\n".join([*product_texts, *(kind.label for kind in FindingKind)])
-    unsaid = [(quote, part) for quote in _quoted() for part in _parts(quote) if part not in said]
+    quotes = [*_quoted(), *_unquoted()]
+    unsaid = [(quote, part) for quote in quotes for part in _parts(quote) if part not in said]
     assert unsaid == []
 
 
-def test_every_message_of_the_product_is_on_the_page() -> None:
-    quoted = _quoted()
+def test_every_message_of_the_product_has_a_row_or_a_reason_to_have_none() -> None:
+    quoted = [*_quoted(), *_unquoted()]
     silent = [
         f"{module}:{line}: {text}"
         for module, line, text in sentences(without=tuple(_SAID_ELSEWHERE))
@@ -139,6 +163,20 @@ def test_every_message_of_the_product_is_on_the_page() -> None:
     ]
     assert silent == []
     assert [text for text in _errors_in_sql() if not _is_quoted(text, quoted)] == []
+
+
+def test_the_page_says_that_a_line_without_a_row_needs_nothing() -> None:
+    assert _RULE in _PAGE.read_text("utf-8")
+
+
+def test_parts_without_a_row_belong_to_lines_that_have_one() -> None:
+    assert [line for line in _without_rows()["parts"] if line not in _quoted()] == []
+
+
+def test_no_text_has_a_row_and_a_reason_to_have_none() -> None:
+    texts = _without_rows()
+    del texts["parts"]
+    assert set(_quoted()) & {text for group in texts.values() for text in group} == set()
 
 
 @pytest.mark.parametrize("name", [*DefectCode, *TailKind])

@@ -1,4 +1,4 @@
-"""docs/one-record.md shows what its commands print, reads bytes right, and names what exists."""
+"""libs/seglake/one-record.md: commands print what it shows, bytes are right, names exist."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ from seglake.cli.main import main
 from support.encoder.varint import varint
 
 _ROOT = Path(__file__).parents[2]
-_PAGE = (_ROOT / "docs" / "one-record.md").read_text("utf-8")
+_PAGE = (_ROOT / "libs" / "seglake" / "one-record.md").read_text("utf-8")
 _SEGMENT = _ROOT / "samples" / "broker-0" / "v2-none-1" / "00000000000000000117.log"
 _BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FIXED = re.compile(r"^\| (\d+)(?: to (\d+)|, (\d+))? \| [^|]+ \| (\d+)", re.MULTILINE)

@@ -71,3 +71,25 @@ def test_contributing_has_a_row_for_every_room() -> None:
     folders = {path.parent.relative_to(package).as_posix() for path in package.rglob("*.py")}
     shown = {folder.replace("ingest_steps/", "…/") for folder in folders - {"."}}
     assert shown - named == set()
+
+
+def test_readme_of_its_room_names_each_module() -> None:
+    package = _ROOT / "libs" / "seglake"
+    unnamed = [
+        str(module.relative_to(package))
+        for module in package.rglob("*.py")
+        if module.name != "__init__.py" and module.stem not in _named_in(_map_of(module.parent))
+    ]
+    assert unnamed == []
+
+
+def _map_of(folder: Path) -> Path:
+    """The README that is nearest above; CONTRIBUTING for what lies in the package itself."""
+    if folder.name == "seglake":
+        return _ROOT / "CONTRIBUTING.md"
+    readme = folder / "README.md"
+    return readme if readme.is_file() else _map_of(folder.parent)
+
+
+def _named_in(page: Path) -> set[str]:
+    return set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", _prose(page)))))

@@ -40,8 +40,8 @@ def test_tables_are_those_of_the_lake(names: Names) -> None:
 
 
 def test_audit_and_replay_say_what_the_commands_say(names: Names) -> None:
-    assert " is explained" in names["proof"].to_text()
-    assert "nothing could be filled in" in names["replayed"].to_text()
+    assert "has a record or a recorded cause" in names["proof"].to_text()
+    assert "no gap could be filled" in names["replayed"].to_text()
 
 
 def test_inspect_gives_what_a_segment_holds(names: Names) -> None:

@@ -1,5 +1,6 @@
 """Settings files and single settings become layers, or are refused by name."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,16 @@ def test_assignment_of_another_form_is_refused(assignment: str) -> None:
 def test_key_without_its_section_leads_to_the_one_that_is_meant() -> None:
     with pytest.raises(WrongCallError, match=r"'split_bytes=5'; did you mean read\.split_bytes\?"):
         settings("--set", "split_bytes=5")
+
+
+def test_age_of_one_topic_is_set_by_its_name_and_merged_with_that_of_all() -> None:
+    ages = ("retention.records=400d", "retention.records.a.b=1d", "retention.records.c*=off")
+    read = settings(*(part for age in ages for part in ("--set", age)))
+    assert read.retention.records == (
+        ("*", timedelta(days=400)),
+        ("a.b", timedelta(days=1)),
+        ("c*", None),
+    )
 
 
 def test_settings_file_that_is_missing_or_no_toml_is_refused(tmp_path: Path) -> None:

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from support.payload_disks import PAYLOADS, write_damaged_disks
+from support.payload_places import places_of
+
 
 @pytest.mark.own_spark
-def test_spark_that_a_command_started_has_ended_in_order(source: Path, tmp_path: Path) -> None:
-    """Its log of events is closed when the command is done: a history server can read it."""
+def test_spark_that_a_command_started_has_ended_in_order(tmp_path: Path) -> None:
+    """Its log of events is closed when the command is done, and has no payload."""
     events = tmp_path / "events"
     events.mkdir()
+    write_damaged_disks(tmp_path / "disks")
     settings = tmp_path / "settings.toml"
     settings.write_text(
         f"""[spark.properties]
@@ -22,14 +26,16 @@ def test_spark_that_a_command_started_has_ended_in_order(source: Path, tmp_path:
 """
     )
     command = [sys.executable, "-m", "seglake", "ingest", "--config", str(settings)]
-    command += ["--source", str(source), "--lake", str(tmp_path / "lake")]
+    command += ["--source", str(tmp_path / "disks"), "--lake", str(tmp_path / "lake"), "--salvage"]
     # Not pipes: they are open until the JVM has ended too.
     with (tmp_path / "said").open("w") as said:
         done = subprocess.run(command, stdout=said, stderr=said, check=False)
-    assert done.returncode == 0, (tmp_path / "said").read_text()
+    assert done.returncode == 3, (tmp_path / "said").read_text()
     (log,) = events.iterdir()
     assert "SparkListenerApplicationEnd" in log.read_text()
     assert not log.name.endswith(".inprogress")
+    assert places_of(events, PAYLOADS) == {}
+    assert places_of(tmp_path / "lake", PAYLOADS)["salvaged_records"] == {"key", "value"}
 
 
 _DEATH = """

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,14 +32,28 @@ def test_value_and_thread_of_a_start_that_works() -> None:
 
 
 def test_master_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_start, "_LOOK_SECONDS", 0.01)
     monkeypatch.setattr(spark_start, "_ANSWER_SECONDS", 0.05)
-    with pytest.raises(SparkStartError, match=r"spark://127\.0\.0\.1:7077 did not take us on"):
-        start(threading.Event().wait, MASTER)
+    with pytest.raises(SparkStartError, match=r"spark://127\.0\.0\.1:7077 did not accept the"):
+        start(threading.Event().wait, MASTER, is_unanswered=lambda: True)
 
 
-def test_cluster_of_another_kind_may_take_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark_start, "_ANSWER_SECONDS", 0.05)
-    assert start(lambda: time.sleep(0.2), "yarn") is None
+def test_start_that_does_not_wait_for_its_master_may_take_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(spark_start, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(spark_start, "_ANSWER_SECONDS", 0)
+    looks: list[bool] = []
+    ready = threading.Event()
+
+    def looked() -> bool:
+        looks.append(False)
+        if len(looks) == 3:
+            ready.set()
+        return False
+
+    assert start(ready.wait, MASTER, is_unanswered=looked)
+    assert len(looks) >= 3
 
 
 @pytest.mark.parametrize(
@@ -59,6 +72,16 @@ def test_reason_is_what_java_says(said: str, shown: str) -> None:
         start(lambda: refuse(said), "yarn")
     assert str(caught.value).startswith(f"Spark did not start with master yarn: {shown}")
     assert "\n" not in str(caught.value)
+
+
+def test_java_that_is_too_new_for_this_spark_is_said_to_be() -> None:
+    said = (
+        "An error occurred while calling None.org.X.\n: java.lang.UnsupportedOperationException:"
+        " getSubject is not supported\n\tat a.b(c)\n"
+    )
+    with pytest.raises(SparkStartError, match=r"This Java is too new for Spark .* a Java 17") as of:
+        start(lambda: refuse(said), "local[2]")
+    assert "-vv" not in str(of.value)
 
 
 def test_master_that_is_down_is_named_with_each_of_its_addresses() -> None:

@@ -16,9 +16,13 @@ JOB_FILES = {
     "replay": JOBS / "replay_quarantine.py",
     "retake": JOBS / "retake_partitions.py",
     "maintain": JOBS / "maintain_lake.py",
+    "erase": JOBS / "erase_records.py",
     "report": JOBS / "report_lake.py",
     "register": JOBS / "register_lake.py",
     "sql": JOBS / "query_lake.py",
+    "schemas": JOBS / "list_schemas.py",
+    "deserialize": JOBS / "deserialize_values.py",
+    "latest": JOBS / "update_latest.py",
 }
 OF_A_TERMINAL = {"cat", "completion", "warm-up"}  # nothing of them runs on a cluster
 

@@ -88,7 +88,7 @@ def test_a_lone_batch_with_an_epoch_that_nobody_knows_is_not_believed() -> None:
     sound = SurveyedReplica(replica_with_epochs(2, 100, (0, 0), (1, 50)), (survey(0, 100),))
     assert choose([flipped, sound], is_bounded=True).chosen.broker_id == 2
     assert choose([flipped], is_bounded=True).notes == (
-        "orders-0: the batch at offset 90 says leader epoch 9999, the log has 0 there; no checksum "
+        "orders-0: the batch at offset 90 has leader epoch 9999, the log has 0 there; no checksum "
         "covers it",
     )
 

@@ -8,7 +8,7 @@ import pytest
 
 from seglake.lake.app_versions import AppVersions, app_id
 from seglake.lake.delta_commit import commit_wave, versions
-from seglake.lake.tables import CHECKPOINTS, QUARANTINE, RECORDS
+from seglake.lake.tables import CHECKPOINTS, LOG_TABLES, QUARANTINE, RECORDS
 from seglake.lake.waves import TopicWave
 from support.lake_drivers import commit
 from support.lake_rows import (
@@ -47,7 +47,7 @@ def test_commit_info_and_redo_file_say_whose_they_are(lake: Lake) -> None:
 
     def read_redo(step: str) -> None:
         if step == "redo":
-            (path,) = Path(lake.tables.redo_folder).iterdir()
+            (path,) = Path(lake.tables.redo_folder_of(LOG_TABLES)).iterdir()
             seen.append(json.loads(path.read_text()) | {"name": path.name})
 
     commit(lake, wave(lake, "orders", 1, range(3)), attempt_id="mine", after=read_redo)

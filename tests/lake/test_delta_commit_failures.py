@@ -169,7 +169,7 @@ def test_generations_read_while_someone_commits_belong_together(
 ) -> None:
     commit_after_the_first_table(lake, monkeypatch)
     found = versions(lake.tables, SOURCE, ["orders"])["orders"]
-    assert (found.records, found.checkpoints) == (1, 0)
+    assert (found.deciding, found.publishing) == (1, 0)
 
 
 def test_other_topics_between_check_and_commit_do_not_disturb(

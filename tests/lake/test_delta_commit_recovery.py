@@ -11,7 +11,7 @@ from seglake.lake.commit_protocol import _is_needless
 from seglake.lake.delta_commit import recover, versions
 from seglake.lake.errors import DecidedFileGoneError, ForeignChangeError
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS, Table
+from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, LOG_TABLES, RECORDS, Table
 from seglake.lake.waves import TopicWave
 from support.lake_drivers import (
     EXIT_CODE_OF_THE_DEAD,
@@ -51,7 +51,7 @@ def leave_redo_file(lake: Lake, mine: TopicWave) -> None:
         generations={mine.topic: mine.generation},
         files=mine.files,
     )
-    redo_file.write(lake.storage, lake.tables.redo_folder, redo)
+    redo_file.write(lake.storage, lake.tables.redo_folder_of(LOG_TABLES), redo)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -181,7 +181,7 @@ def test_one_driver_wins_each_generation(lake: Lake, tmp_path: Path, driver_coun
     assert winners == [1] * round_count
     offsets = [turn * 10 + n for turn in range(1, round_count + 1) for n in range(3)]
     assert_each_row_once(lake, "orders", offsets)
-    assert versions(lake.tables, SOURCE, ["orders"])["orders"].checkpoints == round_count
+    assert versions(lake.tables, SOURCE, ["orders"])["orders"].publishing == round_count
     assert redo_files(lake) == []
 
 

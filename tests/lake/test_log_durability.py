@@ -8,6 +8,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_commit import add_files
 from seglake.lake.tables import GAPS
 from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storage import FileInfo
 from support.lake_rows import Lake
 
 
@@ -58,6 +59,24 @@ def test_tenth_commit_writes_a_durable_checkpoint_and_expired_entries_go(lake: L
     assert driver.storage.late == set()
     assert sorted(path.name for path in log.iterdir())[:2] == [_checkpoint(10), _entry(10)]
     assert lake.tables.open(GAPS).version() == 20
+
+
+def test_a_checkpoint_that_another_driver_writes_at_that_moment_ends_no_run(lake: Lake) -> None:
+    class Overtaken(NotingStorage):
+        def info(self, path: str) -> FileInfo | None:
+            found = super().info(path)
+            if found is None and Path(path).name == _checkpoint(10):
+                lake.tables.open(GAPS).create_checkpoint()
+                hint.unlink()  # the other driver writes it a moment later
+            return found
+
+    hint = lake.path / "gaps" / "_delta_log" / "_last_checkpoint"
+    _commit(lake.tables, 9)
+    storage = Overtaken()
+    tables = LakeTables(str(lake.path), storage)
+    _commit(tables, 1)
+    assert _checkpoint(10) in storage.synced
+    assert tables.open(GAPS).version() == 10
 
 
 def test_delta_rs_writes_no_checkpoint_by_itself(lake: Lake) -> None:

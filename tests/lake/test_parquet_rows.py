@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from seglake.lake.parquet_rows import NULL_NUMBER, Within, numbers, read_rows
+from seglake.lake.parquet_rows import NULL_NUMBER, Within, columns_of, numbers, read_rows
 from seglake.lake.tables import GAPS
 from seglake.storage.errors import NotFoundError, StorageError
 from support.lake_rows import Lake, rows, write_file
@@ -87,3 +88,19 @@ def test_what_cannot_be_read_is_one_error_with_the_path(lake: Lake, tmp_path: Pa
         _read(lake, str(tmp_path / "broken.parquet"))
     with pytest.raises(StorageError, match="it has no column key"):
         list(read_rows(lake.storage, _gap_file(lake, range(3)), ["key"]))
+
+
+def test_views_come_as_plain_columns(lake: Lake) -> None:
+    written = pa.table(
+        {
+            "offset": pa.array([1, 2], pa.int64()),
+            "value": pa.array([b"a", None], pa.binary_view()),
+            "text": pa.array(["a", None], pa.string_view()),
+        }
+    )
+    path = str(lake.path / "views.parquet")
+    pq.write_table(written, path)
+    (read,) = read_rows(lake.storage, path, written.column_names, [Within("offset", 1, 1)])
+    assert read.to_pylist() == [{"offset": 1, "value": b"a", "text": "a"}]
+    assert read.schema.types == [pa.int64(), pa.binary(), pa.string()]
+    assert columns_of(lake.storage, path).types == read.schema.types

@@ -9,6 +9,7 @@ from seglake.lake.tables import (
     GAPS,
     HEADERS_TYPE,
     LEADER_EPOCHS_TYPE,
+    LOG_TABLES,
     NOT_INGESTED_TYPE,
     PARTITIONS_TYPE,
     QUARANTINE,
@@ -16,7 +17,6 @@ from seglake.lake.tables import (
     TABLES,
     TRANSACTION_STATE,
     Table,
-    tables_of,
 )
 
 # The public contract, word for word: "name:type", in order.
@@ -146,17 +146,17 @@ def test_tables_are_listed_in_the_order_of_their_commits() -> None:
 
 
 def test_a_topic_has_no_part_in_the_tables_of_another() -> None:
-    assert tables_of([]) == ()
-    assert tables_of(["orders", "consumer_offsets"]) == (
+    assert LOG_TABLES.of([]) == ()
+    assert LOG_TABLES.of(["orders", "consumer_offsets"]) == (
         *(RECORDS, BATCHES, QUARANTINE, GAPS),
         CHECKPOINTS,
     )
-    assert tables_of(["__transaction_state", "orders", "__cluster_metadata"]) == (
+    assert LOG_TABLES.of(["__transaction_state", "orders", "__cluster_metadata"]) == (
         *(RECORDS, BATCHES, QUARANTINE, GAPS),
         *(TRANSACTION_STATE, CLUSTER_METADATA),
         CHECKPOINTS,
     )
-    assert CONSUMER_OFFSETS in tables_of(["__consumer_offsets"])
+    assert CONSUMER_OFFSETS in LOG_TABLES.of(["__consumer_offsets"])
 
 
 def test_records_and_batches_are_partitioned_by_topic_and_nothing_else_is() -> None:
@@ -175,3 +175,7 @@ def test_file_schema_lacks_the_partition_column() -> None:
     assert "topic" not in RECORDS.file_schema.names
     assert len(RECORDS.file_schema) == len(RECORDS.schema) - 1
     assert GAPS.file_schema == GAPS.schema
+
+
+def test_an_ingest_decides_in_records_and_publishes_in_checkpoints() -> None:
+    assert (LOG_TABLES.deciding, LOG_TABLES.publishing) == (RECORDS, CHECKPOINTS)

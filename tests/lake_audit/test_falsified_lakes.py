@@ -196,7 +196,7 @@ _CASES = [
         "gaps",
         _with("start_offset", -1, next_offset=lambda row: 1000),
         {"gap_beyond_coverage", "not_accounted", "equation"},
-        "gaps beyond what the ledger covers: [136, 1000)",
+        "gaps at offsets that their commit does not cover: [136, 1000)",
     ),
     Case(
         "a gap lies outside",
@@ -217,7 +217,7 @@ _CASES = [
         "gaps",
         _with("start_offset", 1, cause=lambda row: "quarantined"),
         {"no_evidence"},
-        "with nothing there in quarantine: [78, 129)",
+        "without rows in quarantine: [78, 129)",
     ),
     Case(
         "a gap has a cause that does not exist",
@@ -277,7 +277,7 @@ _CASES = [
         "checkpoints",
         _more("start_offset", 200),
         {"outside_ledger", "row_count", "bytes", *_ADDS_UP},
-        "rows outside of what the ledger covers: ",
+        "rows at offsets that the ledger does not cover: ",
     ),
     Case(
         "the ledger has a range twice",

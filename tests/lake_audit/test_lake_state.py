@@ -82,7 +82,7 @@ def test_a_partition_of_damage_alone_is_a_problem_beside_sound_ones(
             checkpoint.unlink()
     ingested(data, tmp_path / "lake")
     found = audited(tmp_path / "lake")
-    assert found.problems == ("no record was ingested of bad-0: all is damaged",)
+    assert found.problems == ("no record was ingested of bad-0: all of it is damaged",)
     assert (found.exit_code, found.is_empty) == (3, False)
 
 
@@ -94,7 +94,7 @@ def test_a_lake_of_damage_alone_says_which_partitions_are_damaged(tmp_path: Path
         segment.write_bytes(b"no batch of Kafka's" * 20)
     ingested(data, tmp_path / "lake", read={"upper_bound": "log_end"})
     found = audited(tmp_path / "lake")
-    assert found.problems == ("no record was ingested of orders-0: all is damaged",)
+    assert found.problems == ("no record was ingested of orders-0: all of it is damaged",)
     assert (found.exit_code, found.is_empty) == (3, True)
 
 
@@ -138,5 +138,8 @@ def test_a_first_commit_of_one_topic_that_is_not_finished_is_a_note_beside_other
 
 
 def test_a_place_that_no_run_has_written_to_says_so(tmp_path: Path) -> None:
-    with pytest.raises(NotALakeError, match="no run has written to it yet: see what the last"):
+    with pytest.raises(NotALakeError, match="none is not a lake: it does not exist"):
+        audited(tmp_path / "none")
+    (tmp_path / "none").mkdir()
+    with pytest.raises(NotALakeError, match="the folder is empty: see the output of the last"):
         audited(tmp_path / "none")

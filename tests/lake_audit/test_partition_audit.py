@@ -1,4 +1,4 @@
-"""What is said of one partition: what was left untaken, and why."""
+"""What is said of one partition: what was skipped, and why."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from support.made_logs import FIRST_MS, STEP_MS, make_log_dir
 _SAMPLE = Path(__file__).parents[2] / "samples" / "broker-0"
 
 
-def test_windows_leave_ranges_that_are_said_to_be_untaken(tmp_path: Path) -> None:
+def test_windows_leave_ranges_that_are_called_skipped(tmp_path: Path) -> None:
     data, lake = tmp_path / "data", tmp_path / "lake"
     make_log_dir(data, {("orders", 0): [0, 100]})
     for start, stop in ((20, 40), (60, 80)):

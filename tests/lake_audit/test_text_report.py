@@ -1,5 +1,7 @@
 """What a person reads: the worst first, aligned, and long lists cut with a count."""
 
+from dataclasses import replace
+
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
@@ -23,7 +25,7 @@ def _audit(*partitions: PartitionAudit, notes: tuple[str, ...] = ()) -> LakeAudi
 def test_a_plain_partition_takes_two_lines() -> None:
     assert _lines(partition_audit(3)) == [
         "/lake: 10 records recovered from 1 partition; no offset is known to be lost",
-        "proof: every one of 10 offsets covered in 1 partition is explained",
+        "proof: each of 10 offsets covered in 1 partition has a record or a recorded cause",
         "orders-3  covered  [0, 10): 10 offsets = 10 records",
         "          log      log start 0, high watermark 10, last stable offset 10, log end 10",
     ]
@@ -81,13 +83,22 @@ def test_evidence_stands_beside_the_gap() -> None:
     assert "                   [3, 4) quarantined: crc_mismatch at x.log, byte 7" in lines
 
 
+def test_a_log_that_begins_in_a_remote_tier_begins_there() -> None:
+    audit = partition_audit(0, gaps={"remote": GapRanges(2, 7, ((0, 7),))})
+    assert "log start 0, first local offset 7, high watermark 10" in "\n".join(_lines(audit))
+    without = replace(audit, gaps={})
+    assert "log start 0, high watermark 10" in "\n".join(_lines(without))
+
+
 def test_a_loss_that_is_explained_is_said_first() -> None:
     remote = {"remote": GapRanges(1, 7, ((0, 7),))}
     lines = _lines(partition_audit(0, gaps=remote), partition_audit(1, gaps=remote))
-    assert lines[0].endswith("NOT recovered: 14 offsets in the remote tier only")
-    assert lines[2] == (
-        "NOT recovered: 14 offsets in the remote tier only in orders-0 [0, 7), orders-1 [0, 7)"
+    loss = (
+        "NOT recovered: 14 offsets in the remote tier only (run seglake replay --source TIER, with "
+        "--tiered-key if it is encrypted)"
     )
+    assert lines[0].endswith(loss)
+    assert lines[2] == f"{loss} in orders-0 [0, 7), orders-1 [0, 7)"
 
 
 def test_a_long_name_has_a_line_of_its_own() -> None:

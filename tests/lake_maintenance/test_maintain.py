@@ -20,7 +20,7 @@ from seglake.pipelines.lake_maintenance import merge_plan
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
-from seglake.progress.progress_views import show_bytes
+from seglake.printable import show_bytes
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo
 from support.audits import audited
@@ -178,7 +178,7 @@ def test_what_is_ingested_meanwhile_is_there_too(lake: Path, tmp_path: Path) -> 
 def test_merge_whose_rows_are_not_those_of_the_log_is_refused(lake: Path) -> None:
     before = rows_of(lake)
     shutil.copy(_paths(lake, "records")[0], _paths(lake, "records")[1])
-    with pytest.raises(SeglakeError, match=r"have \d+ rows, and the log says \d+"):
+    with pytest.raises(SeglakeError, match=r"have \d+ rows, and the log has \d+"):
         maintained(lake)
     assert rows_of(lake) != before  # the copy; nothing else
     assert len(_paths(lake, "records")) == 12

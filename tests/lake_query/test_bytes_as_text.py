@@ -178,7 +178,7 @@ def test_a_statement_with_a_cast_is_otherwise_the_same(lake_path: Path, tmp_path
 def test_a_query_that_bytes_break_names_the_function(lake: Path, tmp_path: Path, text: str) -> None:
     tables = LakeTables(str(lake), LocalStorage())
     queries = DuckDBQueries(tables, spill_folder=str(tmp_path))
-    hint = r"; try_validate_utf8\(\.\.\.\) is the text of bytes, and null where they are not UTF-8$"
+    hint = r"; try_validate_utf8\(\.\.\.\) returns bytes as text, or null if they are not UTF-8$"
     with queries, pytest.raises((QueryFailedError, WrongQueryError), match=hint):
         _column(queries.answer(f"SELECT {text} FROM records"))
 

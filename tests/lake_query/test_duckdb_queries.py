@@ -113,7 +113,7 @@ def test_misspelled_table_or_view_leads_to_the_one_that_is_meant(
     name = text.rpartition(" ")[2]
     expected = f"the lake has no table or view {name}{near} There are records, batches, "
     assert str(caught.value).startswith(expected)
-    assert "partition_leaders, and topic_<name> for each topic" in str(caught.value)
+    assert "typed_places, topic_<name> for each topic, " in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_statement_that_does_not_read_is_refused(text: str, kind: str, lake_path
         ("SELECT * FROM records LATERAL VIEW explode(headers) h", "if it is Spark's SQL, use"),
         ("SELECT mask(topic) FROM records", "if it is Spark's SQL, use --engine spark"),
         ("SELECT CAST(1 AS timestamp_ltz)", "if it is Spark's SQL, use --engine spark"),
-        ('SELECT 1 FROM records WHERE topic = "orders"', "a text is in single quotes: in double"),
+        ('SELECT 1 FROM records WHERE topic = "orders"', "put texts in single quotes: in double"),
         ("SELECT get_json_object('{}', '$.a[*]')", "in a path of get_json_object: use --engine"),
         ("SELECT date_format(timestamp, 'yyyy-QQ') FROM records", "QQ of a pattern of times: use"),
     ],

@@ -9,10 +9,12 @@ import duckdb
 import pytest
 from deltalake import DeltaTable
 
-from seglake.cli import register_command
+from seglake.cli import audit_command, register_command
 from seglake.lake.tables import TABLES
+from seglake.pipelines.lake_query.named import known_names
 from seglake.pipelines.lake_query.views import view_names
 from support.lakes import read_arrow
+from support.typed_lakes import decoded, int_of, made
 
 _DIALECTS = ["duckdb", "duckdb-files"]
 _FOLDER = files("duckdb_extension_delta") / "extensions" / f"v{duckdb.__version__}"
@@ -101,4 +103,29 @@ def test_lake_on_hdfs_is_refused(
     monkeypatch.setattr("seglake.pipelines.lake_query.asked_lake.is_on_hdfs", lambda _: True)
     for dialect in _DIALECTS:
         assert register_command.main(["--lake", str(lake_path), "--print", dialect]) == 2
-        assert "DuckDB alone reads no lake on HDFS" in capsys.readouterr().err
+        assert "a lake on HDFS: use seglake sql" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("dialect", _DIALECTS)
+def test_script_gives_any_duckdb_the_typed_tables(
+    tmp_path: Path,
+    own: duckdb.DuckDBPyConnection,
+    capsys: pytest.CaptureFixture[str],
+    dialect: str,
+) -> None:
+    lake = made(tmp_path, int_of(1), b"bad", None)
+    decoded(lake, "t")
+    own.execute(_script(capsys, lake, dialect))
+    query = "SELECT value, _tombstone FROM typed_t ORDER BY _offset"
+    assert own.execute(query).fetchall() == [(1, False), (None, True)]
+    query = "SELECT reason FROM current_value_rejects"
+    assert own.execute(query).fetchall() == [("no_frame",)]
+    shown = {name for (name,) in own.execute("SHOW TABLES").fetchall()}
+    assert shown == {*known_names(), "all_typed_t", "typed_t", "topic__schemas", "topic_t"}
+    assert audit_command.main(["--print-sql", "duckdb-typed"]) == 0
+    proof = capsys.readouterr().out
+    assert own.execute(proof).fetchall() == []
+    DeltaTable(str(lake / "value_rejects")).delete()
+    own.execute(_script(capsys, lake, dialect))
+    [(problem, log, *_)] = own.execute(proof).fetchall()[:1]
+    assert (problem, log) == ("typed_rows", "t-0 of c")

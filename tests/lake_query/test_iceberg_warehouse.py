@@ -273,7 +273,7 @@ def test_folders_in_a_lake_and_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(lake)
     _refused("is in the lake: choose another folder", lake, tmp_path / "link")
     shutil.copytree(lake, tmp_path / "lakes" / "kafka")
-    _refused("records is there already", lake, tmp_path / "lakes")
+    _refused("records exists already", lake, tmp_path / "lakes")
 
 
 def test_tables_of_other_lakes_are_never_replaced(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_command_that_is_noted_fills_the_empty_view(
     ingested(disk, lake, read={"upper_bound": bound})
     (note,) = _noted(lake, _GROUPS, capsys)
     assert note.startswith("seglake: the lake has no __consumer_offsets, so its table and views")
-    assert "if a run with --rescue or --internal-topics has read the brokers' disks" in note
+    assert "If a run with --rescue or --internal-topics has read the brokers' disks" in note
     name, command, *words = shlex.split(note[note.index("seglake ingest") :])
     assert (name, command, words[words.index("--engine") + 1]) == ("seglake", "ingest", "local")
     assert ("log_end" in words) == (bound == "log_end")
@@ -97,7 +97,7 @@ def test_topic_that_is_there_in_part_is_noted_with_what_is_not(
     disk = write_over(tmp_path / "disk", [waits, hole])
     ingested(disk, tmp_path / "lake", select=INTERNAL)
     assert _noted(tmp_path / "lake", "SELECT * FROM group_offsets", capsys) == [
-        "seglake: the lake has __consumer_offsets in part, so the answer may be old: no disk had"
-        " partitions 0, 2; partition 1 not ingested to the log's end (of a dead cluster, ingest"
-        " with --upper-bound log_end); offsets of partition 3 missing or quarantined"
+        "seglake: the lake has only parts of __consumer_offsets, so the answer may be old: no disk"
+        " had partitions 0, 2; partition 1 not ingested to the log's end (for a dead cluster,"
+        " ingest with --upper-bound log_end); offsets of partition 3 missing or quarantined"
     ]

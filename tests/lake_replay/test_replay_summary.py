@@ -33,7 +33,7 @@ def test_what_is_left_is_said_with_its_partitions_the_most_first(tmp_path: Path)
     }
     said = (
         "still quarantined: 1 crc_mismatch in orders-3 (1)\n"
-        "offsets that are still not there: 80 missing in orders-0 [20, 40), orders-1 [20, 40), "
+        "offsets in gaps that remain: 80 missing in orders-0 [20, 40), orders-1 [20, 40), "
         "orders-2 [20, 40) and 1 more; 25 quarantined in orders-3 [15, 40)"
     )
     assert said in summary.to_text()

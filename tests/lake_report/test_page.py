@@ -42,6 +42,13 @@ def test_payload_is_not_in_the_page(tmp_path: Path) -> None:
     assert b"SECRET-PAYLOAD" not in to_html(reported(tmp_path / "wide"))
 
 
+def test_header_says_what_only_an_audit_proves(tmp_path: Path) -> None:
+    write_wide_lake(tmp_path, 1)
+    header = to_html(reported(tmp_path)).decode().partition("<header")[2].partition("</header>")[0]
+    said = "Not compared here: records, typed tables, latest state and erasures with the ledger."
+    assert f"{said} <code>seglake audit</code> proves them." in header
+
+
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     write_wide_lake(tmp_path, 1, topic=HOSTILE)
     said = ThisRun(

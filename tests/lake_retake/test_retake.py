@@ -163,11 +163,14 @@ def test_a_name_that_selects_nothing_is_a_wrong_call(
 
 
 def test_a_glob_that_selects_nothing_is_named_beside_one_that_does(lost: Path) -> None:
-    summary = retaken(lost, _disk("broker2"), dry_run=True, select={"topics": ["rep", "rpe"]})
+    summary = retaken(
+        lost, _disk("broker2"), dry_run=True, select={"topics": ["rep", "rpe", "r?e"]}
+    )
     assert (
         summary.findings.reasons(FindingKind.LEFT_OUT)["rpe"]
         == "rpe selects no topic of the lake; did you mean rep?"
     )
+    assert "r?e selects no topic of the lake; did you mean rep?" in summary.notes
     assert summary.exit_code == 3
 
 

@@ -91,7 +91,7 @@ def test_a_leader_that_has_written_nothing_yet_has_won_all_the_same(lake: Path, 
     ingested(write_elected(disk, LOSER), lake, read=TO_LOG_END)
     empty = ElectedLog.of(*BEFORE)
     write_elected(disk, empty, broker_id=1, epochs=[(1, 0), (3, 20)])
-    for said in ("20 records lost an election", "lost an election in an earlier run"):
+    for said in ("20 records lost an election", "lost an election, as an earlier run found"):
         summary = ingested(disk, lake)
         (superseded,) = summary.findings.of(FindingKind.SUPERSEDED)
         assert (summary.exit_code, said in superseded.text) == (3, True)

@@ -81,8 +81,8 @@ def test_a_transaction_whose_end_is_damaged_asks_for_a_look(
     _lost(lake, disk, winner)
     _damage(disk, winner, 30, 38)
     summary = retaken(lake, disk, dry_run=dry_run)
-    said = "would be" if dry_run else "was"
-    assert f"so it counts as open, and {said} ingested as that: look at it" in summary.to_text()
+    said = "would be" if dry_run else "were"
+    assert f"so it counts as open, and its records {said} ingested: check them" in summary.to_text()
     assert summary.exit_code == 3
 
 

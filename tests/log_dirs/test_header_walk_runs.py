@@ -83,6 +83,14 @@ def test_survey_by_runs_is_that_by_batches(
         assert survey_segment(request) == expected
 
 
+def test_split_begins_at_a_batch_that_lies_exactly_where_it_is_due(path: Path) -> None:
+    content = laid_out_kinds(["plain"] * 40, step=1)
+    every = len(content) // 10
+    survey = survey_segment(replace(_request(path, content), split_bytes=every))
+    splits = [split.position for split in survey.splits]
+    assert splits == list(range(0, len(content), every))
+
+
 @contextmanager
 def _reads_of(size_bytes: int) -> Iterator[None]:
     """Files are read in so small pieces that batches lie across their ends."""

@@ -36,7 +36,7 @@ def _segments(folder: Path) -> Path:
 
 def _found(path: Path, storage: LocalStorage | None = None) -> tuple[list[FoundLogDir], Closed]:
     closed: Closed = {}
-    return find_log_dirs(storage or LocalStorage(), str(path), {}, closed, []), closed
+    return find_log_dirs(storage or LocalStorage(), str(path), {}, closed, [], []), closed
 
 
 def _paths(path: Path) -> list[str]:
@@ -103,7 +103,7 @@ def test_a_log_dir_inside_of_another_is_named(data: Path) -> None:
     _put(data / "broker-3", "meta.properties")
     _put(data / "notes", "readme")
     unread: list[UnreadFiles] = []
-    find_log_dirs(LocalStorage(), str(data), {}, {}, unread)
+    find_log_dirs(LocalStorage(), str(data), {}, {}, unread, [])
     place = str(data)
     assert unread == [
         UnreadFiles(place, place, UnreadKind.LOG_DIR, 1, 0, name)

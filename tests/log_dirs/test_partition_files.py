@@ -67,5 +67,5 @@ def test_cleaner_output_that_cannot_be_read_is_an_error_or_a_note(tmp_path: Path
     ]
     assert found.unknown == ("strange",)
     assert [note.rpartition("; ")[2] for note in notes] == [
-        f"what {0:020d}.log.swap replaces cannot be told"
+        f"it is unknown which segments {0:020d}.log.swap replaces"
     ]

@@ -28,7 +28,7 @@ def test_a_snapshot_with_a_transaction_that_begins_at_its_end_is_not_used(data: 
     (partition / name).write_bytes(producer_snapshot([entry]))
     bounds = log_bounds(data)
     (note,) = bounds.notes
-    assert note.endswith(f"{name} is not used: a transaction begins behind its end")
+    assert note.endswith(f"{name} is not used: a transaction begins above the snapshot's offset")
     assert decisions(bounds) == decisions(right)
 
 
@@ -51,5 +51,5 @@ def test_files_that_would_fill_the_memory_are_not_used(data: Path) -> None:
         with (partition / name).open("ab") as file:
             file.truncate(1 << 40)  # a hole: it takes no room on the disk
     bounds = log_bounds(data)
-    assert ["and such a file at most 33554432" in note for note in bounds.notes] == [True, True]
+    assert ["and such a file has at most 33554432" in note for note in bounds.notes] == [True, True]
     assert decisions(bounds) == decisions(right)

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
@@ -49,3 +51,25 @@ def test_a_compressed_segment_counts_once_and_not_beside_its_log(tmp_path: Path)
     names = (f"{0:020}.log.gz", f"{0:020}.log.zst", f"{5:020}.log.gz", f"{5:020}.log")
     (found,) = compressed_segments(_folder(tmp_path, *names))
     assert (found.base_offset, found.size_bytes) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "kind", "reason"),
+    [
+        ("t-0", f"{0:020}.tierstate", UnreadKind.CONFLUENT_STATE, "its layout is not public"),
+        (f"t-0-{'a' * 22}", "b" * 22, UnreadKind.HDFS_SEGMENT, "is not read"),
+        ("0_18", "0-1-v1.log", UnreadKind.REDPANDA_SEGMENT, "another format than Kafka's"),
+        ("0_18", "0-9-4096-1-v1.log.1", UnreadKind.REDPANDA_SEGMENT, "another format"),
+    ],
+)
+def test_files_of_other_systems_are_named_with_a_sentence(
+    folder: str, name: str, kind: UnreadKind, reason: str, tmp_path: Path
+) -> None:
+    place = tmp_path / folder
+    (found,) = unread_files(str(place), _folder(place, name, "x").values())
+    assert (found.kind, found.example) == (kind, name)
+    assert reason in found.reason
+
+
+def test_files_with_an_id_elsewhere_are_no_segments_on_hdfs(tmp_path: Path) -> None:
+    assert unread_files(str(tmp_path), _folder(tmp_path, "b" * 22).values()) == []

@@ -5,7 +5,7 @@ import pytest
 
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.current_gaps import CurrentGap, fillable_gaps, not_compacted
+from seglake.log_tables.current_gaps import CurrentGap, fillable_gaps, fillable_rows
 from seglake.log_tables.source_ledger import SourceLedger
 
 _KEY = PartitionKey("orders", 0, "id")
@@ -65,14 +65,6 @@ def test_a_repair_that_filled_a_gap_leaves_none() -> None:
     assert fillable_gaps([_gap(10, 20, "first")], ledger) == {}
 
 
-def test_what_the_cleaner_took_cannot_be_filled() -> None:
-    ledger = SourceLedger([_range(0, 50, "first")])
-    found = {cause: bool(fillable_gaps([_gap(1, 2, "first", cause)], ledger)) for cause in GapCause}
-    assert [cause for cause, is_fillable in found.items() if not is_fillable] == [
-        GapCause.COMPACTED
-    ]
-
-
 def test_a_gap_without_a_topic_id_is_of_the_first_that_is_known() -> None:
     ledger = SourceLedger([_range(0, 50, "first")])
     assert list(fillable_gaps([_gap(1, 2, "first", topic_id=None)], ledger)) == [_KEY]
@@ -89,6 +81,6 @@ def test_what_the_cleaner_took_is_left_out_of_rows_that_are_read() -> None:
     causes = [GapCause.COMPACTED, GapCause.MISSING, GapCause.COMPACTED, GapCause.DELETED]
     rows = [_gap(start, start + 1, "a", cause) for start, cause in enumerate(causes)]
     table = pa.Table.from_pylist([{**row, "cause": str(row["cause"])} for row in rows])
-    assert [row["start_offset"] for row in not_compacted(table)] == [1, 3]
-    assert [row["start_offset"] for row in not_compacted(table.slice(1, 1))] == [1]
-    assert [*not_compacted(table.slice(0, 1))] == []
+    assert [row["start_offset"] for row in fillable_rows(table)] == [1, 3]
+    assert [row["start_offset"] for row in fillable_rows(table.slice(1, 1))] == [1]
+    assert [*fillable_rows(table.slice(0, 1))] == []

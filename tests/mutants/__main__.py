@@ -1,7 +1,9 @@
 """Breaks a copy of the product, one mutant at a time, and says which test noticed: `make mutants`.
 
 Each mutant is first met with the test that the catalogue names. If that one passes, the whole
-default run decides, and the catalogue is told to be wrong or the mutant to survive.
+default run decides, and the catalogue is told to be wrong or the mutant to survive. For a path of
+the product, the plain breaks of its modules are made from their syntax; those are met with the
+tests that mirror the module, then with all tests of its room.
 """
 
 import argparse
@@ -19,12 +21,13 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from mutants.catalogue import ROOT, Mutant, catalogue
+from mutants.generated import generated, room_of
 
 _TREES = ROOT / "build" / "mutants"
 _SOURCES = ("libs",)
 _QUIET = ("-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s\[@]+)", re.MULTILINE)
-_KERNEL = "_kernel"  # in the names of the modules that numba compiles
+_KERNELS = "/kernels/"  # the folder of the modules that numba compiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class Outcome:
 
     @property
     def is_as_written(self) -> bool:
+        if self.mutant.is_generated:
+            return self.noticed_by is not None
         return self.noticed_by == self.mutant.caught_by
 
 
@@ -78,7 +83,7 @@ class Tree:
             path = self._folder / mutant.file
             whole, times = path.read_text(encoding="utf-8"), path.stat()
             # Callers of a broken kernel would be taken from the cache, with the sound one inside.
-            other = {"NUMBA_CACHE_DIR": kernels} if _KERNEL in mutant.file else {}
+            other = {"NUMBA_CACHE_DIR": kernels} if _KERNELS in mutant.file else {}
             try:
                 path.write_text(mutant.broken(whole), encoding="utf-8")
                 return self._run(tests, other)
@@ -116,7 +121,8 @@ def _outcome(tree: Tree, mutant: Mutant, selection: Sequence[str]) -> Outcome:
     started = time.monotonic()
     noticed = tree.tested([*selection, mutant.caught_by], mutant)
     if noticed is None:  # the catalogue's own test sees that the code is another
-        noticed = tree.tested([*selection, "--ignore=tests/test_mutants.py"], mutant)
+        others = [room_of(mutant)] if mutant.is_generated else ["--ignore=tests/test_mutants.py"]
+        noticed = tree.tested([*selection, *others], mutant)
     return Outcome(mutant=mutant, noticed_by=noticed, seconds=time.monotonic() - started)
 
 
@@ -146,11 +152,14 @@ def _outcomes(
 def main() -> int:
     """Exit code 0: each mutant was noticed, and by the test that the catalogue names."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
-    parser.add_argument("names", nargs="*", help="mutants to try; none: all")
+    parser.add_argument("names", nargs="*", help="mutants, or paths of the product; none: all")
     parser.add_argument("-m", dest="markers", default="", help="as pytest's -m")
     arguments = parser.parse_args()
-    chosen = [each for each in catalogue() if not arguments.names or each.name in arguments.names]
-    if unknown := set(arguments.names) - {choice.name for choice in chosen}:
+    paths = {name for name in arguments.names if (ROOT / name).exists()}
+    names = set(arguments.names) - paths
+    chosen = [each for each in catalogue() if each.name in names or not arguments.names]
+    chosen += [mutant for path in sorted(paths) for mutant in generated(path)]
+    if unknown := names - {choice.name for choice in chosen}:
         parser.error(f"no mutant has the name {', '.join(sorted(unknown))}")
     selection = ["-m", arguments.markers]
     trees = [Tree(_TREES / str(number)) for number in range(os.cpu_count() or 1)]
@@ -160,7 +169,7 @@ def main() -> int:
     wrong = []
     for outcome in _outcomes(trees, chosen, selection):
         noticed = outcome.noticed_by or "SURVIVED"
-        print(f"{outcome.mutant.name:50} {outcome.seconds:6.1f} s  {noticed}", flush=True)
+        print(f"{outcome.mutant.name:70} {outcome.seconds:6.1f} s  {noticed}", flush=True)
         if not outcome.is_as_written:
             wrong.append(outcome)
     for outcome in wrong:

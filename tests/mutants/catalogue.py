@@ -39,6 +39,11 @@ class Mutant:
             raise MutantError(f"{self.name}: its passage stands {count} times in {self.file}")
         return text.replace(self.find, self.replace)
 
+    @property
+    def is_generated(self) -> bool:
+        """Whether it was made from the code's syntax: `caught_by` is then a file or folder."""
+        return "::" not in self.caught_by
+
 
 def catalogue() -> tuple[Mutant, ...]:
     """All breaks, by file and in their order there."""

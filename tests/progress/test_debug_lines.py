@@ -4,7 +4,8 @@ import io
 import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextvars import copy_context
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,32 @@ def test_logger_is_as_it_was_after_a_run(tmp_path: Path) -> None:
     with LocalEngine(1) as engine, pytest.raises(Exception, match="no/such/disk"):
         _shown(Path("no/such/disk"), tmp_path / "lake", engine, 2)
     assert (_LOGGER.level, _LOGGER.handlers) == before
+
+
+@pytest.mark.parametrize("first_ends_first", [True, False])
+def test_two_runs_at_once_show_each_its_own_lines_until_they_end(first_ends_first: bool) -> None:
+    level, streams = _LOGGER.level, [io.StringIO(), io.StringIO()]
+    logger = logging.getLogger("seglake.somewhere")
+
+    def running(stream: io.StringIO) -> Generator[None]:
+        with RunReporter(stream, verbosity=2):
+            while True:
+                logger.debug("a line")
+                yield
+
+    contexts = [copy_context() for _ in streams]  # as of two threads
+    runs = [running(stream) for stream in streams]
+    order = [0, 1, 0, 1]
+    for run in order:
+        contexts[run].run(next, runs[run])
+    first, second = (0, 1) if first_ends_first else (1, 0)
+    contexts[first].run(runs[first].close)
+    contexts[second].run(next, runs[second])
+    contexts[second].run(runs[second].close)
+    line = "seglake: somewhere: a line"
+    assert streams[first].getvalue().splitlines() == [line] * 2
+    assert streams[second].getvalue().splitlines() == [line] * 3
+    assert (_LOGGER.level, _LOGGER.handlers) == (level, [])
 
 
 def test_a_handler_of_the_caller_s_gets_it_without_a_switch(

@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from seglake.printable import show_bytes, show_count, show_duration
 from seglake.progress.progress_views import (
     EventLog,
     EventView,
@@ -14,9 +15,6 @@ from seglake.progress.progress_views import (
     TerminalView,
     Unit,
     View,
-    show_bytes,
-    show_count,
-    show_duration,
     view_of,
 )
 

@@ -8,8 +8,8 @@ import pytest
 
 from seglake.commands import run_audit, run_ingest
 from seglake.environment.run_settings import settings_of
-from seglake.progress.progress_views import Position, View
-from seglake.progress.run_reporter import RunReporter, Unit, leave_terminal, step_within
+from seglake.progress.progress_views import Position, Unit, View
+from seglake.progress.run_reporter import RunReporter, leave_terminal, step_within
 from seglake.task_engine.engine import LocalEngine
 from support import lake_tasks
 

@@ -76,6 +76,20 @@ def test_batches_of_a_refill_lie_over_others_but_over_no_gap_and_not_over_each_o
     assert found((0, 4, 1)) == {"overlap"}
 
 
+def test_batch_of_a_refill_does_not_lie_over_a_gap_that_the_refill_states() -> None:
+    def found(stop: int) -> set[str]:
+        return _kinds(
+            Proved(
+                checkpoints=[*ledger((0, 10, "ingest", 1), (0, 10, "refill", 2))],
+                batches=[batch(0, 5), batch(4, stop - 1, generation=2)],
+                gaps=[{"start_offset": 6, "next_offset": 10, "attempt_id": "attempt 2"}],
+            )
+        )
+
+    assert found(6) == set()
+    assert found(7) == {"overlap"}
+
+
 @_EXAMPLES
 @given(
     st.lists(

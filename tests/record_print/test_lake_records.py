@@ -192,8 +192,8 @@ def holed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "lake"
 
 
-_DAMAGED = "5 offsets quarantined in [10, 15), of which the lake has no record"
-_MISSING = "10 offsets missing in [30, 40), of which the lake has no record"
+_DAMAGED = "5 offsets quarantined in [10, 15): the lake has no record there"
+_MISSING = "10 offsets missing in [30, 40): the lake has no record there"
 
 
 @pytest.mark.parametrize(

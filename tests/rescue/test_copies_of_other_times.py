@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seglake.pipelines.lake_audit.text_report import to_text
+from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked, falsified, kinds
 from support.broker_disks import log_dir, partitions
@@ -23,7 +24,7 @@ from support.encoder import (
     record_batch,
     write_checkpoint,
 )
-from support.lakes import ingested, read_table, replayed
+from support.lakes import ingested, read_table, replayed, retaken
 from support.made_logs import FIRST_MS, TOPIC_IDS, made_batches, write_over
 from support.oracle import Isolation, OracleRecord, expected_records
 from support.views import records_in, viewed
@@ -96,7 +97,7 @@ def test_a_thinned_batch_gets_its_records_back_and_says_so(tmp_path: Path) -> No
     assert (refill["records"], refill["batches"]) == (8, 2)
     (found,) = audited(lake).partitions
     assert (found.problems, found.refilled.records, found.totals.accounted) == ((), 8, 20)
-    assert "refilled 8 records that the cleaner had removed elsewhere" in to_text(audited(lake))
+    assert "refilled 8 records that were compacted in the first copy" in to_text(audited(lake))
 
 
 def test_a_lake_without_a_topic_id_gets_the_records_of_a_copy_that_names_one(
@@ -190,8 +191,8 @@ def test_a_lake_follows_its_log_and_says_what_an_older_copy_has_more(tmp_path: P
         first, second, *_ = summary.to_text().splitlines()
         assert "nothing ingested in 1 partition" in first
         assert second == (
-            "left in older copies: 8 records that the lake calls compacted, orders-0 (8); the same "
-            "call with --older-copies ingests them"
+            "left in older copies: 8 records that are compacted in the lake, orders-0 (8); the "
+            "same call with --older-copies ingests them"
         )
     replay = replayed(lake, before)
     assert (replay.exit_code, replay.left_in_copies) == (0, {"orders-0": 8})
@@ -222,12 +223,14 @@ def test_live_replicas_whose_cleaner_is_behind_are_named_and_not_read(tmp_path: 
     ingested(after, lake)
     properties = before / "meta.properties"
     properties.write_text(properties.read_text().replace("broker.id=0", "broker.id=1"))
-    for _ in range(2):
-        summary = ingested([after, before], lake)
-        assert (summary.exit_code, summary.left_in_copies) == (0, {})
+    once, twice = (ingested([after, before], lake) for _ in range(2))
+    again = retaken(lake, after, before, selection=Selection(is_whole=True))
+    assert (once.left_in_copies, twice.left_in_copies, again.left_in_copies) == ({}, {}, {})
+    for summary in (once, twice, again):
+        assert summary.exit_code == 0
         assert (
-            "up to 5 offsets that the lake calls compacted may still be in replicas whose cleaner "
-            "is behind: orders-0 (5); --older-copies ingests what they have"
+            "up to 5 offsets that are compacted in the lake may be in replicas that are less "
+            "compacted: orders-0 (5); --older-copies ingests them"
         ) in summary.notes
     assert ingested(after, lake).notes == []
 

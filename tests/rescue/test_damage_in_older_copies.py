@@ -172,7 +172,7 @@ def test_data_in_front_of_what_the_cleaner_took_ends_as_its_own_copy_says(
     assert (5 in offsets) is (copy == "cleaned")
     in_gaps = {gap["cause"] for gap in viewed(lake, _GAPS)}
     assert ("quarantined" in in_gaps) is (copy == "older")
-    assert ("may be how they ended" in summary.to_text()) is (copy == "older")
+    assert ("their end markers may be missing" in summary.to_text()) is (copy == "older")
     assert kinds(audited(lake)) == set()
 
 

@@ -54,7 +54,7 @@ def test_a_loser_that_comes_alone_says_what_it_has_above_the_lake(
     summary = ingested(loser, lake)
     (left,) = summary.findings.of(FindingKind.UNLISTED_TAIL)
     assert left.ranges == ((30, 45),)
-    assert "(up to 15 records); quarantine lists them" in left.text
+    assert "(up to 15 records), which are not in the log that won" in left.text
     assert left.text in summary.to_text()
     again = ingested(loser, lake, read=DEAD)
     assert again.findings.of(FindingKind.UNLISTED_TAIL) == []

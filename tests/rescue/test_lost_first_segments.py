@@ -25,12 +25,12 @@ from support.reports import reported
 from support.taken import gaps_taken, offsets_taken
 from support.views import viewed
 
-_DOUBTFUL = "below the first segment: deleted by Kafka, or lost: no file says which"
+_DOUBTFUL = "below the first segment: no file shows whether Kafka deleted it or it was lost"
 _HEADLINE = (
     "80 records recovered from 1 partition; perhaps lost: 40 offsets below the first segment"
-    " (deleted by retention, or lost: nothing on the disks tells)"
+    " (deleted by retention or lost: no file on the disks says which)"
 )
-_LOST = "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
+_LOST = "below the first segment: leader-epoch-checkpoint proves that Kafka did not delete it"
 
 
 def _remove(folder: Path, *base_offsets: int) -> None:

@@ -12,7 +12,7 @@ from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.reports import reported
 
-_MENDED = "another copy filled all of it: nothing to replay there, but look at the disk"
+_MENDED = "another copy filled all of it: nothing to replay there, but check the disk"
 
 
 def _damage(disk: Path, *base_offsets: int) -> None:

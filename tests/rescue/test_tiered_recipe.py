@@ -1,4 +1,4 @@
-"""The shell lines of docs/coverage.md bring what only a remote tier has into a lake."""
+"""The command of docs/tiered.md brings what only a remote tier has into a lake."""
 
 import re
 import shlex
@@ -11,31 +11,26 @@ from support.lakes import ingested, oracle_record, read_table
 from support.oracle import expected_records
 from support.views import viewed
 
-_ROOT = Path(__file__).parents[2]
-_SECTION = re.compile(r"^### Tiered storage\n.+?^```bash\n(.+?)^```$", re.MULTILINE | re.DOTALL)
+_PAGE = Path(__file__).parents[2] / "docs" / "tiered.md"
+_COMMAND = re.compile(r"^seglake replay .+$", re.MULTILINE)
 
 
-def test_recipe_fills_the_gaps_that_only_the_tier_has(tmp_path: Path) -> None:
+def test_the_command_fills_the_gaps_that_only_the_tier_has(tmp_path: Path) -> None:
     scenario = broker_disks.unpacked("12_tiered")
     data = scenario / "disks" / "stopped" / "broker0" / "data"
     lake = tmp_path / "lake"
     ingested(data, lake, select={"topics": ["ti"]})
     assert {row["cause"] for row in read_table(lake, "gaps")} == {"remote"}
-    found = _SECTION.search((_ROOT / "docs" / "coverage.md").read_text("utf-8"))
-    assert found is not None
+    (line,) = _COMMAND.findall(_PAGE.read_text("utf-8"))
     places = {
-        "/var/lib/kafka/data": data,
-        "/tier/": f"{scenario / 'tier'}/",
+        "s3://tier/kafka": scenario / "tier",
         "/data/lake": lake,
         "seglake replay": f"{shlex.quote(sys.executable)} -m seglake replay --engine local"
         " --set limits.local_processes=1",
     }
-    lines = found[1]
     for place, own in places.items():
-        lines = lines.replace(place, str(own))
-    done = subprocess.run(
-        ["sh", "-ec", lines], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+        line = line.replace(place, str(own))
+    done = subprocess.run(["sh", "-ec", line], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for partition in (0, 1):
         where = f"topic = 'ti' AND partition = {partition}"

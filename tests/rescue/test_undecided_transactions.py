@@ -158,7 +158,7 @@ def test_rows_of_the_same_disk_are_not_said_to_come_from_older_copies(
     assert (summary.counts.open_rows, summary.refilled) == (count, {})
     assert f"rows of transactions that have not ended: {count} in orders-0" in summary.to_text()
     assert "older copies" not in summary.to_text()
-    assert "removed elsewhere, or that were undecided before" in to_text(audited(lake))
+    assert "compacted in the first copy, or undecided at first" in to_text(audited(lake))
 
 
 def test_a_damaged_abort_that_txnindex_names_is_in_doubt_for_no_other_producer(

@@ -33,8 +33,8 @@ def _replaced(path: Path) -> None:
 
 _CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "goes": (lambda source: orders_segment(source, 40).unlink(), "no such file"),
-    "shrinks": (lambda source: _cut(orders_segment(source, 40)), "were there before"),
-    "grows": (lambda source: _grown(orders_segment(source, 40)), "were there before"),
+    "shrinks": (lambda source: _cut(orders_segment(source, 40)), "when it was listed"),
+    "grows": (lambda source: _grown(orders_segment(source, 40)), "when it was listed"),
     "folder_goes": (lambda source: shutil.rmtree(source / "orders-0"), "no such file"),
     "is_another": (lambda source: _replaced(orders_segment(source, 0)), "changed"),
     "is_another_in_the_middle": (lambda source: _replaced(orders_segment(source, 40)), "changed"),

@@ -78,7 +78,7 @@ def _request(
 
 
 def _spans(request: SearchRequest) -> list[tuple[int, int, int, bool]]:
-    spans, _ = search(request)
+    spans, *_ = search(request)
     return [(s.first_offset, s.next_offset, s.sound_offsets, s.is_whole) for s in spans]
 
 
@@ -87,7 +87,7 @@ def test_batches_in_a_row_are_one_span_and_one_that_reaches_out_of_the_gap_is_al
 ) -> None:
     request = _request(data, made_batches(*_ORDERS, range(40)), (12, 30))
     assert _spans(request) == [(12, 15, 3, True), (15, 30, 15, True)]
-    spans, _ = search(request)
+    spans, *_ = search(request)
     assert [[crossing.offset for crossing in span.crossings] for span in spans] == [[11], []]
 
 
@@ -119,10 +119,10 @@ def test_a_replica_that_cannot_be_read_offers_nothing_and_says_so(data: Path) ->
     path = Path(request.files[0].path)
     path.unlink()
     path.mkdir()
-    assert search(request) == ([], f"cannot open {path}: it is a folder")
+    assert search(request) == ([], f"cannot open {path}: it is a folder", [])
 
 
 def test_a_segment_that_went_meanwhile_is_no_failure(data: Path) -> None:
     request = _request(data, made_batches(*_ORDERS, range(10)), (0, 10))
     Path(request.files[0].path).unlink()
-    assert search(request) == ([], "")
+    assert search(request) == ([], "", [])

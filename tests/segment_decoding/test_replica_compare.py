@@ -16,6 +16,7 @@ from support.conflicting_logs import (
 from support.encoder import Partition, Record, Segment, messages, positions_of, record_batch
 from support.found import conflicts
 from support.lakes import ingested, read_table
+from support.made_logs import write_over
 from support.taken import is_nothing_new, offsets_taken
 
 
@@ -156,3 +157,11 @@ def test_rows_that_lost_an_election_below_the_start_of_the_log_wait_for_no_retak
     assert conflicts(summary)["orders-0"].contradicts == 1
     assert offsets_taken(lake) == list(range(20))
     assert is_nothing_new(ingested([winner], lake))
+    more = segment_of(numbered_values(25)[20:], epoch=3, first=20)
+    log = [Segment(0, [*old.batches, *new.batches, *more.batches])]
+    epochs = [(0, 0), (3, 5)]
+    write_over(
+        winner, [orders_partition(log, leader_epochs=epochs, log_start_offset=10)], broker_id=1
+    )
+    summary = ingested([winner], lake)
+    assert (summary.records, summary.findings.of(FindingKind.SUPERSEDED)) == (5, [])

@@ -32,7 +32,7 @@ def test_no_row_has_an_epoch_not_its_own_without_a_note(
     assert summary.exit_code == 0
     assert summary.counts.records == 5 * BATCHES
     false = [row for row in read_table(tmp_path / "lake", "batches") if row["leader_epoch"] != 4]
-    says = f"the batch at offset {5 * index} says leader epoch {false[0]['leader_epoch']}"
+    says = f"the batch at offset {5 * index} has leader epoch {false[0]['leader_epoch']}"
     is_none = false[0]["leader_epoch"] is None  # a negative one is none, not a false one
     assert len(false) == 1
     (ledger,) = read_table(tmp_path / "lake", "checkpoints")

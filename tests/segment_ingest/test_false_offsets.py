@@ -108,7 +108,7 @@ def test_batches_of_which_either_may_be_false_are_both_quarantined(tmp_path: Pat
     assert summary.defects == {"offset_contradicted": 2}
     assert offsets_taken(tmp_path / "lake") == [*range(10), *range(60, 80)]
     assert {row["defect_detail"] for row in read_table(tmp_path / "lake", "quarantine")} == {
-        "offsets 32 to 36 and 33 to 37 overlap, and nothing tells which are false"
+        "offsets 32 to 36 and 33 to 37 overlap, and nothing shows which are false"
     }
 
 
@@ -118,8 +118,8 @@ def test_holes_that_leave_offsets_unproved_are_said(tmp_path: Path) -> None:
     summary = ingested(tmp_path / "data", tmp_path / "lake")
     assert summary.counts.quarantined == 0
     assert summary.notes == [
-        "holes between batches are normal in 1 compacted partition; no checksum covers the offset "
-        "of a batch beside one"
+        "holes between batches are normal in 1 compacted partition; but no checksum proves the "
+        "offsets of the batches beside a hole"
     ]
 
 
@@ -160,7 +160,7 @@ def test_compaction_in_the_next_segment_leaves_no_room_above_its_name() -> None:
     outcome, answer = log.outcome(Flip(segment=1, batch=3, mask=24))
     assert outcome is Outcome.QUARANTINED
     assert [row[-1] for row in answer.quarantined] == [
-        "offsets 151 to 151 in a segment of offsets 74 to 150"
+        "offsets 151 to 151 outside the segment's range, 74 to 150"
     ]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import SeglakeError
-from seglake.lake.tables import tables_of
+from seglake.lake.tables import LOG_TABLES
 from support import ingest_drivers
 from support.accounts import imbalances_of
 from support.cases import cases, every
@@ -24,7 +24,7 @@ from support.processes import young
 from support.taken import records_taken
 from support.three_logs import EDGES, VALUE_BYTES, all_records
 
-_STEPS = ("redo", *(table.name for table in tables_of(["orders"])), "cleaned")
+_STEPS = ("redo", *(table.name for table in LOG_TABLES.of(["orders"])), "cleaned")
 _DEATHS = [(step, 1 + index % 2 * 2) for index, step in enumerate(_STEPS)]  # in commit 1 or 3
 _OF_THE_DEAD = pytest.mark.xdist_group("lakes of the dead")
 

@@ -120,7 +120,7 @@ _REFUSED = [
     for table in _COMMITTED
     for meddle, reason in (
         (_drop, f"it has lost the table {table}"),
-        (_put_back, "tables disagree on topic|is in records alone"),
+        (_put_back, "tables disagree on topic|is only in records"),
         (_add_column, f"columns do not fit table {table}"),
         (_append_nothing, f"{table} at .* was changed by another tool: WRITE in version"),
         (_append_a_row, f"{table} at .* was changed by another tool: WRITE in version"),

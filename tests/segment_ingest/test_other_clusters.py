@@ -17,7 +17,7 @@ def test_a_second_cluster_in_a_lake_is_said_once(data: Path, lake: Path, tmp_pat
     assert run(select={"to_timestamp": "2000-01-01"}).notes == []  # nothing of it comes in
     note = (
         "b3RoZXItY2x1c3Rlci0wMQ is new in this lake, which also has c2VnbGFrZS10ZXN0cy4xMg:"
-        " source_id tells their rows apart"
+        " the column source_id separates their rows"
     )
     assert run(dry_run=True).notes == [note]
     assert run().notes == [note]

@@ -127,7 +127,8 @@ def test_more_than_a_run_may_search_is_named(
         ("orders-0", False, 55),
     ]
     assert (
-        "not searched for damage: it waits, and of what waits a run reads 64 MiB" in first.to_text()
+        "not searched for damage: it waits, and a run searches at most 64 MiB of waiting bytes"
+        in first.to_text()
     )
 
 
@@ -211,7 +212,7 @@ def test_a_lake_that_is_large_is_not_read_for_a_count(
     ingested(after, lake)
     summary, _ = counted(_cleaned(data.parent / "before", 0, is_whole=True), lake)
     assert summary.left_in_copies == {}
-    assert "up to 5 offsets that the lake calls compacted may still be in" in summary.notes[-1]
+    assert "up to 5 offsets that are compacted in the lake may be in" in summary.notes[-1]
 
 
 @pytest.mark.parametrize("is_whole", [True, False], ids=["nothing lacks", "a hole is left"])

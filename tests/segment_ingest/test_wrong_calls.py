@@ -89,7 +89,7 @@ def test_an_empty_folder_holds_no_log_dir(lake: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     message = _message([empty], lake)
-    assert f"{empty} holds no log dir" in message
+    assert f"{empty} has no log dir" in message
     assert "meta.properties" in message
 
 
@@ -97,7 +97,7 @@ def test_a_folder_of_other_things_holds_no_log_dir(lake: Path, tmp_path: Path) -
     other = tmp_path / "other" / "orders-0"
     other.mkdir(parents=True)
     (other / "readme.txt").write_text("no segment")
-    assert "holds no log dir" in _message([other.parent], lake)
+    assert "has no log dir" in _message([other.parent], lake)
 
 
 def test_a_source_with_a_scheme_that_no_storage_has_is_refused(lake: Path) -> None:

@@ -28,7 +28,7 @@ from support.encoder import (
     wrapper,
     write_log_dir,
 )
-from support.looks import LOG, TIME_MS, of_type
+from support.looks import LOG, TIME_MS, findings, of_type
 
 
 def records(count: int) -> list[Record]:
@@ -58,7 +58,7 @@ def test_every_offset_of_a_partition_is_found_if_it_is_there(
     for offset in range(max(expected) + 1):
         lines = json_look(folder, offset=offset, records=True)
         found = of_type(lines, "record")
-        assert (_missing(offset) in lines[-1]["notes"]) == (offset not in expected)
+        assert (_missing(offset) in findings(lines, "no_record")) == (offset not in expected)
         assert [record["offset"] for record in found] == [offset] * (offset in expected)
         if found:
             (batch,) = of_type(lines, "batch")
@@ -80,7 +80,7 @@ def test_the_batch_and_the_record_are_shown_of_the_segment_that_has_them(
         assert [batch["base_offset"] for batch in of_type(lines, "batch")] == [10]
         (record,) = of_type(lines, "record")
         assert (record["offset"], record["key_bytes"], record["value_bytes"]) == (12, 2, 2)
-        assert (lines[-1]["batches"], lines[-1]["notes"]) == (2, [])
+        assert (lines[-1]["batches"], lines[-1]["findings_by_kind"]) == (2, {})
 
 
 def test_message_is_shown_alone_not_with_its_run(tmp_path: Path, json_look: Any) -> None:
@@ -103,9 +103,9 @@ def test_batch_that_spans_a_compacted_offset_is_shown_without_a_record(
 ) -> None:
     kept = [Record(b"a", b"", TIME_MS, offset=0), Record(b"b", b"", TIME_MS, offset=4)]
     (tmp_path / LOG).write_bytes(record_batch(0, kept).data)
-    _, batch, summary = json_look(tmp_path / LOG, offset=2)
+    _, batch, *found = json_look(tmp_path / LOG, offset=2)
     assert (batch["base_offset"], batch["last_offset"], batch["record_count"]) == (0, 4, 2)
-    assert summary["notes"] == [_missing(2)]
+    assert findings(found, "no_record") == [_missing(2)]
 
 
 @pytest.mark.parametrize("last_delta", [0, 1, -1])
@@ -129,31 +129,34 @@ def test_marker_is_found_and_named(tmp_path: Path, json_look: Any) -> None:
     (tmp_path / LOG).write_bytes(record_batch(0, records(5), header).data + marker.data)
     _, batch, summary = json_look(tmp_path / LOG, offset=5)
     assert batch["control_type"] == "abort"
-    assert summary["notes"] == []
+    assert summary["findings_by_kind"] == {}
 
 
 @pytest.mark.parametrize("offset", [4, 5, 20])
 def test_offset_of_no_batch_is_not_found(offset: int, tmp_path: Path, json_look: Any) -> None:
     log = tmp_path / "00000000000000000005.log"
     log.write_bytes(record_batch(10, records(5)).data)
-    (summary,) = json_look(log, offset=offset)
-    assert summary["notes"] == [_missing(offset)]
+    lines = json_look(log, offset=offset)
+    assert [line["type"] for line in lines] == ["finding", "summary"]
+    assert findings(lines, "no_record") == [_missing(offset)]
+    assert lines[-1]["findings_by_kind"] == {"no_record": 1}
 
 
 def test_offset_below_the_first_segment_is_not_found(tmp_path: Path, json_look: Any) -> None:
     segments = [Segment(10, [record_batch(10, records(2))])]
     (written,) = write_log_dir(tmp_path, [Partition("t", 0, segments)])
-    _, summary = json_look(written.folder, offset=9)
-    assert (summary["segments"], summary["notes"]) == (0, [_missing(9)])
+    _, *found, summary = json_look(written.folder, offset=9)
+    assert (summary["segments"], findings(found, "no_record")) == (0, [_missing(9)])
 
 
 @pytest.mark.parametrize("offset", [14, 16])
 def test_hole_that_has_the_offset_is_shown(offset: int, tmp_path: Path, json_look: Any) -> None:
     batches = [record_batch(start, records(2)) for start in (12, 17, 21)]
     (tmp_path / LOG).write_bytes(b"".join(batch.data for batch in batches))
-    _, hole, summary = json_look(tmp_path / LOG, offset=offset)
-    assert hole == {"type": "hole", "start_offset": 14, "next_offset": 17, "is_explained": False}
-    assert summary["notes"] == [_missing(offset)]
+    _, hole, *found = json_look(tmp_path / LOG, offset=offset)
+    assert (hole["start_offset"], hole["next_offset"], hole["is_explained"]) == (14, 17, False)
+    assert findings(found, "missing") == [f"{LOG}, 14-16: not there"]
+    assert findings(found, "no_record") == [_missing(offset)]
 
 
 @pytest.mark.parametrize("offset", [5, 7, 9])
@@ -163,11 +166,12 @@ def test_damage_that_holds_the_offset_is_shown(offset: int, tmp_path: Path, json
     pieces[1] = pieces[1][:-1] + b"?"
     pieces[3] = pieces[3][:-1] + b"?"
     (tmp_path / LOG).write_bytes(b"".join(pieces))
-    _, claims, defect, hole, summary = json_look(tmp_path / LOG, offset=offset)
+    _, claims, defect, damage, hole, *found = json_look(tmp_path / LOG, offset=offset)
     assert (claims["base_offset"], claims["valid"]) == (5, False)
     assert (defect["previous_offset"], defect["next_offset"]) == (4, 10)
     assert (hole["start_offset"], hole["next_offset"], hole["is_explained"]) == (5, 10, True)
-    assert summary["notes"] == [_missing(offset)]
+    assert (damage["kind"], damage["ranges"]) == ("damaged", [[5, 10]])
+    assert findings(found, "no_record") == [_missing(offset)]
 
 
 def test_an_offset_of_a_whole_log_dir_or_a_side_file_is_refused(

@@ -10,6 +10,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
+from support.looks import findings
 
 RECORDS = [Record(b"k%d" % n, b"v") for n in range(5)]
 
@@ -47,8 +48,8 @@ def test_a_log_start_above_the_end_of_the_log_is_ignored(
     lines = json_look(written(tmp_path, log_start_offset=claimed), records=True)
     assert lines[-1]["log_start_offset"] == shown
     assert [line["offset"] for line in lines if line["type"] == "record"] == [*range(shown, 10)]
-    expected = "the log start offset 11 lies above the log's end 10: not believed"
-    assert lines[-1]["notes"] == ([expected] if claimed > 10 else [])
+    expected = "the log start offset 11 is above the log's end 10: ignored"
+    assert findings(lines, "damaged_file") == ([expected] if claimed > 10 else [])
 
 
 def test_files_that_cannot_be_read_count_as_missing_and_are_noted(tmp_path: Path) -> None:
@@ -56,9 +57,10 @@ def test_files_that_cannot_be_read_count_as_missing_and_are_noted(tmp_path: Path
     names = ("meta.properties", "replication-offset-checkpoint", "partition.metadata")
     (folder / names[-1]).write_text("version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA\n")
     path = str(folder / f"{0:020d}.log")
-    *_, summary = inspected(path, BrokenDisk(*names))
-    assert [note.partition(": ")[0].rpartition("/")[2] for note in summary["notes"]] == [*names]
-    assert all("; it counts as missing" in note for note in summary["notes"])
+    *lines, summary = inspected(path, BrokenDisk(*names))
+    texts = findings(lines, "damaged_file")
+    assert [text.partition(": ")[0].rpartition("/")[2] for text in texts] == [*names]
+    assert all("; it counts as missing" in text for text in texts)
     assert summary["high_watermark"] is None
     assert summary["records"] == 5
 
@@ -66,7 +68,7 @@ def test_files_that_cannot_be_read_count_as_missing_and_are_noted(tmp_path: Path
 def test_an_index_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
     folder = written(tmp_path)
     (folder / f"{0:020d}.index").write_bytes(b"")
-    *_, summary = inspected(str(folder), BrokenDisk(".index"))
-    (note, *_) = summary["notes"]
-    assert note.endswith(f"{0:020d}.index: Input/output error")
+    *lines, summary = inspected(str(folder), BrokenDisk(".index"))
+    (text, *_) = findings(lines, "damaged_file")
+    assert text.endswith(f"{0:020d}.index: Input/output error")
     assert summary["records"] == 10

@@ -116,7 +116,7 @@ def test_what_a_broker_had_removed_is_counted_with_its_partition(
         f"      1 segment that the broker had removed, {size} bytes: an ingest does not read"
         " 00000000000000000000.log.deleted"
     ) in lines
-    assert "      the folder is marked delete: an ingest does not read it" in lines
+    assert "      note: the folder is marked delete: an ingest does not read it" in lines
 
 
 def test_a_partition_with_a_compressed_segment_is_not_called_valid(

@@ -11,6 +11,7 @@ from seglake.settings.topic_selection import NothingSelectedError
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo, Reader
+from support.broker_disks import unpacked
 from support.made_logs import make_log_dir
 
 _SAMPLES = Path(__file__).parents[2] / "samples" / "broker-0"
@@ -71,6 +72,17 @@ def test_a_folder_that_cannot_be_read_ends_the_queries_that_ask_for_it(tmp_path:
     assert plan_reads([str(data)], storage, settings, wanted, fails_on_loss=True)
     with pytest.raises(DataLossError, match=r"cannot list .*payments-0"):
         plan_reads([str(data)], storage, settings, Requested(), fails_on_loss=True)
+
+
+def test_offsets_that_only_a_remote_tier_has_end_the_queries_that_ask_for_them() -> None:
+    data = unpacked("33_tier_local") / "data"
+    settings = Settings.from_mappings([("test", {"select": {"topics": ["plain"]}})])
+    above = Requested().with_offsets(700, None)
+    assert plan_reads([str(data)], LocalStorage(), settings, above, fails_on_loss=True)
+    with pytest.raises(DataLossError, match="only in a remote tier: give it as one more source"):
+        plan_reads([str(data)], LocalStorage(), settings, Requested(), fails_on_loss=True)
+    both = [str(data), str(data.parent / "remote")]
+    assert plan_reads(both, LocalStorage(), settings, Requested(), fails_on_loss=True)
 
 
 @pytest.mark.parametrize("bases", [(0,), (20,), (40,), (0, 20, 40)])

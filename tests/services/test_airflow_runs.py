@@ -106,7 +106,7 @@ def test_exit_code_three_is_committed_published_and_red(airflow: Airflow, plain:
     ]
     assert "person should look at\n- limit crossed: limits.fail_on_quarantine" in log
     assert "What each red task means, and what to do, is in the documentation" in log
-    assert " is explained" in log  # said by the audit
+    assert "has a record or a recorded cause" in log  # said by the audit
     lake = airflow.folder / "look"
     for table in _TABLES:
         assert content(lake, table) == content(plain, table)

@@ -61,4 +61,6 @@ def test_standalone_master_takes_no_python_driver(cluster: SparkCluster, tmp_pat
 def test_port_that_is_no_master_s_is_given_up(cluster: SparkCluster, tmp_path: Path) -> None:
     url = f"spark://127.0.0.1:{cluster.page_port}"
     said = only_line(run(ingest_command(SAMPLE, tmp_path / "lake", url), BARE_PYTHON))
-    assert said.startswith(f"seglake: Spark's master {url} did not take us on within 30 s.")
+    assert said.startswith(
+        f"seglake: Spark's master {url} did not accept the application within 30 s."
+    )

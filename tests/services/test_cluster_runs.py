@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.environment.spark_start import _ANSWER_SECONDS
 from support.cluster_runs import (
     ROOT,
     SAMPLE,
@@ -22,6 +23,7 @@ from support.cluster_runs import (
 )
 from support.lakes import ingested, versions
 from support.servers.processes import Running
+from support.servers.slow_files import slow_file
 from support.servers.spark_cluster import SparkCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -152,6 +154,19 @@ def test_run_after_a_driver_that_died_brings_the_rest_once(
     assert answer.returncode == 0, answer.stderr
     assert f"{RECORDS - committed} records in" in answer.stdout
     assert records_and_batches(lake) == rows_of_one_machine
+
+
+@pytest.mark.slow
+def test_archive_that_takes_longer_than_a_master_may_is_waited_for(
+    cluster: SparkCluster, packed: Packed, tmp_path: Path
+) -> None:
+    ingested(SAMPLE, tmp_path / "local")
+    with slow_file(packed.archive, first_seconds=1.5 * _ANSWER_SECONDS) as url:
+        shipped = f"--set=spark.properties.spark.archives={url}#environment"
+        command = ingest_command(SAMPLE, tmp_path / "lake", cluster.master_url, shipped)
+        answer = run(command, "./environment/bin/python", seconds=600)
+    assert answer.returncode == 3, answer.stderr  # two batches are damaged
+    assert all_rows(tmp_path / "lake") == all_rows(tmp_path / "local")
 
 
 def wait_for_end(driver: Running) -> None:

@@ -97,7 +97,7 @@ def test_name_node_that_is_down_is_a_failure_of_every_command(command: str, tmp_
     place = f"hdfs://{LOOPBACK}:{free_port()}"
     conf = write_conf(tmp_path, {"dfs.client.failover.max.attempts": "1"})
     ended = _reached(command, f"{place}/place", tmp_path, HADOOP_CONF_DIR=str(conf))
-    assert f"nothing listens at {place}, or at a data node" in _paragraph(ended, _FAILED)
+    assert f"nothing listens at {place} or at one of its data nodes" in _paragraph(ended, _FAILED)
 
 
 def test_safe_mode_is_said_and_the_next_run_goes_on(
@@ -114,7 +114,7 @@ def test_safe_mode_is_said_and_the_next_run_goes_on(
         hdfs.leave_safe_mode()
     for ended in (in_old, in_new):
         said = _paragraph(ended, _FAILED)
-        assert "the name node is in safe mode and takes no changes" in said
+        assert "the name node is in safe mode and refuses changes" in said
     assert ingested_at(source, lake, _NOTHING).topics == ["payments"]
 
 
@@ -129,7 +129,7 @@ def test_used_up_quota_is_said_with_its_numbers(hdfs: HdfsCluster, hdfs_folder: 
 def test_name_node_that_is_down_is_said_within_a_minute(tmp_path: Path) -> None:
     place = f"hdfs://{LOOPBACK}:{free_port()}"
     said = _paragraph(_ingest(f"{place}/kafka", str(tmp_path / "lake")), _FAILED)
-    assert f"nothing listens at {place}, or at a data node" in said
+    assert f"nothing listens at {place} or at one of its data nodes" in said
     assert not (tmp_path / "lake").exists()
 
 

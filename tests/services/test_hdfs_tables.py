@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hdfs_native import Client
 from pyspark.sql import SparkSession
 
 from seglake.storage.hadoop_properties import HadoopProperties
@@ -70,6 +71,20 @@ def test_a_lake_on_hdfs_takes_a_local_source(
 ) -> None:
     ingested_at(str(DISK), f"{hdfs.uri}{hdfs_folder}/lake", _NOTHING)
     assert all_content(fetched(hdfs, f"{hdfs_folder}/lake", tmp_path)) == expected
+
+
+def test_no_file_or_folder_of_a_lake_has_a_permission_that_the_umask_keeps(
+    hdfs: HdfsCluster, hdfs_folder: str
+) -> None:
+    lake, properties = f"{hdfs_folder}/lake", {"fs.permissions.umask-mode": "027"}
+    ingested_at(str(DISK), f"{hdfs.uri}{lake}", HadoopProperties(properties))
+    client = Client(hdfs.uri)
+    found = [client.get_file_info(lake), *client.list_status(lake, recursive=True)]
+    modes: dict[int, set[bool]] = {}
+    for each in found:
+        modes.setdefault(each.permission, set()).add("/_delta_log/" in each.path)
+    # delta-rs writes the logs' files, which only those can reach who may open their folder.
+    assert modes == {0o750: {False}, 0o640: {False}, 0o644: {True}}
 
 
 def test_a_local_lake_takes_a_source_on_hdfs(disk: str, expected: _Content, tmp_path: Path) -> None:

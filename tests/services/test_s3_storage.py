@@ -60,6 +60,27 @@ def test_times_are_those_of_the_objects(storage: S3Storage, s3: S3Server, bucket
     assert storage.info(listed.path) == listed
 
 
+def test_a_listed_object_is_opened_without_a_request_and_is_still_the_same(
+    storage: S3Storage, root: str, s3: S3Server
+) -> None:
+    path = f"{root}/d/object"
+    storage.write_bytes(path, b"0123456789")
+    before = s3.request_count()
+    with storage.open_listed(path, 10) as reader:
+        assert s3.request_count() == before
+        assert (reader.size_bytes, reader.read(4, 3)) == (10, b"456")
+        assert s3.request_count() == before + 1
+        storage.write_bytes(path, b"abcdefghij")
+        with pytest.raises(StorageError, match="it was replaced while it was read"):
+            reader.read(0, 2)
+    with storage.open_listed(path, 11) as reader, pytest.raises(FileShrankError):
+        reader.read(0, 2)
+    with storage.open_listed(path, 9) as reader, pytest.raises(StorageError, match="replaced"):
+        reader.read(0, 2)
+    with storage.open_listed(f"{path}s", 9) as reader, pytest.raises(NotFoundError):
+        reader.read(0, 2)
+
+
 def test_listing_goes_over_pages(storage: S3Storage, s3: S3Server, bucket: str) -> None:
     folder = s3.make_bucket(bucket) / "many"
     folder.mkdir()

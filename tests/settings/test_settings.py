@@ -2,11 +2,12 @@
 
 import pickle
 from dataclasses import FrozenInstanceError
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from seglake.kafka_log.read_policy import UpperBound
+from seglake.settings.layers import Layer
 from seglake.settings.settings import (
     LimitsSettings,
     SelectSettings,
@@ -59,3 +60,48 @@ def test_settings_are_frozen_and_pickle() -> None:
     assert settings.read.upper_bound is UpperBound.LOG_END
     with pytest.raises(FrozenInstanceError):
         settings.read.split_bytes = 5  # type: ignore[misc]  # that it cannot be is the point
+
+
+@pytest.mark.parametrize(
+    ("records", "topic", "days"),
+    [
+        ("400d", "orders", 400),
+        ("400d", "_schemas", None),
+        ("400d", "__consumer_offsets", None),
+        ({"*": "400d", "_schemas": "9d"}, "_schemas", 9),
+        ({"*": "400d", "_*": "9d"}, "orders", 400),
+        ({"*": "400d", "ord*": "7d", "orders": "off"}, "orders", None),
+        ({"*": "400d", "ord*": "7d", "orders": "off"}, "ordnance", 7),
+        ({"ord*": "7d"}, "clicks", None),
+        ("off", "orders", None),
+    ],
+)
+def test_longest_glob_says_how_old_records_may_become(
+    records: object, topic: str, days: int | None
+) -> None:
+    found = one("retention.records", records).retention.records_of(topic)
+    assert found == (None if days is None else timedelta(days=days))
+
+
+def test_limits_of_several_layers_are_merged_by_glob() -> None:
+    layers: list[Layer] = [
+        ("a.toml", {"retention": {"records": "400d"}}),
+        ("b.toml", {"retention": {"records": {"audit": "off"}}}),
+    ]
+    retention = Settings.from_mappings(layers).retention
+    assert retention.records == (("*", timedelta(days=400)), ("audit", None))
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (400, "setting retention.records (from a.toml): expected a duration"),
+        ("0d", "setting retention.records (from a.toml): must be longer than 0"),
+        ({"a": "7 years"}, "setting retention.records.a (from a.toml): expected a duration"),
+        ({"a": {"b": "7d"}}, "setting retention.records.a (from a.toml): put a name with dots"),
+    ],
+)
+def test_limit_of_records_is_a_duration(value: object, problem: str) -> None:
+    with pytest.raises(SettingsError) as raised:
+        one("retention.records", value)
+    assert str(raised.value).startswith(problem)

@@ -37,7 +37,7 @@ def one(key: str, value: object) -> Settings:
         ("select.from_timestamp", "yesterday", "'yesterday' is not an ISO-8601 timestamp"),
         ("select.from_timestamp", 5, "expected an ISO-8601 timestamp, got 5"),
         ("spark.properties", {"a": 1}, "expected a text in quotes"),
-        ("spark.properties", {"a": {"b": "c"}}, "a name with dots stands in quotes"),
+        ("spark.properties", {"a": {"b": "c"}}, "put a name with dots in quotes"),
         ("select.to_timestamp", "9999-12-31T23:59:59-05:00", "outside of the years 1 to 9999"),
         ("spark.properties", "a=1", "expected a table of texts"),
         ("spark.master", "", "got an empty one"),

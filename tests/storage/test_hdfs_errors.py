@@ -18,7 +18,7 @@ def test_missing_ticket_is_told(text: str) -> None:
     error = failure("list", "hdfs://prod/x", text, "hdfs://prod")
     assert type(error) is RefusedError
     said = error.reason
-    assert "hdfs://prod wants Kerberos" in said
+    assert "hdfs://prod requires Kerberos" in said
     assert "kinit" in said
 
 

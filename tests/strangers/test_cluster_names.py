@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.cli.cat_command import main as cat
+from seglake.cli.deserialize_command import main as deserialize
 from seglake.ingest_steps.planning.isolation import IsolationConflictError
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_dirs.errors import WrongSourceError
@@ -99,6 +100,8 @@ def test_every_command_knows_what_was_joined(
     assert counted == {"n": 40, "s": "our-kafka"}
     assert cat(["--lake", str(moved), "--source-id", _ID]) == 0
     assert len(capfd.readouterr().out.splitlines()) == 40
+    assert deserialize(["--lake", str(moved), "--source-id", _ID, "--dry-run"]) == 0
+    assert "note: our-kafka has no registry" in capfd.readouterr().out
 
 
 def test_a_lake_that_has_not_joined_them_says_what_to_do_first(
@@ -106,7 +109,7 @@ def test_a_lake_that_has_not_joined_them_says_what_to_do_first(
 ) -> None:
     ingested(old, lake, source=_NAMED)
     for call in (replayed, retaken):
-        with pytest.raises(WrongSourceError, match="seglake ingest --source-id our-kafka does"):
+        with pytest.raises(WrongSourceError, match="run seglake ingest --source-id our-kafka"):
             call(lake, new, source=_NAMED)
 
 
@@ -271,5 +274,5 @@ def test_blanks_around_a_cluster_id_are_said(written: str, data: Path, lake: Pat
     text = properties.read_text("utf-8")
     properties.write_text(text.replace(f"cluster.id={_ID}", f"cluster.id={written.format(_ID)}"))
     summary = ingested(disk, lake)
-    is_said = any(f"it counts as {_ID}" in note for note in summary.notes)
+    is_said = any(f"they are ignored: {_ID}" in note for note in summary.notes)
     assert (is_said, summary.exit_code) == (written.format(_ID).lstrip() != _ID, 0)

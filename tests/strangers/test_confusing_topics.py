@@ -10,7 +10,7 @@ from seglake.pipelines.lake_query.answers import Answer
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.errors import WrongQueryError
 from seglake.pipelines.lake_query.spark_queries import SparkQueries
-from seglake.pipelines.lake_query.topic_views import topic_views
+from seglake.pipelines.lake_query.topic_views import OF_TOPICS
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.lakes import ingested
@@ -39,12 +39,12 @@ def _topics(answer: Answer) -> list[object]:
 
 
 def test_a_name_gives_the_records_of_its_topic_or_none(asked: Asked) -> None:
-    views = topic_views([*_ALONE, *_CONFUSED])
+    views = OF_TOPICS.views([*_ALONE, *_CONFUSED])
     assert sorted(views.values()) == sorted([*_ALONE, *_CONFUSED])
     for name, topic in views.items():
         assert _topics(asked(f"SELECT topic FROM {name}")) == [topic] * 5
     for topic in ("orders", "Orders", "ORDERS", "pay_ments", "Pay_ments"):
         with pytest.raises(
-            WrongQueryError, match=f"topic_{topic} could be the topic .*: ask topic_"
+            WrongQueryError, match=f"topic_{topic} could be the topic .*: query topic_"
         ):
             asked(f"SELECT topic FROM topic_{topic}")

@@ -147,7 +147,7 @@ def test_what_lies_deeper_than_the_search_goes_is_named(log_dir: Path, lake: Pat
     _copy(log_dir, "/".join("abcdefghijkl"))
     summary = ingested(log_dir, lake)
     assert summary.exit_code == 3
-    assert "more than 8 folders below: give it as a source" in summary.to_text()
+    assert "more than 8 folders deep: give it as a source" in summary.to_text()
     assert summary.notes == []
 
 

@@ -46,7 +46,9 @@ def test_only_kafka_s_own_topics_are_left_out_and_named(
     summary = ingested(log_dir, lake, engine=engine, dry_run=dry_run)
     assert (summary.exit_code, _topics(lake)) == (0, [] if dry_run else _USERS)
     named = [line for line in summary.to_text().splitlines() if line.startswith("not selected:")]
-    expected = f"not selected: {', '.join(_KAFKAS)}; internal, ingested with --internal-topics"
+    expected = (
+        f"not selected: {', '.join(_KAFKAS)} (internal topics; --internal-topics ingests them)"
+    )
     assert named == [expected]
     assert json.loads(summary.to_json())["internal_topics_left_out"] == _KAFKAS
 

@@ -54,7 +54,9 @@ def test_empty_checkpoints_beside_a_log_are_said_first(
         first, second = summary.to_text().splitlines()
         assert "nothing ingested in 1 partition" in first
         assert "16 offsets without a high watermark in orders-0 [0, 16)" in first
-        assert second.startswith("blocked: orders-0: 16 offsets are there; replication-offset-")
+        assert second.startswith(
+            "blocked: orders-0: 16 offsets are on the disk; replication-offset-"
+        )
         assert summary.exit_code == 3
     assert ingested(disk, lake, engine=engine, read=_LOG_END).exit_code == 0
     assert offsets_taken(lake) == [*range(16)]

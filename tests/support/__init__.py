@@ -1,1 +1,1 @@
-"""What the tests share: broker disks, what Kafka says about them, and an encoder of their own."""
+"""Helpers of the tests: broker disks, Kafka's statements about them, an own encoder."""

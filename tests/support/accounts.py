@@ -1,4 +1,4 @@
-"""Does a lake add up? The contract's equation and the ledger's sums, computed from the tables.
+"""Checks that a lake adds up: the contract's equation and the ledger's sums, from the tables.
 
 In SQL by another engine, so that nothing of it is shared with the code under test.
 """
@@ -183,7 +183,7 @@ def standing_gaps(lake: Path) -> list[StandingGap]:
 
 
 def imbalances_of(lake: Path) -> list[str]:
-    """What does not add up in a lake, one line each; empty when all is well."""
+    """Return one line for each thing that does not add up in a lake; empty if all does."""
     connection = over(lake, _TABLES)
     lost = "select 1 from checkpoints where kind = 'superseded' limit 1"
     has_lost = connection.execute(lost).fetchone() is not None
@@ -206,7 +206,7 @@ def imbalances_of(lake: Path) -> list[str]:
 
 
 def _as_asked(query: str, *, has_lost: bool) -> str:
-    """Where no election took anything, nobody need look for it row by row."""
+    """Return the query without its search for lost rows, if no election took rows away."""
     if has_lost:
         return query
     return query.replace(_LOST_RECORD, "false").replace(_LOST_BATCH, "false")

@@ -10,11 +10,14 @@ import duckdb
 
 from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.duckdb_script import live_statements
+from seglake.pipelines.lake_query.lake_names import LakeNames
 from support.lakes import read_arrow
+
+_NAMES = LakeNames(tuple, has_values=False)
 
 
 def over(lake: Path, tables: tuple[Table, ...] = TABLES) -> duckdb.DuckDBPyConnection:
-    """Where the tables of the lake have their names, and the views for DuckDB theirs.
+    """Return a DuckDB connection in which a lake's tables and views have their names.
 
     Args:
         tables: those that are asked; what the others hold is not said.
@@ -36,7 +39,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config={"threads": 1})
     for table in TABLES:
         connection.register(table.name, table.schema.empty_table())
-    for statement in live_statements("/of/another/test", None, []):
+    for statement in live_statements("/of/another/test", None, _NAMES):
         if "delta" not in statement:
             connection.execute(statement)
     connection.execute("pragma disable_optimizer")

@@ -20,9 +20,13 @@ _UNPACKED = _ROOT / "build" / "broker_disks"
 _INDEX = json.loads((_ARCHIVES / "index.json").read_text(encoding="utf-8"))
 
 CORRUPT = "20_corrupt"
+TYPED = "30_typed"
 SCENARIOS: tuple[str, ...] = tuple(
-    name.removesuffix(".tar.xz") for name in _INDEX["archives"] if not name.startswith(CORRUPT)
+    name.removesuffix(".tar.xz")
+    for name in _INDEX["archives"]
+    if not name.startswith((CORRUPT, TYPED))
 )
+TIERS: tuple[str, ...] = tuple(name.removesuffix(".tar.xz") for name in _INDEX["tiers"])
 CORRUPT_CASES: tuple[str, ...] = tuple(_INDEX["corrupt_cases"])
 
 
@@ -31,7 +35,7 @@ class GoldenError(Exception):
 
 
 class PartitionFacts(NamedTuple):
-    """What the broker said about one partition when its disk was copied.
+    """Facts that the broker stated about one partition when its disk was copied.
 
     The offsets are exclusive upper bounds, but for the log start. None: the topic saw no
     transaction.
@@ -56,13 +60,13 @@ class LogDir(NamedTuple):
 
 @cache
 def unpacked(scenario: str) -> Path:
-    """The folder of a scenario, with scenario.json, disks/ and expected/.
+    """The folder of a scenario, with scenario.json, disks/ and expected/; or that of a tier.
 
     Raises:
         GoldenError: the archive is missing or has another checksum than index.json says.
     """
     archive = _ARCHIVES / f"{scenario}.tar.xz"
-    facts = _INDEX["archives"].get(archive.name)
+    facts = {**_INDEX["archives"], **_INDEX["tiers"]}.get(archive.name)
     if facts is None or not archive.is_file():
         raise GoldenError(f"{archive.name} is not in {_ARCHIVES} or not in its index.json")
     expected = str(facts["sha256"])

@@ -1,6 +1,6 @@
 """Opens pages in the Chromium of the system, without a network.
 
-Effect: starts a browser, which ends with the block.
+Starts a browser, which ends with the block.
 """
 
 import shutil
@@ -63,5 +63,5 @@ class OpenPage:
         return self
 
     def texts(self, selector: str) -> list[str]:
-        """What the elements say, in their order."""
+        """Return the texts of the elements, in the page's order."""
         return self.page.locator(selector).all_inner_texts()

@@ -39,7 +39,7 @@ def _parts(value: object) -> tuple[object, ...]:
 
 
 def shared(parameters: Iterable[ParameterSet]) -> list[ParameterSet]:
-    """The same, for tests that share what is made for each: one worker runs all of a parameter."""
+    """Return parameters as `cases` does; one worker runs all tests of a parameter."""
     return [
         parameter._replace(marks=[*parameter.marks, pytest.mark.xdist_group(str(parameter.id))])
         for parameter in parameters
@@ -52,5 +52,5 @@ def every(step: int, values: Iterable[T]) -> list[T]:
 
 
 def _word(part: object) -> str:
-    """The same in each process, unlike the text of a function."""
+    """Return a name of a part that is the same in each process, unlike a function's repr."""
     return part.__name__.strip("_") if inspect.isfunction(part) else str(part)

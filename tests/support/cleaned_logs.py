@@ -152,7 +152,7 @@ def _aborted(batches: Sequence[Batch]) -> set[int]:
 
 
 def committed_rows(disk: Disk, *, to_end: bool = False) -> set[Row]:
-    """What a consumer with read_committed gets from this disk alone.
+    """Return the rows that a read_committed consumer gets from this disk alone.
 
     Args:
         to_end: it waits for no open transaction, and leaves out its records only.

@@ -19,17 +19,24 @@ SAMPLE = ROOT / "samples" / "broker-0"
 
 
 class Packed(NamedTuple):
-    """What `make pack` made: the archive, and the Python of the environment that is in it."""
+    """Result of `make pack`: the archive, and the Python inside of it."""
 
     archive: Path
     python: Path
 
 
-def packed(folder: Path) -> Packed:
-    """Run `make pack` with the Python that runs us, into a folder of the caller's."""
+def packed(folder: Path, *, workers_python: Path | None = None) -> Packed:
+    """Run `make pack` into a folder of the caller's.
+
+    Args:
+        folder: for the archive and what is made on the way.
+        workers_python: of the cluster's nodes; by default the Python that runs us.
+    """
     prefix = Path(sys.prefix)
     archive = folder / "seglake-env.tar.gz"
     made = {"VENV": prefix, "PACK": folder / "pack", "PACKED": archive}
+    if workers_python is not None:
+        made["PACK_PYTHON"] = workers_python
     subprocess.run(
         ["make", "--no-print-directory", f"--old-file={prefix / '.ready'}", "pack"]
         + [f"{name}={value}" for name, value in made.items()],
@@ -40,7 +47,7 @@ def packed(folder: Path) -> Packed:
 
 
 def environment(python_of_workers: str | Path) -> dict[str, str]:
-    """What a user's shell has: our packages, Java, and the name of the workers' Python."""
+    """Return the variables of a user's shell: our packages, Java, and the workers' Python."""
     java = dict(os.environ)
     provide_java(java)
     return {

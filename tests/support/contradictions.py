@@ -25,7 +25,7 @@ _COUNT = 3
 
 
 class Contradiction(NamedTuple):
-    """What a header claims, and the offset deltas of the records; None: as a broker writes it."""
+    """Claims of a header, and the records' offset deltas; None for a value as brokers write it."""
 
     last_offset_delta: int | None = None
     record_count: int | None = None

@@ -68,12 +68,12 @@ class Converted:
 
     @cached_property
     def records(self) -> dict[tuple[str, int], list[Row]]:
-        """In the order of their offsets."""
+        """Return the rows of `records` by log, in the order of their offsets."""
         return _by_partition(self.tables["records"], "offset")
 
     @cached_property
     def batches(self) -> dict[tuple[str, int], list[Row]]:
-        """In the order of their bytes."""
+        """Return the rows of `batches` by log, in the order of their bytes."""
         return _by_partition(self.tables["batches"], "segment", "position")
 
     @property
@@ -97,7 +97,7 @@ class Converted:
         return Log(self.scenario, self.copy, facts.topic, facts.partition)
 
     def bound(self, facts: PartitionFacts) -> int:
-        """Up to where the partition is taken."""
+        """Return the offset up to which the partition is ingested."""
         high_watermark = KNOWN_BOUNDS.get(self.log(facts), facts.high_watermark)
         if self.isolation is Isolation.READ_COMMITTED and facts.last_stable_offset is not None:
             return min(high_watermark, facts.last_stable_offset)

@@ -57,7 +57,7 @@ class CorruptCase:
 
     @property
     def source_folder(self) -> Path:
-        """The same partition, undamaged."""
+        """Return the folder with the undamaged copy of the partition."""
         source = log_dir(self.source_scenario, self.source_copy)
         return source / f"{self.topic}-{self.partition}"
 
@@ -94,7 +94,7 @@ def intact_records(case: CorruptCase) -> list[OracleRecord]:
 
 
 def damaged_dump(case: CorruptCase) -> Dump | None:
-    """What the dump tool said about the damaged files; None where it was not asked (bombs)."""
+    """Return the dump tool's output for the damaged files; None for bombs."""
     path = _expected(case) / f"{oracle_name(case.topic, case.partition)}.dump.txt.gz"
     return read_dump(path) if path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""What a run must make of each damaged copy: tests/data/corrupt_outcomes.toml as values.
+"""Expected outcomes of each damaged copy: tests/data/corrupt_outcomes.toml as values.
 
 The file says what its fields mean.
 """
@@ -72,7 +72,7 @@ def outcome_names() -> tuple[str, ...]:
 
 @cache
 def corrupt_outcome(name: str) -> CorruptOutcome:
-    """What must become of the case of that name."""
+    """Return the expected outcome of the case with this name."""
     facts = _outcomes()[name]
     case = corrupt_case(name)
     return CorruptOutcome(

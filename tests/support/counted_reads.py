@@ -1,4 +1,4 @@
-"""How much a run reads of segments."""
+"""Counts the bytes and requests with which a run reads segments."""
 
 import io
 from collections.abc import Iterable
@@ -21,15 +21,19 @@ class CountedReads(LocalStorage):
     Attributes:
         opened: folder and name of each segment, as often as it was opened.
         segment_bytes: of all segments.
+        manifests: each manifest of a tier, as often as it was opened.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.opened: list[str] = []
         self.segment_bytes = 0
+        self.manifests: list[str] = []
 
     def open_reader(self, path: str) -> Reader:
         reader = super().open_reader(path)
+        if path.endswith(".rsm-manifest"):
+            self.manifests.append(path)
         if not path.endswith(".log"):
             return reader
         self.opened.append("/".join(Path(path).parts[-2:]))
@@ -63,15 +67,19 @@ def counted(
     lake: Path,
     *,
     isolation: str = "read_uncommitted",
+    source_id: str = "",
     **read: object,
 ) -> tuple[IngestSummary, CountedReads]:
     """Ingest the sources into a lake, and count what is read for it.
 
     Args:
+        source_id: name of a cluster that the sources do not name.
         read: settings of that section.
     """
     storage = CountedReads()
-    settings = Settings.from_mappings([("test", {"read": {"isolation": isolation, **read}})])
+    source = {"source_id": source_id} if source_id else {}
+    layer = {"read": {"isolation": isolation, **read}, "source": source}
+    settings = Settings.from_mappings([("test", layer)])
     paths = [sources] if isinstance(sources, Path) else sources
     with LocalEngine(1) as engine:
         scan = ScanContext(

@@ -14,7 +14,7 @@ from support.made_logs import FIRST_MS, TOPIC_IDS, Made, write_over
 
 
 class LogBatch:
-    """Where a batch of a log dir lies, read from the bytes alone."""
+    """Place of a batch in a log dir, read from the bytes alone."""
 
     def __init__(self, log: Path, position: int, size_bytes: int, first: int, last: int) -> None:
         self.log, self.position, self.size_bytes = log, position, size_bytes

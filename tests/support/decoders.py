@@ -35,7 +35,7 @@ def by_reference(unit: Unit, max_bytes: int = ANY_SIZE) -> list[Record]:
 
 
 def by_columns(unit: Unit, max_bytes: int = ANY_SIZE) -> list[Record]:
-    """The same by the compiled one; a fault of its outcome is raised as the other raises it."""
+    """Decode with the compiled decoder; raise its outcome's fault as the reference decoder does."""
     builder = ColumnBuilder(max_bytes)
     builder.add(unit, LOWEST, HIGHEST)
     columns, (outcome,) = builder.flush()
@@ -54,7 +54,7 @@ DECODERS: dict[str, Decoder] = {"reference": by_reference, "columns": by_columns
 
 
 def by_both(unit: Unit, max_bytes: int = ANY_SIZE) -> list[Record] | DefectError:
-    """What both decoders say; they must say the same, a defect by its code."""
+    """Decode with both decoders, and require one result: equal records, or defects of one code."""
     expected, found = (_outcome(decoder, unit, max_bytes) for decoder in DECODERS.values())
     if isinstance(expected, DefectError) or isinstance(found, DefectError):
         codes = [each.code if isinstance(each, DefectError) else each for each in (expected, found)]

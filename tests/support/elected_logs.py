@@ -162,5 +162,5 @@ def current(lake: Path) -> list[tuple[int, bytes]]:
 
 
 def stored(lake: Path) -> int:
-    """How many rows `records` has, whatever became of them."""
+    """Return the number of rows in `records`, also of those that lost an election."""
     return len(read_table(lake, "records"))

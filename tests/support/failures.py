@@ -1,4 +1,4 @@
-"""How a broken test reads: at the end, each in a few lines, with the command that runs it alone."""
+"""Shows broken tests at the end of a run: a few lines each, with the command that runs it alone."""
 
 import shlex
 

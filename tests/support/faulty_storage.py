@@ -52,7 +52,7 @@ class Op(StrEnum):
 
 
 class How(Enum):
-    """What becomes of a call."""
+    """Ways in which a call of a storage can fail."""
 
     FAIL = "fails"
     FAIL_FROM_NOW_ON = "fails, and each one after it"
@@ -84,11 +84,11 @@ KINDS: Mapping[Op, Sequence[How]] = {
     Op.UPDATE_TABLE: _FOR_READING,
     Op.COMMIT: _FOR_WRITING,
 }
-"""What can become of each call. What is listed, read or put whole is whole, or an error."""
+"""Possible faults of each operation. Listings, reads and puts are whole, or errors."""
 
 
 class Fault(NamedTuple):
-    """What becomes of the n-th call of a kind, from 1 on."""
+    """A fault of the n-th call of an operation; the first call is number 1."""
 
     op: Op
     how: How
@@ -172,7 +172,7 @@ class FaultyStorage(Storage):
         return self._call(Op.LIST, "list", path, lambda: self._inner.list_folder(path))
 
     def info(self, path: str) -> FileInfo | None:
-        return self._call(Op.INFO, "look at", path, lambda: self._inner.info(path))
+        return self._call(Op.INFO, "access", path, lambda: self._inner.info(path))
 
     def open_reader(self, path: str) -> Reader:
         reader = self._call(Op.OPEN, "open", path, lambda: self._inner.open_reader(path))

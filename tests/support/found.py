@@ -22,7 +22,7 @@ _FIELDS = {
 
 
 class Summary(Protocol):
-    """What has findings."""
+    """A summary with findings."""
 
     @property
     def findings(self) -> Findings: ...

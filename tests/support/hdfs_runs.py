@@ -4,6 +4,7 @@ import io
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,13 +28,14 @@ ROOT = Path(__file__).parents[2]
 DISK = ROOT / "samples" / "broker-0"
 LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
 
-_COPIED_AT_A_TIME = 32  # with one replica a close waits half a second
+_COPIED_AT_A_TIME = 16  # with one replica a close waits half a second
+_TRIES = 4  # on a loaded machine both data nodes may miss the client's deadline for a block
 _HADOOPS = ("HADOOP_", "SPARK_CONF_DIR", "SPARK_HOME")
 _DEAD = "127.0.0.1:1"
 
 
 class Ended(NamedTuple):
-    """How a command ended; `errors` is what it printed on stderr."""
+    """Result of a command; `errors` is its output on stderr."""
 
     code: int
     out: str
@@ -41,7 +43,7 @@ class Ended(NamedTuple):
 
 
 class NameNodes(Protocol):
-    """What leads to a running HDFS."""
+    """Addresses and properties of a running HDFS."""
 
     @property
     def uri(self) -> str: ...
@@ -55,9 +57,18 @@ def put(source: Path, hdfs: NameNodes, folder: str) -> None:
     client = Client(hdfs.uri)
 
     def copy(path: Path) -> None:
-        with client.create(f"{folder}/{path.relative_to(source)}", WriteOptions()) as file:
-            if content := path.read_bytes():
-                file.write(content)
+        target, content = f"{folder}/{path.relative_to(source)}", path.read_bytes()
+        for left in reversed(range(_TRIES)):
+            try:
+                with client.create(target, WriteOptions(overwrite=True)) as file:
+                    if content:
+                        file.write(content)
+            except RuntimeError:  # hdfs-native has no error of its own for it
+                if not left:
+                    raise
+                time.sleep(1)
+            else:
+                return
 
     with ThreadPoolExecutor(_COPIED_AT_A_TIME) as pool:
         list(pool.map(copy, [path for path in source.rglob("*") if path.is_file()]))

@@ -78,7 +78,7 @@ def ask(point: str) -> None:
 
 
 def held_decode(task: DecodeTask) -> TaskReport:
-    """What tasks run instead of `decode`: the same, between two points."""
+    """Decode a task as the product does, with a point before and one after it."""
     ask("task begun")
     report = decode(task)
     ask("task done")
@@ -88,7 +88,7 @@ def held_decode(task: DecodeTask) -> TaskReport:
 def _hold() -> None:
     """Put the points into the product, in this process alone."""
     _ask_behind(RunReporter, "step", lambda reporter, text: str(text))
-    _ask_behind(table_creation, "_create", lambda tables, table: f"made {table.name}")
+    _ask_behind(table_creation, "_create", lambda tables, table, **__: f"made {table.name}")
     _ask_behind(run_context, "discover", lambda *_, **__: "listed")
     _ask_behind(delta_commit, "published", lambda *_, **__: "ledger read")
     _ask_behind(ingest, "append_observations", lambda *_, **__: "observed")
@@ -116,7 +116,7 @@ def _ask_behind(owner: Any, name: str, point: Callable[..., str]) -> None:
 
 # Any: the same.
 def _ask_after(owner: Any, name: str) -> None:
-    """Where the product calls back behind each step of a commit."""
+    """Put a point after each call that the product makes behind a step of a commit."""
     original = getattr(owner, name)
 
     def with_points(*arguments: Any, **named: Any) -> Any:

@@ -10,5 +10,5 @@ INDEXES = ("00000000000000000000.txnindex", "00000000000000000007.txnindex")
 
 
 def decisions(bounds: LogBounds) -> tuple[object, ...]:
-    """What is decided of a log, whatever the notes say."""
+    """Return the decisions on a log's bounds and transactions, without the notes."""
     return bounds.markers, bounds.open_transactions, bounds.next_offset, bounds.last_stable_offset

@@ -1,4 +1,4 @@
-"""What Kafka's own decoders say of the records of internal topics.
+"""Reads the output of Kafka's own decoders for records of internal topics.
 
 The dump tool was run with `--offsets-decoder`, `--transaction-log-decoder` or
 `--cluster-metadata-decoder`: it prints keys and values as JSON, and the transaction log of old

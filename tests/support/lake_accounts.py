@@ -58,7 +58,7 @@ def records_of(lake: Path) -> list[tuple[str, int, int, bytes]]:
 
 
 def incomplete(lake: Path) -> list[str]:
-    """What is published and not complete, one line each: right at any moment, whoever died."""
+    """Return one line for each published range that is not complete; valid at any moment."""
     rows = {name: _rows(lake / name) for name in _EVERY_TABLE}
     by_commit: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row in rows["records"]:
@@ -78,7 +78,7 @@ def incomplete(lake: Path) -> list[str]:
 
 
 def unpublished(lake: Path) -> list[str]:
-    """What is decided and not published."""
+    """Return one line for each topic whose newest commit is decided, but not published."""
     apps = {name: _apps(lake / name) for name in _EVERY_TABLE}
     return [
         f"{app}: {[apps[name].get(app) for name in _EVERY_TABLE]}"
@@ -106,7 +106,7 @@ def _entries(table: Path) -> Iterable[Row]:
 
 
 def _rows(table: Path) -> list[Row]:
-    """In the order in which they were committed."""
+    """Return the rows of a table in the order of their commits."""
     files: dict[str, Row] = {}
     for entry in _entries(table):
         if "add" in entry:

@@ -46,7 +46,7 @@ def commit_and_die(path: Path, step: str, *waves: TopicWave) -> None:
 
 
 def race(path: Path, driver: int, round_count: int, barrier: Barrier, results: Path) -> None:
-    """In each round, commit the generation that all the other drivers also commit."""
+    """Commit one generation per round, in competition with all other drivers."""
     lake = lake_at(path)
     won = []
     for generation in range(1, round_count + 1):

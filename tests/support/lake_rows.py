@@ -20,11 +20,11 @@ from seglake.lake.tables import (
     CLUSTER_METADATA,
     CONSUMER_OFFSETS,
     GAPS,
+    LOG_TABLES,
     QUARANTINE,
     RECORDS,
     TRANSACTION_STATE,
     Table,
-    tables_of,
 )
 from seglake.lake.waves import TopicWave
 from seglake.storage.local_storage import LocalStorage
@@ -32,8 +32,8 @@ from seglake.storage.storage import Storage
 
 SOURCE = "cluster-1"
 NOW_MS = 1_700_000_000_000
-PLAIN_TABLES = tables_of(["orders"])
-"""What a topic commits to that is not internal."""
+PLAIN_TABLES = LOG_TABLES.of(["orders"])
+"""Tables in which each commit of a topic that is not internal adds rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def wave(
         "run_id": attempt_id,
     }
     files = []
-    for table in tables_of([topic]) if tables is None else tables:
+    for table in LOG_TABLES.of([topic]) if tables is None else tables:
         names = table.file_schema.names
         own = {name: value for name, value in constants.items() if name in names}
         files.append(write_file(lake, table, topic, rows(table, topic, offsets, **own)))
@@ -134,7 +134,7 @@ def wave(
 
 
 def next_wave(lake: Lake, topic: str, offsets: range, **options: str) -> TopicWave:
-    generation = versions(lake.tables, SOURCE, [topic])[topic].records + 1
+    generation = versions(lake.tables, SOURCE, [topic])[topic].deciding + 1
     return wave(lake, topic, generation, offsets, attempt_id=options.get("attempt_id", "attempt"))
 
 

@@ -1,10 +1,10 @@
-"""What a lake shows between two commits."""
+"""State of a lake between two commits."""
 
 from pathlib import Path
 
 from seglake.lake.app_versions import AppVersions
 from seglake.lake.delta_commit import versions
-from seglake.lake.tables import tables_of
+from seglake.lake.tables import LOG_TABLES
 from support.lake_rows import PLAIN_TABLES, SOURCE, Lake, read_offsets
 
 
@@ -14,7 +14,7 @@ def table_versions(lake: Lake) -> list[int]:
 
 
 def redo_files(lake: Lake) -> list[str]:
-    return sorted(path.name for path in Path(lake.tables.redo_folder).glob("*"))
+    return sorted(path.name for path in Path(lake.tables.redo_folder_of(LOG_TABLES)).glob("*"))
 
 
 def generations(lake: Lake, topic: str) -> AppVersions:
@@ -22,5 +22,5 @@ def generations(lake: Lake, topic: str) -> AppVersions:
 
 
 def assert_each_row_once(lake: Lake, topic: str, offsets: list[int]) -> None:
-    for table in tables_of([topic]):
+    for table in LOG_TABLES.of([topic]):
         assert read_offsets(lake, table, topic) == offsets, table.name

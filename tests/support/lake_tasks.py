@@ -15,7 +15,7 @@ def pid_after(seconds: float) -> int:
 
 
 def parents_word(name: str) -> str | None:
-    """What the environment says in which the process began that this one was forked from."""
+    """Return a variable of the environment in which the process began that forked this one."""
     words = Path(f"/proc/{os.getppid()}/environ").read_text().split("\0")
     return dict(word.split("=", 1) for word in words if word).get(name)
 
@@ -30,7 +30,7 @@ def slow_square(number: int) -> int:
 
 
 def frozen_count(_: int) -> int:
-    """How many objects of this process the search for garbage leaves out."""
+    """Return the number of this process's objects that garbage collection leaves out."""
     return gc.get_freeze_count()
 
 

@@ -54,10 +54,11 @@ class Sections(TypedDict, total=False):
     write: Mapping[str, object]
     quarantine: Mapping[str, object]
     limits: Mapping[str, object]
+    tiered: Mapping[str, object]
 
 
 def local_scan(settings: Settings, engine: Engine) -> ScanContext:
-    """What a run on local disks needs, that shows nothing."""
+    """Return the context of a run on local disks that shows no progress."""
     return ScanContext(
         storage=LocalStorage(),
         settings=settings,
@@ -102,14 +103,14 @@ def ingested(
 
 
 def _begin(lake: Path) -> None:
-    """Where there is no lake yet, copy an empty one: to make its tables is a third of a run."""
+    """Copy an empty lake to a place without one, since making the tables is a third of a run."""
     if not lake.exists():
         shutil.copytree(_empty_lake(), lake)
 
 
 @cache
 def _empty_lake() -> Path:
-    """As a run leaves it that dies before its first commit."""
+    """Return a lake as a run leaves it that dies before its first commit."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     lake = Path(folder, "lake")
@@ -160,12 +161,12 @@ def retaken(
 
 
 def maintained(
-    lake: Path, choice: MaintenanceChoice = WHOLE_LAKE, *, processes: int = 1
+    lake: Path, choice: MaintenanceChoice = WHOLE_LAKE, *, processes: int = 1, **sections: Any
 ) -> MaintainSummary:
-    """Maintain a lake."""
+    """Maintain a lake, with sections of settings."""
+    settings = Settings.from_mappings([("test", sections)])
     with LocalEngine(processes) as engine:
-        reporter = RunReporter(io.StringIO())
-        return maintain(str(lake), LocalStorage(), engine, reporter, Settings(), choice=choice)
+        return maintain(str(lake), local_scan(settings, engine), choice=choice)
 
 
 def ingested_in_pieces(
@@ -207,7 +208,7 @@ def read_table(lake: Path, table: str) -> list[Row]:
 
 
 def read_arrow(lake: Path, table: str) -> pa.Table:
-    """The same as Arrow."""
+    """Return all rows of one table as Arrow; empty before the lake has tables."""
     known = {each.name: each for each in TABLES}
     if table not in known:
         raise ValueError(f"no table is named {table!r}")
@@ -228,7 +229,7 @@ def versions(lake: Path) -> dict[str, int]:
 
 
 def row_versions(lake: Path) -> dict[str, int]:
-    """Those of the tables that have rows of logs, whatever runs saw of the logs."""
+    """Return the versions of the tables with rows of logs; observations do not count."""
     return {name: version for name, version in versions(lake).items() if name != OBSERVATIONS.name}
 
 

@@ -36,6 +36,11 @@ def of_type(lines: list[Line], type_: str) -> list[Line]:
     return [line for line in lines if line["type"] == type_]
 
 
+def findings(lines: list[Line], kind: str) -> list[str]:
+    """The texts of the findings of one kind."""
+    return [line["text"] for line in of_type(lines, "finding") if line["kind"] == kind]
+
+
 def one(lines: list[Line], type_: str) -> Line:
     """The only line of its type."""
     (line,) = of_type(lines, type_)

@@ -35,7 +35,7 @@ class Meanwhile(LocalEngine):
 
 
 def once(happens: Callable[[], object]) -> Callable[[], None]:
-    """The same, but only when it is called first."""
+    """Return a function that does it in its first call only."""
     done: list[None] = []
 
     def first() -> None:

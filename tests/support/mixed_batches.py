@@ -54,6 +54,12 @@ KINDS = {
     "horizon": lambda offset: record_batch(offset, [Record()], Header(delete_horizon_ms=9)),
     "gzip": lambda offset: batch(offset, 2, Codec.GZIP),
     "zstd": lambda offset: batch(offset, 2, Codec.ZSTD),
+    "gzip of another producer": lambda offset: record_batch(
+        offset,
+        [Record(b"k", b"v", n) for n in range(3)],
+        Header(producer=Producer(9, 1, 5), is_transactional=True),
+        codec=Codec.GZIP,
+    ),
     "codec 6": lambda offset: payload_batch(offset, b"?", Header(record_count=1), codec=6),
     "message": lambda offset: message(offset, Record(), 1),
     "wrapper": lambda offset: wrapper(offset, [Record(), Record()], 1, Codec.GZIP),
@@ -66,7 +72,7 @@ KINDS = {
 
 _IN_RUNS = (
     *("plain", "of three", "gzip", "empty", "idempotent", "of a new leader"),
-    *("transactional", "of another producer", "marker", "abort"),
+    *("transactional", "of another producer", "gzip of another producer", "marker", "abort"),
 )
 
 

@@ -18,7 +18,7 @@ KILLED = -signal.SIGKILL
 
 
 class Point(NamedTuple):
-    """Where a run is: the point's name, and how many times it was there before."""
+    """Point that a run has reached, and how many times it was there before."""
 
     name: str
     time: int
@@ -120,7 +120,7 @@ class HeldRun:
         return self._ended()
 
     def text(self) -> str:
-        """What it has printed."""
+        """Return the output of the run so far."""
         while part := _read(self._printed):
             self._text += part
         return self._text

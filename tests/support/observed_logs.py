@@ -53,13 +53,13 @@ def rows_in(lake: Path) -> list[Row]:
 
 
 def ends_of(rows: Iterable[Row]) -> list[tuple[object, ...]]:
-    """Where observations say that a log ends, and why a run stopped."""
+    """Return each log's end in the observations, and why the run stopped there."""
     names = ("high_watermark", "log_end_offset", "next_offset", "stopped_by")
     return [tuple(row[name] for name in names) for row in rows]
 
 
 def said_in(summary: IngestSummary) -> list[str]:
-    """What a summary says of offsets that are not ingested yet."""
+    """Return the lines of a summary about offsets that are not ingested yet."""
     return [
         line for line in summary.to_text().splitlines() if line.startswith("not ingested yet: ")
     ]

@@ -44,7 +44,7 @@ Record = tuple[Any, ...]  # Any: the columns of a row have many types
 
 
 class Outcome(StrEnum):
-    """What became of one flip."""
+    """Outcome of one flipped bit."""
 
     QUARANTINED = "quarantined"  # and all rows are right
     HARMLESS = "harmless"  # the batch has no rows to lose
@@ -71,13 +71,13 @@ class LogBatch(NamedTuple):
 
     @property
     def offset(self) -> int:
-        """What the field says that is flipped."""
+        """Return the offset that the flipped field states."""
         return self.last_offset if self.is_wrapper else self.first_offset
 
 
 @dataclass
 class Answer:
-    """What was read of a log."""
+    """Ranges, gaps and damage that a run reads in a log."""
 
     records: dict[int, Record] = field(default_factory=dict)
     twice: int = 0
@@ -143,7 +143,7 @@ class FlippedLog:
 
     @cached_property
     def batches(self) -> list[list[LogBatch]]:
-        """Of each segment."""
+        """Return the batches of each segment."""
         spans = {(name, at): (first, last) for name, at, first, last in self.truth.batches}
         return [
             list(_batches(self._contents[segment.path], segment.name, spans))
@@ -151,7 +151,7 @@ class FlippedLog:
         ]
 
     def answer(self, contents: Mapping[str, bytes]) -> Answer:
-        """What a first run makes of the log when its files hold these bytes."""
+        """Return the result of a first run over the log whose files have these bytes."""
         return answer_of(self.replica, self._settings, _Overlaid(contents))
 
     def outcome(self, flip: Flip) -> tuple[Outcome, Answer]:
@@ -183,7 +183,7 @@ class FlippedLog:
         return Outcome.QUARANTINED
 
     def _is_a_log(self, flip: Flip, shift: int) -> bool:
-        """Whether a log with holes may claim what the flipped one does."""
+        """Return whether a log with holes may rightly have the flipped offsets."""
         batch = self.batches[flip.segment][flip.batch]
         spans = [
             [(one.first_offset, one.last_offset) for one in segment] for segment in self.batches
@@ -203,7 +203,7 @@ class FlippedLog:
 
 
 def answer_of(replica: Replica, settings: Settings, storage: Storage) -> Answer:
-    """What a first run makes of a log; each byte of its segments is accounted for."""
+    """Return the result of a first run over a log; each byte of its segments is accounted for."""
     answer = Answer()
     with LocalEngine(1) as engine:
         scan = ScanContext(

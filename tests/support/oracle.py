@@ -1,4 +1,4 @@
-"""What Kafka's own consumer and its dump tool said about the disks.
+"""Output of Kafka's own consumer and dump tool for the disks.
 
 Records were read by a consumer that was assigned the partition and sought its beginning. A key or
 value above 1024 bytes is known by length and SHA-256 only: build the records found on disk with
@@ -24,7 +24,7 @@ _STATES = {"delete", "future", "stray"}  # of a partition's folder, behind a uni
 
 
 class Isolation(StrEnum):
-    """Which records a consumer is given; control records never."""
+    """Isolation of a consumer; no consumer gets control records."""
 
     READ_UNCOMMITTED = "read_uncommitted"
     READ_COMMITTED = "read_committed"
@@ -80,11 +80,7 @@ def expected_records(
     partition: int,
     isolation: Isolation = Isolation.READ_UNCOMMITTED,
 ) -> list[OracleRecord]:
-    """What a consumer got from one partition, in order of offset.
-
-    READ_COMMITTED has its own answers for topics that saw a transaction; for all others it is the
-    same as READ_UNCOMMITTED.
-    """
+    """Return the records of one partition that a consumer got, by rising offsets."""
     folder = unpacked(scenario) / "expected" / copy
     name = oracle_name(topic, partition)
     plain = folder / f"{name}.jsonl.gz"
@@ -103,16 +99,13 @@ def oracle_name(topic: str, partition: int) -> str:
 
 
 def partition_dump(scenario: str, copy: str, topic: str, partition: int, place: str = "") -> Dump:
-    """What the dump tool said about all files of one partition's folder.
-
-    `place` is `broker<i>` or `d<k>` where a scenario has several brokers or log dirs.
-    """
+    """Return the dump tool's output for all files in one partition's folder."""
     name = oracle_name(topic, partition)
     return folder_dump(scenario, copy, f"{place}.{name}" if place else name)
 
 
 def folder_dump(scenario: str, copy: str, name: str) -> Dump:
-    """The same by the oracle's own file name, for -delete and -future folders and the tier."""
+    """Return a dump by the oracle's file name, for -delete and -future folders and the tier."""
     path = unpacked(scenario) / "expected" / copy / f"{name}.dump.txt.gz"
     return read_dump(path)
 

@@ -22,7 +22,7 @@ _COMMANDS = {"sql": sql_command.main, "register": register_command.main}
 
 
 def by_views(session: "SparkSession", lake: str, topic: str | None = None) -> Answers:
-    """What `seglake sql --json` prints."""
+    """Return the answers that `seglake sql --json` prints."""
     # Imported here: the other readers need no Spark.
     from support.spark_answers import query
 
@@ -35,7 +35,7 @@ def by_views(session: "SparkSession", lake: str, topic: str | None = None) -> An
 
 
 def by_pyspark() -> Answers:
-    """In the session of the tests, which has the JARs already."""
+    """Return the answers of the tests' Spark session, which has the JARs already."""
     run_commands("PySpark")
     names: Mapping[str, Any] = ran(blocks("PySpark", "python"))
     return Answers(*(likened(names[name].toArrow().to_pylist()) for name in Answers._fields))
@@ -58,7 +58,7 @@ def by_duckdb(topic: str | None = None) -> Answers:
 
 
 def by_duckdb_s_script(script: str, topic: str | None = None) -> Answers:
-    """By one of the two scripts that the page prints."""
+    """Return the answers in DuckDB, after one of the two scripts that the page prints."""
     run_commands("DuckDB")
     (block,) = blocks("DuckDB", "python")
     names: Mapping[str, Any] = ran([block.replace("build/lake.sql", script)])

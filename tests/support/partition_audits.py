@@ -1,4 +1,4 @@
-"""What an audit says of partitions, made up."""
+"""Made-up results of an audit for partitions."""
 
 from seglake.findings.findings import Finding
 from seglake.kafka_log.gap_ranges import GapRanges

@@ -86,7 +86,7 @@ def survey(
     events: tuple[Marker | DataSpan, ...] = (),
     window: tuple[int | None, int | None] = (None, None),
 ) -> SegmentSurvey:
-    """What the survey finds in such a segment."""
+    """Return a survey of a segment, as the product's survey would find it."""
     every = split_bytes // BATCH_BYTES
     starts = range(start, stop, BATCH_OFFSETS * every)
     splits = [
@@ -159,7 +159,7 @@ def decode_settings() -> DecodeSettings:
 
 
 def beside(partition: SurveyedPartition, *others: OtherReplica) -> SurveyedPartition:
-    """The same partition, with other replicas of it."""
+    """Return a partition with further replicas beside the chosen one."""
     return replace(partition, choice=replace(partition.choice, other_replicas=others))
 
 
@@ -176,7 +176,7 @@ def report(
     markers: tuple[Marker, ...] = (),
     gaps: GapsByCause | None = None,
 ) -> SplitReport:
-    """What a task says of one split."""
+    """Return a task's report on one split."""
     return SplitReport(
         first_offset,
         next_offset,
@@ -221,7 +221,7 @@ def replica_with_epochs(
 def ledger_row(
     key: PartitionKey, next_offset: int, *, last_base_offset: int, leader_epoch: int | None
 ) -> dict[str, object]:
-    """Of a run that ingested the beginning of a log and saw no open transaction."""
+    """Return the ledger row of a run that ingested a log's beginning, without open transactions."""
     return {
         "topic": key.topic,
         "partition": key.partition,

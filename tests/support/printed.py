@@ -1,4 +1,4 @@
-"""What `seglake cat` prints, as a consumer would have given it."""
+"""Reads the output of `seglake cat` into records as a consumer gives them."""
 
 import base64
 import io
@@ -19,7 +19,7 @@ Place = tuple[str, int]
 
 
 class Printed(NamedTuple):
-    """How a call ended."""
+    """Result of a call of `seglake cat`: its output and exit code."""
 
     code: int
     out: bytes

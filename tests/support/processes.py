@@ -21,7 +21,7 @@ _IMPORTED = [
 
 
 def young() -> ForkServerContext:
-    """Where tests start their processes and make their barriers."""
+    """Return the context in which tests start processes and make barriers."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_IMPORTED)
     return context

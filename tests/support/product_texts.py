@@ -1,6 +1,6 @@
-"""What the product's source has to say to a person: its sentences, as the code writes them.
+"""Finds the sentences in the product's source that a person may read.
 
-Effect: reads the source.
+Reads the source.
 """
 
 import ast

@@ -11,7 +11,7 @@ def last_words(text: str, folder: Path) -> str:
 
 
 def said(text: str, folder: Path, *, seconds: int = 20) -> tuple[str, str]:
-    """What a program writes to stdout and stderr."""
+    """Return the output of a program on stdout and stderr."""
     program = folder / "program.py"
     program.write_text(text.format(folder=str(Path(__file__).parents[1])))
     command = [sys.executable, str(program)]

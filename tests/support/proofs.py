@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from seglake.pipelines.lake_report.run import own_queries
 from seglake.proof.queries import PROVED_TABLES, Purpose, queries
 
 # Any: columns have values of many types.
@@ -82,7 +83,7 @@ class Proved:
 
 
 def _sql_of(name: str) -> str:
-    known = [*queries(), *queries("seglake.pipelines.lake_report", "report.sql")]
+    known = [*queries(), *own_queries()]
     return next(query.sql for query in known if query.name == name)
 
 

@@ -38,7 +38,7 @@ def likened(rows: Iterable[Row]) -> Likened:
 
 
 def _time_ms(value: object) -> int | None:
-    """Of a datetime or of its text; a reader that gives no zone must mean UTC."""
+    """Return the milliseconds of a datetime or its text; a time without a zone is UTC."""
     if value is None:
         return None
     time = value if isinstance(value, datetime) else datetime.fromisoformat(_iso(str(value)))
@@ -50,7 +50,7 @@ def _iso(text: str) -> str:
 
 
 def expected() -> Answers:
-    """What is so of the sample disk: by Kafka's own consumer, and by hand of samples/README.md."""
+    """Return the right answers for the sample disk, by Kafka's consumer and samples/README.md."""
     records = [row for partition in (0, 1) for row in _records(partition)]
     return Answers(
         [_picked(row, "topic", "partition", "next_offset") for row in _PARTITIONS],

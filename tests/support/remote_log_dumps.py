@@ -1,4 +1,4 @@
-"""What Kafka's dump tool printed with `--remote-log-metadata-decoder`."""
+"""Reads the dump tool's output with `--remote-log-metadata-decoder`."""
 
 import gzip
 import re

@@ -21,7 +21,7 @@ def reported(
     stuck_after: timedelta | None = None,
     now: datetime | None = None,
 ) -> LakeReport:
-    """What there is to see in a lake."""
+    """Return the report of a lake."""
     with TemporaryDirectory() as spill_folder:
         return report(
             str(lake),

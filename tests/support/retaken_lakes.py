@@ -19,7 +19,7 @@ Lost = Callable[..., Path]  # makes a lake that has the loser's rows; the disk o
 
 
 def is_right(lake: Path, disk: Path, log: ElectedLog, *, committed_only: bool = False) -> bool:
-    """Whether the lake is proved to have what a consumer of the log gets."""
+    """Return whether the audit proves the lake, and it has a consumer's rows of the log."""
     assert current(lake) == log.consumed(committed_only=committed_only)
     found = audited(lake)
     assert (kinds(found), [partition.left for partition in found.partitions]) == (set(), [None])

@@ -17,7 +17,7 @@ from support.walks import check_tiling
 
 
 class Mode(NamedTuple):
-    """How a walk goes."""
+    """Settings of a walk over segments."""
 
     window_bytes: int = 1 << 16
     breaks: tuple[int, ...] = ()
@@ -34,7 +34,7 @@ DEFAULT = Mode()
 
 
 class BothWalks(NamedTuple):
-    """What the two walks found; run for run, they are the same."""
+    """Results of the walk with runs and the walk without; with runs split up, they are equal."""
 
     items: list[Item]
     runs: list[Item | BatchRun]
@@ -100,7 +100,7 @@ def _without_payload(item: Item) -> object:
 
 
 def _check_kinds(runs: Sequence[Item | BatchRun], items: Mapping[int, Item]) -> None:
-    """What a batch of a run is said to be is what its header and its record say."""
+    """Check that the kind of each batch in a run agrees with its header and its record."""
     for run in runs:
         if not isinstance(run, BatchRun):
             continue

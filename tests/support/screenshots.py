@@ -1,6 +1,6 @@
 """`make screenshots`: the pictures of the docs, of the samples and of made-up data.
 
-Effect: writes them.
+Writes them.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a lake has taken, in short values that a test can compare."""
+"""Rows of a lake as short values that a test can compare."""
 
 from pathlib import Path
 

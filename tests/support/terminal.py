@@ -58,7 +58,7 @@ class Terminal:
         return self.shows(text, pressing="\x03")
 
     def shows(self, text: str, *, pressing: str = "") -> str:
-        """What came until the text did, with it; a key is pressed while nothing comes."""
+        """Return the output up to and including a text; press a key whenever nothing comes."""
         deadline = time.monotonic() + _PATIENCE_S
         while text not in self._seen:
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What a terminal shows, as a page for the browser that takes the pictures."""
+"""Turns a terminal's screen into a page, of which the browser takes the picture."""
 
 import html
 from collections.abc import Iterator

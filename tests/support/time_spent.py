@@ -1,4 +1,4 @@
-"""Where a test run's time goes: `pytest --time-spent`, or `make test-times`.
+"""Measures where the time of a test run goes: `pytest --time-spent`, or `make test-times`.
 
 Each test's seconds, by what they were spent on: conversions (an ingest or a replay in process),
 processes (started and waited for), Spark's start, sample disks (unpacked or made), and the rest.
@@ -127,7 +127,7 @@ class TimeSpent:
 
 
 def _fixed_work_ns() -> int:
-    """How long some plain arithmetic takes this Python on this machine."""
+    """Return how long this Python takes for fixed arithmetic on this machine, in ns."""
     started = time.perf_counter_ns()
     sum(number * number % 7 for number in range(10_000_000))
     return time.perf_counter_ns() - started

@@ -80,7 +80,7 @@ class TransactionLog:
         return self.placed[-1].next_offset if self.placed else 0
 
     def state(self, placed: PlacedStep, upper: int) -> str:
-        """What becomes of a data step when nothing from `upper` on counts."""
+        """Return the state of a data step's transaction, if the log ends at `upper`."""
         if placed.step.producer_id == OUTSIDE:
             return "none"
         for later in self.placed:
@@ -114,7 +114,7 @@ class TransactionLog:
         return min([upper, *self.open_firsts(upper).values()])
 
     def aborted(self) -> list[Aborted]:
-        """What a broker puts into its transaction indexes."""
+        """Return the entries that a broker writes into its transaction indexes."""
         found = []
         for placed in self.placed:
             producer_id = placed.step.producer_id
@@ -125,7 +125,7 @@ class TransactionLog:
         return found
 
     def snapshot(self, offset: int) -> list[ProducerEntry]:
-        """What a broker puts into a producer snapshot at an offset."""
+        """Return the entries that a broker writes into a producer snapshot at an offset."""
         firsts = self.open_firsts(offset)
         last = {
             placed.step.producer_id: placed

@@ -17,7 +17,7 @@ def viewed(lake: Path, query: str) -> list[Row]:
 
 
 def viewed_as_in_spark(lake: Path, query: str) -> list[Row]:
-    """The same for a query of Spark SQL, as far as DuckDB speaks it."""
+    """Return the rows of a query in Spark's SQL, run in DuckDB with its macros."""
     return viewed(lake, _QUOTED_IN_DUCKDB.sub('"offset"', query))
 
 

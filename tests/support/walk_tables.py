@@ -111,7 +111,7 @@ def _row(item: Item | BatchRun, content: bytes) -> _Row:
 
 
 def _told(item: Item | BatchRun) -> tuple[str, str, str]:
-    """What an item is, its offsets, and what else is known of it."""
+    """Return an item's kind, its offsets and its other facts, as texts."""
     match item:
         case Defect():
             claims = f"claims {_claimed(item)}, expected {item.expected_offset}"

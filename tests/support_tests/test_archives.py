@@ -10,17 +10,18 @@ from support import broker_disks
 
 _DATA = Path(broker_disks.__file__).parents[1] / "data"
 _INDEX = json.loads((_DATA / "index.json").read_text(encoding="utf-8"))
+_PACKED = {**_INDEX["archives"], **_INDEX["tiers"]}
 
 
 def test_every_archive_is_named_in_the_index_and_no_other() -> None:
-    assert sorted(path.name for path in _DATA.glob("*.tar.xz")) == sorted(_INDEX["archives"])
+    assert sorted(path.name for path in _DATA.glob("*.tar.xz")) == sorted(_PACKED)
 
 
-@pytest.mark.parametrize("name", _INDEX["archives"])
+@pytest.mark.parametrize("name", _PACKED)
 def test_archive_has_the_checksum_and_size_of_the_index_and_the_readme(name: str) -> None:
     content = (_DATA / name).read_bytes()
     sha256 = hashlib.sha256(content).hexdigest()
-    assert _INDEX["archives"][name] == {"sha256": sha256, "size_bytes": len(content)}
+    assert _PACKED[name] == {"sha256": sha256, "size_bytes": len(content)}
     row = f"| `{name}` | {len(content)} | `{sha256}` |"
     assert row in (_DATA / "README.md").read_text(encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Which cases run by default, and which share a worker."""
+"""Tests which cases run by default, and which share a worker."""
 
 import pytest
 

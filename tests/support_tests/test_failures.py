@@ -1,4 +1,4 @@
-"""What a run prints at its end of a broken test."""
+"""Tests the lines about a broken test at the end of a run."""
 
 import pytest
 

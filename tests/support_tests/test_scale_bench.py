@@ -1,4 +1,4 @@
-"""What `make bench-scale` shows, and the disks that it makes."""
+"""Tests the page of `make bench-scale`, and the disks that it makes."""
 
 from pathlib import Path
 from xml.etree import ElementTree

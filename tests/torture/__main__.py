@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torture.rows import Row, as_table
 
-PARTS = ("exhausted", "schedules", "faults", "storage_faults", "hostile_bytes")
+PARTS = ("exhausted", "schedules", "faults", "storage_faults", "hostile_bytes", "tiers", "erasures")
 WITH_SERVERS = ("s3_faults", "hdfs_faults")  # only when they are asked for
 _ALL = (*PARTS, *WITH_SERVERS)
 

@@ -22,10 +22,22 @@ from seglake.lake.errors import (
     WaveError,
 )
 from torture.rows import Row
-from torture.simulated_lake import Fate, Fates, OffsetRange, SimulatedLake, SimulatedPort
-from torture.simulated_runs import compaction_steps, run_steps, vacuum_steps
+from torture.simulated_lake import (
+    Fate,
+    Fates,
+    OffsetRange,
+    SimulatedLake,
+    SimulatedPort,
+    is_erasure,
+)
+from torture.simulated_runs import (
+    TOPICS,
+    compaction_steps,
+    erasing_steps,
+    run_steps,
+    vacuum_steps,
+)
 
-_TOPICS = ("orders", "clicks")
 _MOST_STEPS = 2000
 _AT_A_TIME = 500
 # What a run may end with: it says so, and has touched nothing that it could not see.
@@ -42,6 +54,7 @@ class Odds:
     hidden_redo: float = 0.0
     power_cut: float = 0.0
     upkeep: bool = False
+    erasing: bool = False
 
 
 CASES = {
@@ -51,8 +64,17 @@ CASES = {
     ),
     "beside a compaction and a vacuum": Odds(upkeep=True, death=0.02),
     "power cuts": Odds(power_cut=0.02, bad_commit=0.5, death=0.03),
+    "records are erased, beside a compaction and a vacuum": Odds(
+        upkeep=True, erasing=True, bad_commit=0.3
+    ),
     "everything at once": Odds(
-        death=0.02, bad_commit=0.3, old_view=0.05, hidden_redo=0.05, power_cut=0.002, upkeep=True
+        death=0.02,
+        bad_commit=0.3,
+        old_view=0.05,
+        hidden_redo=0.05,
+        power_cut=0.002,
+        upkeep=True,
+        erasing=True,
     ),
 }
 
@@ -85,7 +107,7 @@ class Schedule:
         self._lake = SimulatedLake()
         self._fates: Fates = RandomFates(self._rng, odds)
         self._published: list[OffsetRange] = []
-        self._log_ends = {topic: self._rng.randint(1, 4) for topic in _TOPICS}
+        self._log_ends = {topic: self._rng.randint(1, 4) for topic in TOPICS}
         self._actors: dict[str, Steps[None]] = {}
         self._ended: list[str] = []
         self._refusals: tuple[type[SeglakeError], ...] = (CommitUnknownError,)
@@ -133,6 +155,10 @@ class Schedule:
             return
         if odds.upkeep and rng.random() < 0.01:
             self._begin_upkeep()
+        if odds.erasing and rng.random() < 0.02:
+            name = f"eraser{len(self._lake.writers)}"
+            port = SimulatedPort(self._lake, name, self._fates)
+            self._actors[name] = erasing_steps(port, self._lake, rng.choice)
         name = rng.choice([*self._actors])
         if rng.random() < odds.death:
             del self._actors[name]
@@ -163,7 +189,7 @@ class Schedule:
             self._lake.faults.append(f"the undisturbed run ended with: {error}")
 
     def _unfinished(self) -> list[str]:
-        ledger = self._lake.ranges("checkpoints")
+        ledger = [held for held in self._lake.ranges("checkpoints") if not is_erasure(held)]
         found = self._lake.unpublishable()
         for topic, end in self._log_ends.items():
             spans = [range(held.start, held.end) for held in ledger if held.topic == topic]

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from seglake.lake.app_versions import app_id
+from seglake.lake.app_versions import MAINTAIN_APP, app_id
 from seglake.lake.commit_port import CommitPort, TableView
 from seglake.lake.errors import DataFileError
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import CHECKPOINTS, Table, tables_of
+from seglake.lake.tables import CHECKPOINTS, LOG_TABLES, RECORDS, CommitTables, Table
 
 SOURCE = "cluster"
-TABLES = tables_of(["orders"])
+TABLES = LOG_TABLES.of(["orders"])
 # All different: by them one can tell how many tries are left.
 _PAUSES_S = (0.0, 0.1, 0.2)
 
@@ -42,6 +42,18 @@ class OffsetRange(NamedTuple):
     topic: str
     start: int
     end: int
+
+
+_ERASURE = "erasure of "
+
+
+def erasure(held: OffsetRange) -> OffsetRange:
+    """The row of the ledger that says that a range was erased."""
+    return held._replace(topic=_ERASURE + held.topic)
+
+
+def is_erasure(held: OffsetRange) -> bool:
+    return held.topic.startswith(_ERASURE)
 
 
 class Version(NamedTuple):
@@ -83,6 +95,7 @@ class SimulatedLake:
     redos: dict[str, Redo] = field(default_factory=dict)
     deleted_redos: dict[str, Redo] = field(default_factory=dict)
     late: list[Late] = field(default_factory=list)
+    erased: list[OffsetRange] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def land(self, table: str, version: Version) -> None:
@@ -103,21 +116,34 @@ class SimulatedLake:
         return sorted(held for name in names for held in self.contents[name])
 
     def unpublishable(self) -> list[str]:
-        """What is wrong with the ranges of the ledger: doubled, overlapping, or not there."""
-        ledger = self.ranges("checkpoints")
+        """What is wrong with the ranges of the ledger: doubled, overlapping, or not there.
+
+        A range that a commit erases is in no table until the commit reaches `gaps`.
+        """
+        ledger = [held for held in self.ranges("checkpoints") if not is_erasure(held)]
         found = [
             f"{first} and {second} are both in the ledger"
             for first, second in itertools.pairwise(ledger)
             if first.topic == second.topic and first.end > second.start
         ]
-        taken = self.ranges("records") + self.ranges("gaps")
+        taken = self.ranges("records")
+        own = len(taken)
+        taken += self.ranges("gaps")
         for wanted in ledger:
-            if taken.count(wanted) != 1:
+            least = 0 if self._is_unsettled(wanted.topic) else 1
+            if not least <= taken.count(wanted) <= 1:
                 found.append(f"{wanted} is published and {taken.count(wanted)} times in records")
             if self.ranges("batches").count(wanted) != 1:
                 found.append(f"{wanted} is published and not once in batches")
         gone = [n for log in self.logs.values() for n in log[-1].files if n in self.gone]
+        found += [f"{held} is erased and in records" for held in self.erased if held in taken[:own]]
         return found + [f"file {name} is in a table and gone" for name in gone]
+
+    def _is_unsettled(self, topic: str) -> bool:
+        """Whether a commit of the topic has not reached all tables."""
+        ends = (self.logs[table.name][-1].generations for table in (RECORDS, CHECKPOINTS))
+        first, last = (generations.get(app_id(SOURCE, topic), 0) for generations in ends)
+        return first != last
 
     def power_cut(self, choose: Callable[[int, int], int]) -> None:
         """Undo commits that nobody synced, and deletions, which nobody ever syncs.
@@ -182,6 +208,10 @@ class SimulatedPort(CommitPort):
         self._count = 0
 
     @property
+    def commits_to(self) -> CommitTables:
+        return LOG_TABLES
+
+    @property
     def pauses_s(self) -> Sequence[float]:
         return _PAUSES_S
 
@@ -209,7 +239,12 @@ class SimulatedPort(CommitPort):
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         names = [f.path for f in redo.files if f.table == table.name and f.topic in topics]
         moves = {app_id(redo.source_id, topic): redo.generations[topic] for topic in topics}
-        return self._committed(table, _of_this_port(view), names, moves, redo.commit_id)
+        seen = _of_this_port(view)
+        is_deciding = table == self.commits_to.deciding
+        removed = {f.name for f in redo.removed if is_deciding and f.topic in topics}
+        if removed:
+            moves[MAINTAIN_APP] = seen.generation(MAINTAIN_APP) + 1
+        return self._committed(table, seen, (removed, names), moves, redo.commit_id)
 
     def make_durable(self, table: Table) -> None:
         self._lake.durable[table.name] = len(self._lake.logs[table.name])
@@ -238,12 +273,12 @@ class SimulatedPort(CommitPort):
         rows = self._lake.ranges(CHECKPOINTS.name)
         return [row._asdict() for row in rows]
 
-    def write_file(self, table: Table, *held: OffsetRange) -> DataFile:
+    def write_file(self, table: Table, *held: OffsetRange, topic: str = "") -> DataFile:
         """What a task does before a commit; nobody sees the file."""
         name = f"{self.new_commit_id()}.{table.name}"
         self._lake.contents[name] = held
         self._lake.writers[name] = self._run
-        return DataFile(table.name, held[0].topic, name, 1, 1, "")
+        return DataFile(table.name, topic or held[0].topic, name, 1, 1, "")
 
     def rewrite(self, table: Table, view: View, old: Sequence[str], new: str) -> bool:
         """Put one file in the place of others, as a compaction does; whether it was accepted."""
@@ -263,16 +298,18 @@ class SimulatedPort(CommitPort):
         self,
         table: Table,
         view: View,
-        names: Sequence[str],
+        changed: tuple[set[str], Sequence[str]],
         moves: dict[str, int],
         commit_id: str,
     ) -> str:
-        log = self._lake.logs[table.name]
+        log, (removed, names) = self._lake.logs[table.name], changed
+        if removed and view.number + 1 != len(log):
+            return "Version exists"
         if any(version.moved & moves.keys() for version in log[view.number + 1 :]):
             return "Concurrent transaction failed"
         before = log[-1]
         version = Version(
-            files=before.files.union(names),
+            files=before.files.difference(removed).union(names),
             generations=before.generations | moves,
             moved=frozenset(moves),
             commit_id=commit_id,

@@ -4,16 +4,24 @@ A run does what an ingest does with a lake: recover, read what is published, com
 waves, and plan anew what another run took. The steps of the protocol are the product's own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from seglake.lake.app_versions import published_steps
 from seglake.lake.commit_port import NOW, Steps
 from seglake.lake.commit_protocol import Attempt, commit_steps, recover_steps
-from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_files import DataFile, RemovedFile
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, RECORDS
 from seglake.lake.waves import TopicWave
-from torture.simulated_lake import SOURCE, TABLES, OffsetRange, SimulatedLake, SimulatedPort
+from torture.simulated_lake import (
+    SOURCE,
+    TABLES,
+    OffsetRange,
+    SimulatedLake,
+    SimulatedPort,
+    erasure,
+)
 
+TOPICS = ("orders", "clicks")
 _MOST_ROUNDS = 5
 
 
@@ -92,12 +100,50 @@ def _cut(ranges: Iterable[OffsetRange], most: int) -> list[OffsetRange]:
     ]
 
 
+def erasing_steps(
+    port: SimulatedPort, lake: SimulatedLake, choose: Callable[[Sequence[OffsetRange]], OffsetRange]
+) -> Steps[None]:
+    """Erase one published range of records, by another file without it, or by none.
+
+    Args:
+        choose: chooses one of the ranges.
+    """
+    yield from recover_steps(port, SOURCE)
+    for _ in range(_MOST_ROUNDS):
+        generations, _ = yield from published_steps(port, SOURCE, TOPICS)
+        yield NOW
+        view = port.newest(RECORDS)
+        files = {name: lake.contents[name] for name in sorted(view.version.files)}
+        there = sorted(held for of_file in files.values() for held in of_file)
+        if not there:
+            return
+        chosen = choose(there)
+        [old] = [name for name, of_file in files.items() if chosen in of_file]
+        kept = [held for held in files[old] if held != chosen]
+        topic = chosen.topic
+        added = [port.write_file(RECORDS, *kept)] if kept else []
+        added += [
+            port.write_file(GAPS, chosen),
+            port.write_file(CHECKPOINTS, erasure(chosen), topic=topic),
+        ]
+        removed = (RemovedFile(topic, old, 1),)
+        wave = TopicWave(topic, generations[topic] + 1, tuple(added), removed)
+        attempt = Attempt(source_id=SOURCE, attempt_id=port.new_commit_id(), run_id="run", now_ms=0)
+        outcome = yield from commit_steps(port, attempt, [wave])
+        if outcome.committed:
+            lake.erased.append(chosen)
+            return
+        yield from recover_steps(port, SOURCE, [topic])
+
+
 def compaction_steps(port: SimulatedPort, lake: SimulatedLake) -> Steps[None]:
     """Put one file in the place of two, in each table, as any tool may at any time."""
     for table in TABLES:
         yield NOW
         view = port.newest(table)
-        old = sorted(view.version.files)[:2]
+        topics = {name: lake.contents[name][0].topic for name in sorted(view.version.files)}
+        first = next(iter(topics.values()), "")
+        old = [name for name, topic in topics.items() if topic == first][:2]
         if len(old) == 2:
             held = sorted(held for name in old for held in lake.contents[name])
             yield NOW

@@ -110,10 +110,8 @@ def _retake(folder: str, storage: Storage) -> Answer:
 
 def _maintain(folder: str, storage: Storage) -> Answer:
     with LocalEngine(1) as engine:
-        scan = _scan(storage, engine)
-        reporter, settings = scan.reporter, scan.settings
-        choice = MaintenanceChoice()
-        summary = maintain(f"{folder}/lake", storage, engine, reporter, settings, choice=choice)
+        scan, choice = _scan(storage, engine), MaintenanceChoice()
+        summary = maintain(f"{folder}/lake", scan, choice=choice)
     return Answer(summary.exit_code, is_whole=summary.exit_code == 0)
 
 

@@ -1,6 +1,6 @@
 """Build each command's parser, and the settings from its parsed arguments.
 
-The options are defined in options.toml. Effect: reads that file.
+The options are defined in options.toml. Reads that file.
 """
 
 import argparse
@@ -26,7 +26,7 @@ _CLOSED_SETS = {
     "LineFormat": LineFormat,
     "UpperBound": UpperBound,
 }
-# Attributes that recorded commands read even if the command has no such option.
+# `recorded_run` reads these attributes also of commands that lack their options.
 _ABSENT: Mapping[str, object] = {"source": [], "report": None, "run_id": None, "dry_run": False}
 
 # Any: a TOML table may hold values of every kind.
@@ -44,7 +44,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
-    """Return the parser of `seglake COMMAND`."""
+    """Return the parser of the arguments of `seglake COMMAND`."""
     table = _tables()["commands"][command]
     program = f"seglake {command}"
     calls = "".join(f"\n  {program} {options}" for options in table["examples"])
@@ -56,6 +56,7 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
     )
+    parser.options_elsewhere = frozenset(_tables()["options"])
     parser.set_defaults(**_ABSENT, command=command)
     for option in _listed(table["options"]):
         if isinstance(option, str):

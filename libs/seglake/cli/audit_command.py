@@ -11,7 +11,7 @@ from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; see CONTRIBUTING.md for the exit codes."""
+    """Run `seglake audit`, and return its exit code (see CONTRIBUTING.md)."""
     engine = parser_of("audit").parse_args(argv).print_sql
     if engine is not None:
         return run_job(partial(_print, engine), verbose=False, writes=False)

@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from seglake.pipelines.record_print.record_choice import RecordChoice
+    from seglake.pipelines.record_print.typed_parts import TypedParts
 
-_MOST_ROWS = 8192  # rows formatted at once: more would only need more memory
-_MOST_DECODED_BYTES = 4 << 20  # the first lines come sooner than with more, and the run is as fast
+_MOST_ROWS = 8192  # rows to format at once: more would take memory and save no time
+_MOST_DECODED_BYTES = 4 << 20  # so few that the first lines appear early
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; exit with 3 on damage, and with 0 if the reader of stdout closes early."""
+    """Run `seglake cat`; exit with 3 on damage, with 0 if stdout is closed early."""
     arguments = parser_of("cat").parse_args(argv)
     return run_job(partial(_cat, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
-class _Teller:
+class _NotePrinter:
     """Printer of notes on stderr that remembers whether a person should look."""
 
     def __init__(self, *, is_quiet: bool) -> None:
@@ -58,32 +59,70 @@ def _cat(arguments: argparse.Namespace) -> int:
         if (value := getattr(arguments, name)) is not None
     }
     _check_delimiters(line_format, given)
+    if arguments.typed and line_format is not LineFormat.JSON:
+        raise WrongCallError("--typed prints lines of JSON: it excludes other formats")
+    if arguments.schemas is not None and not arguments.typed:
+        raise WrongCallError("--schemas is for --typed")
+    if arguments.registry != parser_of("cat").get_default("registry") and not arguments.typed:
+        raise WrongCallError("--registry is for --typed")
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.pipelines.record_print.line_style import LineStyle
     from seglake.pipelines.record_print.record_choice import RecordChoice
 
     is_quiet = arguments.quiet > arguments.verbose
-    teller = _Teller(is_quiet=is_quiet)
+    printer = _NotePrinter(is_quiet=is_quiet)
     select = settings.select
     choice = RecordChoice(select.from_timestamp_ms, select.to_timestamp_ms, arguments.limit)
     if arguments.lake is not None:
-        found = _of_lake(arguments, settings, choice, teller)
+        found = _of_lake(arguments, settings, choice, printer)
     else:
-        # Elsewhere the hint is empty, and loading it takes 0.07 s.
+        # The hint is only shown on a terminal; its import takes 0.07 s.
         if not is_quiet and sys.stderr.isatty():
             from seglake.environment.warm_up import compilation_hint
 
             if hint := compilation_hint(os.environ)():
-                teller.note(hint)
-        found = _of_sources(arguments, settings, teller)
-    style, out, count = LineStyle(line_format, **given), sys.stdout.buffer, 0
+                printer.note(hint)
+        found = _of_sources(arguments, settings, printer)
+    typed = _typed_parts(arguments, settings) if arguments.typed else None
+    style = LineStyle(line_format, **given, typed=typed)
+    out, count = sys.stdout.buffer, 0
     for rows in choice.of(found):
         count += rows.num_rows
         for start in range(0, rows.num_rows, _MOST_ROWS):
             out.write(style.render(rows.slice(start, _MOST_ROWS)))
     if not count and arguments.limit != 0:
-        teller.note("no record matches")
-    return ExitCode.LOOK if teller.needs_a_look else ExitCode.DONE
+        printer.note("no record matches")
+    if typed is not None:
+        _report_undecoded(typed, printer)
+    return ExitCode.LOOK if printer.needs_a_look else ExitCode.DONE
+
+
+def _typed_parts(arguments: argparse.Namespace, settings: Settings) -> "TypedParts":
+    """Return the decoder of keys and values for `--typed`, with its schemas."""
+    from seglake.environment.storages import open_storages
+    from seglake.pipelines.record_print.printed_schemas import registry_of_lake, registry_of_records
+    from seglake.pipelines.record_print.typed_parts import TypedParts
+
+    storage, topic = open_storages(settings.spark.properties), arguments.registry
+    if arguments.lake is not None:
+        source_id = settings.source.source_id
+        return TypedParts(
+            registry_of_lake(arguments.lake, storage, topic, source_id, arguments.schemas)
+        )
+    whole = argparse.Namespace(source=arguments.source, offsets=None, partition=[])
+    select = replace(settings.select, topics=(topic,), from_timestamp=None, to_timestamp=None)
+    # Skip the notes on these disks: they are about the registry's topic, not the printed records.
+    silent = _NotePrinter(is_quiet=True)
+    records = _of_sources(whole, replace(settings, select=select), silent)
+    return TypedParts(registry_of_records(records, topic, storage, arguments.schemas))
+
+
+def _report_undecoded(typed: "TypedParts", printer: _NotePrinter) -> None:
+    """Report the keys and values that did not decode, and those without a schema."""
+    for (topic, part, reason), count in sorted(typed.rejects.items()):
+        printer.look(f"{topic}: {part}s that do not decode: {count} ({reason})")
+    for topic, part in sorted(typed.untyped):
+        printer.note(f"{topic}: no {part} has a schema of the registry; printed as they are")
 
 
 def _check_delimiters(line_format: LineFormat, given: dict[str, bytes]) -> None:
@@ -94,7 +133,7 @@ def _check_delimiters(line_format: LineFormat, given: dict[str, bytes]) -> None:
 
 
 def _of_sources(
-    arguments: argparse.Namespace, settings: Settings, teller: _Teller
+    arguments: argparse.Namespace, settings: Settings, printer: _NotePrinter
 ) -> "Iterator[pa.RecordBatch]":
     from seglake.environment.storages import open_storages
     from seglake.pipelines.record_print.line_style import COLUMNS
@@ -104,7 +143,7 @@ def _of_sources(
     requested = Requested().with_offsets(*arguments.offsets or (None, None))
     if arguments.partition:
         requested = requested.with_partitions(arguments.partition)
-    # Records are not ordered by time: an older one may follow the first that is too new.
+    # Records are not in order of time: after one above the limit, an older one may follow.
     read, select = settings.read, replace(settings.select, to_timestamp=None)
     read = replace(read, decoded_bytes=min(read.decoded_bytes, _MOST_DECODED_BYTES))
     return ordered_records(
@@ -112,13 +151,13 @@ def _of_sources(
         open_storages(settings.spark.properties),
         replace(settings, select=select, read=read),
         requested,
-        Reports(damage=teller.damage, note=teller.note, look=teller.look),
+        Reports(damage=printer.damage, note=printer.note, look=printer.look),
         columns=COLUMNS,
     )
 
 
 def _of_lake(
-    arguments: argparse.Namespace, settings: Settings, choice: "RecordChoice", teller: _Teller
+    arguments: argparse.Namespace, settings: Settings, choice: "RecordChoice", printer: _NotePrinter
 ) -> "Iterator[pa.RecordBatch]":
     from seglake.environment.storages import open_storages
     from seglake.pipelines.record_print.lake_records import LakeChoice, lake_records
@@ -128,4 +167,4 @@ def _of_lake(
         partitions=frozenset(arguments.partition) or None, offsets=(first, stop), records=choice
     )
     storage = open_storages(settings.spark.properties)
-    return lake_records(arguments.lake, storage, settings, requested, teller)
+    return lake_records(arguments.lake, storage, settings, requested, printer)

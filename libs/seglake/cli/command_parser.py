@@ -11,11 +11,13 @@ from seglake.near_names import did_you_mean
 class CommandParser(argparse.ArgumentParser):
     """Argument parser with suggestions in its error messages."""
 
+    options_elsewhere: frozenset[str] = frozenset()
+    """Options of other commands, in whose place no similar one is meant."""
     _unknown: tuple[str, ...] = ()
 
     # Any: argparse's overloads use it.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse like argparse, and remember unknown options for the error message."""
+        """Parse like argparse, and remember unknown options, which the error message names."""
         given = sys.argv[1:] if args is None else [*args]
         named = [text.partition("=")[0] for text in takewhile(lambda text: text != "--", given)]
         known = self._option_string_actions
@@ -24,10 +26,14 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2; if an option is misspelled, suggest the name that was probably meant."""
-        known = self._option_string_actions
-        near = ((name, did_you_mean(name, known)) for name in self._unknown)
-        hints = [f"; there is no option {name}{meant}" for name, meant in near if meant]
-        super().error(f"{message}{''.join(hints)}")
+        super().error(f"{message}{''.join(map(self._hint, self._unknown))}")
+
+    def _hint(self, name: str) -> str:
+        """Return an end for an error message about an unknown option; "" if nothing is known."""
+        if name in self.options_elsewhere:
+            return f"; {name} is an option of other commands only"
+        meant = did_you_mean(name, self._option_string_actions)
+        return f"; there is no option {name}{meant}" if meant else ""
 
     # Any: an option may have values of every type.
     def _check_value(self, action: argparse.Action, value: Any) -> None:

@@ -13,12 +13,12 @@ from seglake.cli.main import COMMANDS
 from seglake.cli.outcome import run_job
 from seglake.errors import ExitCode
 
-_FILES = frozenset({"source", "path", "config", "output", "report"})
-_FOLDERS = frozenset({"lake"})
+_FILES = frozenset({"source", "path", "config", "output", "report", "schemas"})
+_FOLDERS = frozenset({"lake", "export"})
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command."""
+    """Run `seglake completion`, and return its exit code."""
     given = parser_of("completion").parse_args(argv)
     return run_job(partial(_complete, given.shell), verbose=False, writes=False)
 

@@ -1,10 +1,10 @@
-"""Entry point of the image: makes a writable folder, then becomes the requested program. Effect.
+"""Entry point of the image: makes a writable folder, then becomes the requested program.
 
 The image runs as any user and with a read-only root, so files written at run time go to one new
 temporary folder. The program is a command of seglake, any other program of the image, or `driver`
 or `executor`, with which Spark on Kubernetes starts its containers.
 
-Source of the arguments and variables of these two: apache/spark, resource-managers/kubernetes,
+Source of the arguments and variables of both: apache/spark, resource-managers/kubernetes,
 DriverCommandFeatureStep.scala, BasicDriverFeatureStep.scala and BasicExecutorFeatureStep.scala.
 """
 
@@ -29,7 +29,7 @@ USER_NAME = "seglake"
 
 _NAME_GIVER = "libnss_wrapper.so"
 _EXECUTOR_CLASS = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-# Options of the class above, and the variables in which Kubernetes passes their values.
+# Options of the executor class, and the variables in which Kubernetes passes their values.
 _EXECUTOR_OPTIONS = {
     "--driver-url": "SPARK_DRIVER_URL",
     "--executor-id": "SPARK_EXECUTOR_ID",
@@ -49,7 +49,8 @@ def main(arguments: Sequence[str]) -> int:
         arguments: the arguments of the container.
 
     Returns:
-        An exit code, only if there is no such program or no writable folder.
+        An exit code if there is no such program or no writable folder; otherwise this does not
+        return.
     """
     environment = dict(os.environ)
     try:
@@ -79,7 +80,7 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list
 
     Args:
         arguments: the arguments of the container.
-        environment: its variables; some name places of Spark and Java.
+        environment: the container's variables; some name the folders of Spark and Java.
 
     Raises:
         KeyError: Kubernetes did not set a variable that a driver or an executor needs.
@@ -96,15 +97,15 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list
 
 
 def provide_writable(environment: MutableMapping[str, str]) -> None:
-    """Copy the kernels to a new writable folder; add a home and a user name if they are missing.
+    """Copy the kernels to a new writable folder, and add a missing home and user name.
 
     Args:
-        environment: the process's variables; those that name these places are changed in place.
+        environment: the process's variables; variables that name the new files are set in it.
     """
     folder = Path(tempfile.mkdtemp(prefix="seglake-"))
     kernels = environment.get(KERNELS_VARIABLE)
     if kernels and "NUMBA_CACHE_DIR" not in environment:
-        # numba uses no cache that it cannot write to.
+        # numba ignores a cache folder that it cannot write to.
         shutil.copytree(kernels, folder / "kernels", copy_function=shutil.copyfile)
         environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
     if not os.access(environment.get("HOME", ""), os.W_OK):
@@ -122,7 +123,7 @@ def _has_name(user_id: int) -> bool:
 
 
 def _give_name(folder: Path, environment: MutableMapping[str, str]) -> None:
-    """Let programs started from here find the user's name, without writing to /etc."""
+    """Make the user's name known to programs that start from here, without writing to /etc."""
     line = f"{USER_NAME}:x:{os.getuid()}:{os.getgid()}::{environment['HOME']}:/bin/sh\n"
     names = folder / "passwd"
     names.write_text(Path("/etc/passwd").read_text("utf-8") + line, "utf-8")
@@ -133,7 +134,7 @@ def _give_name(folder: Path, environment: MutableMapping[str, str]) -> None:
 
 
 def _driver(arguments: list[str], environment: Mapping[str, str]) -> list[str]:
-    """Return the spark-submit call of a driver, which runs in this very process."""
+    """Return the spark-submit call that starts a driver in this process."""
     address = environment["SPARK_DRIVER_BIND_ADDRESS"]
     command = [f"{environment['SPARK_HOME']}/bin/spark-submit", "--deploy-mode", "client"]
     command += ["--conf", f"spark.driver.bindAddress={address}"]
@@ -161,7 +162,7 @@ def _java_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def _class_path(environment: Mapping[str, str]) -> str:
-    """Return the class path: configuration folders before JARs, since the first match counts."""
+    """Return the class path, in which configuration folders precede JARs to override them."""
     spark = environment["SPARK_HOME"]
     places = [
         environment.get("SPARK_CONF_DIR", f"{spark}/conf"),

@@ -10,7 +10,7 @@ from seglake.cli.outcome import run_job
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; without --check it exits with 0 even if there is damage."""
+    """Run `seglake inspect`; without --check it exits with 0 even if there is damage."""
     arguments = parser_of("inspect").parse_args(argv)
     return run_job(partial(_inspect, arguments), verbose=arguments.verbose > 0, writes=False)
 
@@ -29,6 +29,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
         as_json=arguments.json,
         out=sys.stdout,
         check=arguments.check,
+        key_paths=settings.tiered.keys,
         part=Part(
             offset=arguments.offset,
             from_offset=arguments.from_offset,

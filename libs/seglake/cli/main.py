@@ -12,21 +12,28 @@ from seglake.version import __version__
 
 
 class _Command(NamedTuple):
-    module: str  # has main(argv) -> int; imported only when the command is called
+    # has main(argv) -> int; imported when the command is called
+    module: str
     does: str
 
 
 COMMANDS = {
     "ingest": _Command("seglake.cli.ingest_command", "turn Kafka log segments into Delta tables"),
     "audit": _Command("seglake.cli.audit_command", "prove that nothing is missing in the tables"),
-    "inspect": _Command("seglake.cli.inspect_command", "show what a segment or another file holds"),
+    "inspect": _Command(
+        "seglake.cli.inspect_command", "show the contents of a segment or another file"
+    ),
     "cat": _Command("seglake.cli.cat_command", "print records of disks or of a lake"),
     "replay": _Command("seglake.cli.replay_command", "decode quarantined bytes again, fill gaps"),
-    "retake": _Command("seglake.cli.retake_command", "ingest again what lost an election"),
-    "maintain": _Command("seglake.cli.maintain_command", "compact the tables, delete what is old"),
-    "report": _Command("seglake.cli.report_command", "show a lake as one page to look at"),
+    "retake": _Command("seglake.cli.retake_command", "replace rows that lost an election"),
+    "maintain": _Command("seglake.cli.maintain_command", "compact the tables, delete old files"),
+    "erase": _Command("seglake.cli.erase_command", "remove records, now and in later runs"),
+    "deserialize": _Command("seglake.cli.deserialize_command", "decode values into typed tables"),
+    "latest": _Command("seglake.cli.latest_command", "keep tables of the newest record by key"),
+    "report": _Command("seglake.cli.report_command", "show a lake as one HTML page"),
     "register": _Command("seglake.cli.register_command", "put the tables into a catalog"),
-    "sql": _Command("seglake.cli.sql_command", "ask the tables in SQL"),
+    "schemas": _Command("seglake.cli.schemas_command", "list the schemas of the schema registry"),
+    "sql": _Command("seglake.cli.sql_command", "query the tables in SQL"),
     "warm-up": _Command("seglake.cli.warm_up_command", "compile and fetch what a first run needs"),
     "completion": _Command("seglake.cli.completion_command", "print a shell's completion script"),
 }
@@ -51,13 +58,14 @@ def main(argv: Sequence[str]) -> int:
 
 def entry_point() -> NoReturn:
     """Run the installed command `seglake`, and end the process with its exit code."""
-    # Threads of numpy's linear algebra are of no use here, and would spin for a tenth of a second.
+    # Threads of numpy's linear algebra are not needed, and would busy-wait for a tenth of a second.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     exit_with(main)
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = "\n".join(f"  {name:<12}{command.does}" for name, command in COMMANDS.items())
+    width = max(map(len, COMMANDS)) + 2
+    listed = "\n".join(f"  {name:<{width}}{command.does}" for name, command in COMMANDS.items())
     parser = CommandParser(
         prog="seglake",
         usage="seglake COMMAND ...",

@@ -1,4 +1,4 @@
-"""Parsers for the values of options that are more than text. Pure."""
+"""Parsers for the values of options that are more than text."""
 
 import argparse
 import os
@@ -16,8 +16,39 @@ def number(text: str) -> int:
     return int(text)
 
 
+def text_bytes(text: str) -> bytes:
+    """Return the bytes of a text, as the shell gave them: UTF-8, unless it gave others."""
+    return os.fsencode(text)
+
+
+def hex_bytes(text: str) -> bytes:
+    """Return the bytes that hexadecimal digits mean.
+
+    Raises:
+        argparse.ArgumentTypeError: the text has anything else.
+    """
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("expected pairs of hexadecimal digits") from None
+
+
+def key_file(text: str) -> tuple[str, str]:
+    """Return the key id and the file of `ID=FILE`.
+
+    Raises:
+        argparse.ArgumentTypeError: one of them is missing.
+    """
+    key_id, _, path = text.partition("=")
+    if not key_id or not path:
+        raise argparse.ArgumentTypeError(
+            f"expected ID=FILE, as key1=/secure/key1.pem, got {text!r}"
+        )
+    return key_id, path
+
+
 def offsets(text: str) -> tuple[int, int | None]:
-    """Return the bounds of `FROM:TO`: an empty FROM is 0, an empty TO is None (no bound).
+    """Return the bounds of `FROM:TO`, where an empty FROM is 0 and an empty TO is None (no bound).
 
     Raises:
         argparse.ArgumentTypeError: the text has another form, or FROM is not below TO.
@@ -47,7 +78,7 @@ def delimiter(text: str) -> bytes:
             return bytes.fromhex(found[1].decode())
         if found[2] is None:
             raise argparse.ArgumentTypeError(
-                rf"expected \n, \t, \r, \0, \\ or \xNN behind a backslash, got {text!r}"
+                rf"expected \n, \t, \r, \0, \\ or \xNN after a backslash, got {text!r}"
             )
         return _ESCAPED[found[2]]
 

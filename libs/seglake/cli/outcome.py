@@ -32,9 +32,9 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
 
     Args:
         job: does the work and returns its exit code.
-        verbose: print the traceback of a failure too.
-        writes: the job commits to a lake, or may.
-        explains: False if the job itself explains its failures on stderr.
+        verbose: whether to print the traceback of a failure, too.
+        writes: whether the job may commit to a lake.
+        explains: whether to explain failures on stderr; False if the job explains them itself.
     """
     _explains.set(explains)
     if not verbose:
@@ -64,23 +64,22 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
 def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     """Run `main` with the command line's arguments, and end the process with its exit code.
 
-    The process ends without the interpreter's shutdown: threads of the storages' native clients
-    still run then, and finished audits have ended with SIGABRT there.
+    The process skips the interpreter's shutdown. During a shutdown, threads of the native storage
+    clients still run, and they have ended finished audits with SIGABRT.
 
     Args:
         main: takes the arguments after the program's name and returns an exit code.
     """
     make_ready()
     sys.excepthook = _explain_fault
-    # A run keeps most objects that it makes, so the search for cycles would only cost time: a tenth
-    # of a large run.
+    # A run keeps most of its objects: searching them for garbage would cost a tenth of its time.
     gc.set_threshold(50_000, 20, 50)
     ends_process.set(True)
     try:
         code = main(sys.argv[1:])
-    except SystemExit as ended:  # argparse has printed help, or the mistake in the arguments
+    except SystemExit as ended:  # argparse ends so, after help or an error message
         code = int(ended.code or 0)
-    except KeyboardInterrupt:  # before the job began
+    except KeyboardInterrupt:  # Ctrl-C before the job began
         print(_INTERRUPTED, file=sys.stderr)
         code = ExitCode.INTERRUPTED
     try:
@@ -88,7 +87,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     except BrokenPipeError:
         pass
     except OSError as error:
-        if code == ExitCode.DONE:  # else the job has reported this failure
+        if code == ExitCode.DONE:  # after another code, the job has explained what failed
             _explain(error, verbose=False)
             code = ExitCode.FAILED
     sys.stderr.flush()

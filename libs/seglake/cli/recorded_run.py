@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 class Summary(report_option.Reported, Protocol):
-    """Result of a command's function."""
+    """Result of a command, as its function in `commands` returns it."""
 
     def to_json(self) -> str:
         """Return the summary as JSON on one line."""
 
 
 class Call(NamedTuple):
-    """Arguments of a command's function, besides options that only this command has."""
+    """Arguments that every recorded command's function gets, besides the command's own options."""
 
     arguments: argparse.Namespace
     settings: "Settings"
@@ -51,12 +51,12 @@ class Done(NamedTuple):
 
 
 class Command(NamedTuple):
-    """One of the recorded commands.
+    """Command on a lake whose runs are recorded.
 
     Attributes:
         name: its name on the command line.
         run: calls the pipeline.
-        writes: it commits to a lake, or may.
+        writes: whether it may commit to a lake.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Command(NamedTuple):
 
 
 def run_recorded(command: Command, argv: Sequence[str]) -> int:
-    """Run a command; see CONTRIBUTING.md for the exit codes."""
+    """Run one of the recorded commands, and return its exit code (see CONTRIBUTING.md)."""
     arguments = parser_of(command.name).parse_args(argv)
     arguments.run_id = arguments.run_id or uuid.uuid4().hex
     log = _event_log(command, arguments) if arguments.log_format == "json" else None
@@ -106,7 +106,7 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         write_out(f"{in_json if arguments.json else text}\n")
         try:
             report_option.write(arguments, settings, summary)
-        except NotALakeError as error:  # the run found no data to create a lake for
+        except NotALakeError as error:  # without data, the run has created no lake
             _report(log, f"no report was written: {error}")
     return summary.exit_code
 
@@ -150,7 +150,7 @@ def _report(log: "EventLog | None", text: str) -> None:
 
 
 def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterator[RunRecorder]":
-    """Yield the recorders that the arguments request; import their packages only then.
+    """Yield the recorders that the arguments request, and import only the packages that these need.
 
     Raises:
         WrongCallError: a file cannot be written, or a package is not installed.

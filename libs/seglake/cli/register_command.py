@@ -12,7 +12,7 @@ from seglake.pipelines.lake_query.registration import CatalogDialect
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; see CONTRIBUTING.md for the exit codes."""
+    """Run `seglake register`, and return its exit code (see CONTRIBUTING.md)."""
     arguments = parser_of("register").parse_args(argv)
     return run_job(partial(_register, arguments), verbose=arguments.verbose > 0, writes=False)
 

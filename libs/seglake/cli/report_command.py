@@ -11,7 +11,7 @@ from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; partitions that need a look do not change its exit code."""
+    """Run `seglake report`. Findings about the lake do not change its exit code."""
     arguments = parser_of("report").parse_args(argv)
     return run_job(partial(_report, arguments), verbose=arguments.verbose > 0, writes=False)
 

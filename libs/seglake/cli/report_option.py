@@ -1,6 +1,6 @@
-"""`--report FILE` of commands that work on a lake: the report, with the command's own output.
+"""The option `--report FILE`: a command also writes the lake's report, with its own output.
 
-Effect: writes the page.
+This module writes the page.
 """
 
 import argparse
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Reported(Protocol):
-    """Result of a command that a report can show."""
+    """Result of a command whose run a report can show."""
 
     @property
     def exit_code(self) -> int:
@@ -25,7 +25,7 @@ class Reported(Protocol):
         """Return the findings that a person may have to look at."""
 
     def to_text(self) -> str:
-        """Return the output of the command."""
+        """Return the lines that the command prints, which the report shows too."""
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:

@@ -6,7 +6,7 @@ from seglake.cli.recorded_run import Call, Command, Done, run_recorded
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; see CONTRIBUTING.md for the exit codes."""
+    """Run `seglake retake`, and return its exit code (see CONTRIBUTING.md)."""
     return run_recorded(Command("retake", _retake, writes=True), argv)
 
 

@@ -22,7 +22,7 @@ _STDIN = "-"
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; exit with 2 if there is no lake or a statement is refused."""
+    """Run `seglake sql`; exit with 2 if there is no lake or a statement is refused."""
     arguments = parser_of("sql").parse_args(argv)
     return run_job(partial(_query, arguments), verbose=arguments.verbose > 0, writes=False)
 
@@ -48,14 +48,14 @@ def _query(arguments: argparse.Namespace) -> int:
         for statement in statements:
             if arguments.parquet is None:
                 queries.write(statement, form, sys.stdout)
-                sys.stdout.flush()  # the next statement may take long
+                sys.stdout.flush()  # show the answer before the next statement, which may take long
             else:
                 _write_parquet(queries, statement, Path(arguments.parquet))
     return ExitCode.DONE
 
 
 def _text(arguments: argparse.Namespace) -> str | None:
-    """Return the text of the statements; None if a person will type them at a prompt."""
+    """Return the text of the statements; None if a person will type statements at a prompt."""
     if arguments.query is not None:
         if arguments.file is not None:
             raise WrongCallError("give a statement or --file, not both")
@@ -93,7 +93,10 @@ def _statements(text: str, parquet: str | None) -> list[str]:
 
 
 def _write_parquet(queries: "LakeQueries", statement: str, target: Path) -> None:
-    """Write the answer to a file; if that fails, an older file stays as it was."""
+    """Write the answer to a file.
+
+    If that fails, an older file is kept unchanged.
+    """
     from seglake.pipelines.lake_query.answers import write_parquet
 
     answer = queries.answer(statement)

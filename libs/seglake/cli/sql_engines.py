@@ -13,6 +13,12 @@ from seglake.environment.spark_submit import is_submitted
 from seglake.environment.storages import open_storages
 from seglake.pipelines.lake_query.asked_lake import is_on_hdfs, require_lake
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
+from seglake.pipelines.lake_query.lake_names import (
+    LatestTables,
+    TypedTables,
+    latest_tables_of,
+    typed_tables_of,
+)
 from seglake.pipelines.lake_query.lake_queries import LakeQueries, QueryEngine
 from seglake.printable import on_one_line
 from seglake.settings.settings import Settings, SparkSettings
@@ -53,6 +59,7 @@ def lake_queries(arguments: argparse.Namespace, settings: Settings) -> Iterator[
         settings,
         lake=storage.hadoop_uri(tables.lake_path),
         hadoop=storage.hadoop_properties(tables.lake_path),
+        own_tables=(typed_tables_of(tables), latest_tables_of(tables)),
     ) as session:
         yield LakeQueries(session, _note, arguments.lake)
 
@@ -68,10 +75,17 @@ def _only_spark(settings: Settings, *, is_on_hdfs: bool) -> str | None:
 
 @contextmanager
 def _session(
-    arguments: argparse.Namespace, settings: Settings, *, lake: str, hadoop: Mapping[str, str]
+    arguments: argparse.Namespace,
+    settings: Settings,
+    *,
+    lake: str,
+    hadoop: Mapping[str, str],
+    own_tables: tuple[TypedTables, LatestTables],
 ) -> "Iterator[SparkQueries]":
+    from seglake.environment.spark_connect import refuse_connect
     from seglake.environment.spark_home import provide_pyspark
 
+    refuse_connect(settings.spark)
     provide_pyspark()
     from seglake.environment.spark_session import delta_session
     from seglake.pipelines.lake_query.spark_queries import SparkQueries
@@ -84,11 +98,11 @@ def _session(
             settings.spark, application="sql", verbosity=verbosity, lake=lake, hadoop=hadoop
         ) as session:
             reporter.close()
-            yield SparkQueries(session, lake)
+            yield SparkQueries(session, lake, *own_tables)
 
 
 def _spill_folder() -> str:
-    """Return the path of a folder that DuckDB creates if memory runs out, and removes."""
+    """Return the path of a folder that DuckDB creates if memory runs out, and removes later."""
     return str(Path(tempfile.gettempdir()) / f"seglake-sql-{os.getpid()}")
 
 

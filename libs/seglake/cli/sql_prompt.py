@@ -25,7 +25,7 @@ def prompt(ask: Callable[[str], None], *, survives_interrupts: bool) -> None:
 
     Args:
         ask: prints the answer to one statement.
-        survives_interrupts: another statement may follow an interrupted one.
+        survives_interrupts: whether another statement may follow an interrupted one.
     """
     sys.stdout.writelines(f"{line}\n" for line in _GREETING)
     with _history():

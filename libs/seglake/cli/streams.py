@@ -1,4 +1,4 @@
-"""Makes the standard streams safe to use, even if they are closed or nobody reads them. Effect."""
+"""Makes the standard streams safe to use, even if they are closed or nobody reads them."""
 
 import io
 import os
@@ -12,7 +12,7 @@ _UNENCODABLE = "backslashreplace"
 
 
 class _Unheard(io.TextIOWrapper):
-    """Standard error that drops text if its reader is gone or its disk is full."""
+    """Standard error that drops text when nobody can read it, or its disk is full."""
 
     def write(self, text: str) -> int:
         with suppress(OSError):
@@ -27,9 +27,10 @@ class _Unheard(io.TextIOWrapper):
 def make_ready() -> None:
     """Prepare the standard streams of this process, so that none of them can end it.
 
-    A closed stream is opened on the null device: otherwise the next opened file would take its
-    number, and the JVM would write to it. Characters that the encoding lacks are written as
-    escapes. Call it before all else, in a process of ours only.
+    A closed stream is opened on the null device. Otherwise the next opened file would get the
+    number of this stream, and the JVM would write to that file. Characters that the encoding lacks
+    are written as escapes. Call this function first, and only in a process that seglake itself
+    started.
     """
     for number in range(3):
         try:
@@ -49,7 +50,7 @@ def _writer(number: int) -> io.BufferedWriter:
 
 
 def write_out(text: str) -> None:
-    """Write a text to standard output completely; ignore that its reader is gone.
+    """Write a text to standard output completely; do nothing if its reader is gone.
 
     Raises:
         SeglakeError: standard output cannot be written, for example because its disk is full.
@@ -78,5 +79,5 @@ def write_as_utf_8() -> None:
 
 
 def abandon_out() -> None:
-    """Discard further output: the reader of standard output is gone."""
+    """Discard further output, because the reader of standard output is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`seglake warm-up`: compiles and fetches in advance what a first run needs."""
+"""`seglake warm-up`: compiles the decoder and fetches JARs before the first run needs them."""
 
 import argparse
 import sys
@@ -11,13 +11,13 @@ from seglake.errors import ExitCode
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command; exit with 1 if JARs cannot be fetched, with 3 if no Delta fits the Spark."""
+    """Run `seglake warm-up`; exit with 1 if a fetch fails, with 3 if no Spark or Delta fits."""
     arguments = parser_of("warm-up").parse_args(argv)
     return run_job(partial(_warm_up, arguments), verbose=arguments.verbose > 0, writes=False)
 
 
 def _warm_up(arguments: argparse.Namespace) -> int:
-    from seglake.environment.errors import NoDeltaError
+    from seglake.environment.errors import NoDeltaError, SparkUnpreparedError
     from seglake.environment.warm_up import warm_up
 
     def report(text: str) -> None:
@@ -26,7 +26,7 @@ def _warm_up(arguments: argparse.Namespace) -> int:
 
     try:
         warm_up(report, with_s3=arguments.s3)
-    except NoDeltaError as error:
+    except (NoDeltaError, SparkUnpreparedError) as error:
         print(f"seglake: {error}", file=sys.stderr, flush=True)
         return ExitCode.LOOK
     return ExitCode.DONE

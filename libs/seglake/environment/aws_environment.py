@@ -1,4 +1,4 @@
-"""Reads S3 settings as AWS's own tools do: from variables and profile files. Effect."""
+"""Reads S3 settings as AWS's own tools do: from variables and profile files."""
 
 import configparser
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _OF_CONFIG = {"region": "AWS_DEFAULT_REGION"}
 
 
 def aws_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return AWS's variables that are set, and the profile's values for those that are not.
+    """Return AWS's variables, with the profile's values for variables that are not set.
 
     Args:
         environment: the variables of the process.
@@ -29,7 +29,7 @@ def aws_variables(environment: Mapping[str, str]) -> dict[str, str]:
     profile = environment.get("AWS_PROFILE", "default")
     folder = Path(environment["HOME"], ".aws") if "HOME" in environment else None
     if _KEY not in set_ones:
-        # All parts of a key come from one place: a token in the variables belongs to another key.
+        # If the variables have no access key, a session token among them belongs to another key.
         for name in _OF_CREDENTIALS.values():
             set_ones.pop(name, None)
         path = _place(environment, "AWS_SHARED_CREDENTIALS_FILE", folder, "credentials")

@@ -1,4 +1,4 @@
-"""Finds the two JARs with which Spark reads Delta tables, or fetches them once. Effect.
+"""Finds the two JARs with which Spark reads Delta tables, or fetches them once.
 
 PySpark has none of Delta's JARs. Spark could resolve them itself (`spark.jars.packages`), but
 would fetch 33 instead of two, take some seconds at every start, and fill the screen.
@@ -22,7 +22,7 @@ _STORAGE_DIGESTS = {
     "3.3.3": "45ad193053fd30cebe6d9ab1889873cde39b223a0f210e00ebee8b6642476901",
     "4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
-# By releases of Spark and Scala: Delta's module, its release, and the SHA-256 of its JAR.
+# Delta's module, its release, and the SHA-256 of its JAR, by the releases of Spark and Scala.
 _DELTA = {
     ("3.5", "2.12"): (
         "delta-spark_2.12",
@@ -51,7 +51,7 @@ _DELTA = {
     ),
 }
 NEWEST = ("4.2", "2.13")
-"""The newest Spark and its Scala that have a Delta."""
+"""The newest release of Spark, with its Scala, for which there is a Delta."""
 
 
 def all_jars() -> tuple[Jar, ...]:
@@ -72,7 +72,7 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     """Return the JARs to give to Spark; none if Spark's own folder has them.
 
     Args:
-        environment: with a JAVA_HOME that works.
+        environment: the variables of the process, with a JAVA_HOME that works.
         spark_home: folder of Spark, with its `jars`.
 
     Raises:
@@ -99,8 +99,8 @@ def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     except NotFetchedError as error:
         names = " and ".join(jar.name for jar in jars)
         raise DeltaJarsError(
-            f"reading Delta tables with Spark needs {names}, and {error}. Is there a way to the"
-            f" internet? If not, put them into a folder and name it in {FOLDER_VARIABLE}."
+            f"reading Delta tables with Spark needs {names}, and {error}. Without access to the"
+            f" internet, put them into a folder and name it in {FOLDER_VARIABLE}."
         ) from error
 
 
@@ -111,7 +111,10 @@ def delta_package(spark_home: Path) -> str:
 
 
 def _jars_for(build: SparkBuild | None) -> tuple[Jar, ...]:
-    """Return the JARs for a Spark; those for the newest one if its own JARs have other names."""
+    """Return the JARs of Delta that fit a Spark.
+
+    If the names of its own JARs are unknown, the newest Spark's JARs are returned.
+    """
     return jars_of(build.release, build.scala) if build is not None else jars_of(*NEWEST)
 
 
@@ -129,7 +132,7 @@ def _jars_in(folder: Path, jars: tuple[Jar, ...]) -> list[Path]:
 
 
 def main() -> int:
-    """Print the JARs, fetched if they are missing; return the exit code."""
+    """Print the JARs, which are fetched if they are missing, and return the exit code."""
     return print_jars(delta_jars, os.pathsep)
 
 

@@ -1,4 +1,4 @@
-"""Opens and closes the engine that a command requests. Effect."""
+"""Opens and closes the engine that a command requests."""
 
 import logging
 import os
@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from seglake.environment.errors import SparkStartError, WorkersUnfitError
+from seglake.environment.spark_connect import refuse_connect
 from seglake.environment.spark_home import provide_pyspark
 from seglake.environment.spark_submit import is_submitted
 from seglake.environment.task_advice import advice_on
@@ -32,12 +33,12 @@ def open_engine(
 
     Args:
         kind: "local" or "spark".
-        settings: they give the number of processes, or Spark's master and properties.
+        settings: settings with the number of processes, or Spark's master and properties.
         verbosity: how much Spark prints; below 1 nothing.
         preloaded: modules that local workers import once, before the first task.
 
     Raises:
-        WrongCallError: there is no such engine.
+        WrongCallError: there is no such engine, or Spark is Spark Connect.
         SeglakeError: Spark does not start.
     """
     if kind == "local":
@@ -46,17 +47,19 @@ def open_engine(
             yield engine
     elif kind != "spark":
         near = did_you_mean(kind, ("spark", "local"))
-        raise WrongCallError(f"there is no engine {kind!r}: take spark or local{near}")
+        raise WrongCallError(f"there is no engine {kind!r}: choose spark or local{near}")
     else:
+        refuse_connect(settings.spark)
         with ExitStack() as stack:
             late = _LateSparkEngine(settings, verbosity, stack)
             if is_submitted():
-                late.start()  # a cluster gives up on a driver that opens no context
+                # Start Spark at once: a cluster ends a driver that opens no context.
+                late.start()
             yield late
 
 
 class _LateSparkEngine:
-    """Engine that starts Spark with its first tasks: wrong calls and empty runs need none."""
+    """Engine that starts Spark with its first tasks, since wrong calls and empty runs need none."""
 
     def __init__(self, settings: Settings, verbosity: int, stack: ExitStack) -> None:
         self._settings = settings
@@ -69,7 +72,7 @@ class _LateSparkEngine:
         return self._started().spark_context()
 
     def start(self) -> None:
-        """Start Spark and wait until it runs."""
+        """Start Spark if it does not run, and wait until it does."""
         self._started()
 
     def run(
@@ -79,7 +82,7 @@ class _LateSparkEngine:
 
         Args:
             function: runs in a worker; it and its tasks and results must be picklable.
-            tasks: the arguments of the calls; without any, Spark is not started.
+            tasks: the arguments of the calls; without tasks, Spark is not started.
             on_done: called with the index of each finished task.
 
         Returns:
@@ -112,7 +115,7 @@ class _LateSparkEngine:
                     self._settings.spark, application="ingest", verbosity=self._verbosity
                 )
                 running = self._stack.enter_context(context)
-            else:  # made by a notebook, which goes on to use it
+            else:  # a notebook started this Spark, and still uses it
                 _check_fits(self._settings, is_ours=is_ours(running))
             _LOG.debug("Spark %s runs as %s", running.version, running.applicationId)
             self._engine = SparkEngine(running)
@@ -123,12 +126,12 @@ def _check_fits(settings: Settings, *, is_ours: bool) -> None:
     """Check that a running Spark can be used for this call.
 
     Raises:
-        SparkStartError: another call of seglake started it, or an interrupted one left it.
+        SparkStartError: another call of seglake started it, or an interrupted call left it.
         WrongCallError: the settings have properties that only a new Spark would read.
     """
     if is_ours:
         raise SparkStartError(
-            "Spark runs in this process for another call of seglake, or is left of one that was"
+            "Spark runs in this process for another call of seglake, or was left by one that was"
             " interrupted: wait for that call, or start a new process."
         )
     late = [name for name, _ in settings.spark.properties if not name.startswith("spark.hadoop.")]

@@ -8,7 +8,7 @@ class NoJavaError(SeglakeError):
 
 
 class SparkStartError(SeglakeError):
-    """Spark did not start, or started without what the job needs."""
+    """Spark did not start, or started without classes that the job needs."""
 
 
 class WorkersUnfitError(SeglakeError):
@@ -16,11 +16,15 @@ class WorkersUnfitError(SeglakeError):
 
 
 class DeltaJarsError(SeglakeError):
-    """Delta's JARs are missing and cannot be fetched."""
+    """Error for JARs of Delta that are missing and cannot be fetched."""
 
 
 class NoDeltaError(DeltaJarsError):
-    """No release of Delta fits this Spark."""
+    """Error for a Spark that no release of Delta fits."""
+
+
+class SparkUnpreparedError(SeglakeError):
+    """There is no Spark whose first run could be prepared; everything else is done."""
 
 
 class S3JarsError(SeglakeError):

@@ -1,4 +1,4 @@
-"""Reads Hadoop's properties from its XML files and from spark-defaults.conf. Effect.
+"""Reads Hadoop's properties from its XML files and from spark-defaults.conf.
 
 The XML files have `<property>` elements with a `<name>` and a `<value>`, in which `${env.NAME}`
 stands for a variable and `${name}` for another property. Included files are not read. No message
@@ -19,7 +19,7 @@ _SITE_FILES = ("core-site.xml", "hdfs-site.xml")
 _DEFAULTS = "spark-defaults.conf"
 _DEFAULTS_LINE = re.compile(r"spark\.hadoop\.(\S+?)(?:\s*[=:]\s*|\s+)(.*)")
 _REFERENCE = re.compile(r"\$\{([^${}]+)\}")
-_MOST_ROUNDS = 20  # Hadoop's own limit
+_MOST_ROUNDS = 20  # the limit in Hadoop
 
 
 def site_properties(environment: Mapping[str, str]) -> dict[str, str]:
@@ -83,7 +83,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _expanded(value: str, properties: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """Replace each `${...}` by its value; leave unknown names as they are."""
+    """Return a value with each `${...}` replaced, except names that are unknown."""
 
     def known(match: re.Match[str]) -> str:
         name = match[1]

@@ -1,7 +1,7 @@
-"""Fetches JARs once into the user's cache folder and checks their checksums. Effect.
+"""Fetches JARs once into the user's cache folder and checks their checksums.
 
-Spark's own Ivy fetches them. It first trusts the certificates that Java trusts; if that fails,
-those that the machine trusts.
+Spark's own Ivy fetches them. It first trusts Java's certificates, and if that fails, the machine's
+certificates.
 """
 
 import os
@@ -44,7 +44,7 @@ class AlteredJarError(SeglakeError):
 
 
 class NotFetchedError(SeglakeError):
-    """The JARs could not be fetched."""
+    """Error for JARs that could not be fetched."""
 
 
 def fetched(
@@ -52,12 +52,13 @@ def fetched(
 ) -> list[Path]:
     """Return the paths of the JARs in the user's cache folder, fetched if one is missing.
 
-    Several processes may do this at once: the JARs are moved into the folder after all are checked.
+    Several processes may do this at once, because JARs are moved into the folder only after all are
+    checked.
 
     Args:
         jars: the JARs to return.
         name: the folder's name inside of the cache folder.
-        environment: with a JAVA_HOME that works.
+        environment: the variables of the process, with a JAVA_HOME that works.
         spark_home: folder of Spark, whose `jars` have Ivy.
 
     Raises:
@@ -86,7 +87,7 @@ def fetched(
 
 
 def print_jars(find: Callable[[Mapping[str, str], Path], list[Path]], separator: str) -> int:
-    """Print JARs on one line, fetched if they are missing; return the exit code.
+    """Print JARs on one line, after fetching missing JARs, and return the exit code.
 
     Args:
         find: returns the JARs, given an environment with a working JAVA_HOME, and Spark's folder.

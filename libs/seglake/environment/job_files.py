@@ -1,4 +1,4 @@
-"""Prints the folder of the job files that spark-submit runs. Effect.
+"""Prints the folder of the job files that spark-submit runs.
 
 Run it as `python -m seglake.environment.job_files`.
 """

@@ -1,4 +1,4 @@
-"""Spark's properties for a Hive metastore. Effect: connects to it once, as a check."""
+"""Spark's properties for a Hive metastore. Connects to it once, as a check."""
 
 import socket
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 _CATALOG = "spark.sql.catalogImplementation"
 _URIS = "spark.hadoop.hive.metastore.uris"
 _CONNECT_SECONDS = 10
-_FORM = "a metastore is named as thrift://HOST:PORT"
+_FORM = "name a metastore as thrift://HOST:PORT"
 
 
 def properties_of(metastore: str) -> list[tuple[str, str]]:
-    """Return Spark's properties for a metastore, after a check that it answers.
+    """Check that a metastore answers, and return Spark's properties for it.
 
     Without the check, Spark would try for minutes and end with a page of Java's stack.
 
@@ -36,7 +36,7 @@ def properties_of(metastore: str) -> list[tuple[str, str]]:
 
 
 def forget(session: "SparkSession") -> None:
-    """Clear the metastore's properties, which the JVM keeps for later sessions of this process."""
+    """Clear a metastore's properties, which the JVM would keep for later sessions."""
     java: Any = session.sparkContext._jvm  # py4j has no types
     for name in (_CATALOG, _URIS):
         java.java.lang.System.clearProperty(name)
@@ -59,7 +59,7 @@ def _shown(uri: str) -> str:
 
 
 def _refusal(place: tuple[str, int]) -> str:
-    """Return why nobody answers at a place; empty if somebody does."""
+    """Return why a metastore cannot be reached at its host and port; empty if it can."""
     try:
         socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Checks that files can be written to places of this machine. Effect: looks at them."""
+"""Checks that files can be written to places of this machine. Reads their state."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ _OPEN_FILES = Path("/proc")  # targets of /dev/stdout and /dev/fd on Linux
 
 
 def may_be_written(place: str) -> bool:
-    """Return whether a file can be put there: nothing or a regular file is there.
+    """Return whether a file can be written to a place, which is free or has a regular file.
 
-    Pipes, devices and open files of this process are refused: a new file would replace their name,
-    and writing to a pipe without a reader would wait forever.
+    Pipes, devices and open files of this process are refused, because a new file would replace
+    their name, and writing to a pipe without a reader would wait forever.
     """
     path = Path(place)
     try:

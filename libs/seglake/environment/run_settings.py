@@ -38,26 +38,27 @@ _WITHOUT_SPARK = frozenset({"local", "duckdb"})
 class SettingOptions(TypedDict, total=False):
     """Options that make up the settings.
 
-    `config` is overridden by `rescue`, `rescue` by `set`, and `set` by the options of one setting,
-    whose keys are in brackets. None leaves a setting as it is.
+    Later options override earlier ones in this order: `config`, `rescue`, `set`, then options of a
+    single setting, whose keys are in brackets. None leaves a setting unchanged.
 
     Attributes:
-        config: settings files; later ones override earlier ones.
-        rescue: True applies the settings for disks of a dead cluster.
+        config: settings files; later files override earlier files.
+        rescue: whether to apply the settings for disks of a dead cluster.
         set: single settings, as `section.key=value`.
         master: URL of a Spark cluster's master (`spark.master`).
         topics: patterns of topics, as `orders*`; a leading `!` excludes (`select.topics`).
-        internal_topics: True selects Kafka's own topics too (`select.internal_topics`).
+        internal_topics: whether to select Kafka's own topics too (`select.internal_topics`).
         from_timestamp: first time to ingest; text is ISO-8601 (`select.from_timestamp`).
         to_timestamp: first time not to ingest; text is ISO-8601 (`select.to_timestamp`).
         isolation: "read_committed" or "read_uncommitted" (`read.isolation`).
         upper_bound: "high_watermark" or "log_end" (`read.upper_bound`).
-        older_copies: True reads older copies of a log too (`read.older_copies`).
-        salvage: True keeps records of batches with a wrong checksum (`read.salvage`).
+        older_copies: whether to read older copies of a log too (`read.older_copies`).
+        salvage: whether to keep records of batches with a wrong checksum (`read.salvage`).
         format: "delta" or "parquet" (`write.format`).
         source_id: the cluster's id if no `meta.properties` has it (`source.source_id`).
-        stuck_after: age of a bound from which a person should look, as "6h"
+        stuck_after: time after which an unmoved upper bound becomes a finding, such as "6h"
             (`limits.stuck_after`).
+        tiered_key: files of private keys of encrypted remote tiers, by key id (`tiered.keys`).
     """
 
     config: Sequence[str]
@@ -75,12 +76,13 @@ class SettingOptions(TypedDict, total=False):
     format: str | None
     source_id: str | None
     stuck_after: str | None
+    tiered_key: Mapping[str, str] | None
 
 
 def settings_of(
     options: Mapping[str, object], shown: Callable[[str], str] = lambda name: f"{name}="
 ) -> Settings:
-    """Return the settings that options add up to.
+    """Return the settings that the options make up.
 
     Args:
         options: the options by name, as `SettingOptions` has them; other names are ignored.
@@ -100,6 +102,9 @@ def settings_of(
         for name, key in _KEYS.items()
         if options.get(name) is not None
     ]
+    keys = options.get("tiered_key")
+    if isinstance(keys, Mapping | Sequence):  # (key id, file) pairs from a command line
+        layers.append(option_layer(shown("tiered_key"), "tiered.keys", dict(keys)))
     files, assignments = _texts(options, "config"), _texts(options, "set")
     preset = RESCUE.items() if options.get("rescue") else ()
     return Settings.from_mappings(

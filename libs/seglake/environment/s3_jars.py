@@ -1,7 +1,7 @@
-"""Finds the JARs with which Spark reads lakes on S3, or fetches them once. Effect.
+"""Finds the JARs with which Spark reads lakes on S3, or fetches them once.
 
 Hadoop's S3A depends on all of Amazon's SDK, one JAR of 686 MB. The parts of the SDK that S3A uses
-take 14 MB; the list is complete except for JARs that Spark has itself.
+take 14 MB. The list below leaves out only JARs that come with Spark.
 """
 
 import sys
@@ -12,11 +12,11 @@ from seglake.environment.errors import S3JarsError
 from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
 from seglake.environment.spark_home import hadoop_version
 
-_HADOOP_VERSION = "3.5.0"  # the version of Hadoop in Spark
+_HADOOP_VERSION = "3.5.0"  # Spark has this version of Hadoop
 _SDK_VERSION = "2.35.4"
 _SDK = "software.amazon.awssdk"
 
-# Module and SHA-256 of each part.
+# Module of the SDK, and the SHA-256 of its JAR.
 _PARTS_OF_SDK = """\
 annotations 6f36bd87155d1dd85d6efbdd29e532e3759a022211feb71affebee1aa34f04b8
 apache-client 6eade21b482724ed0a4613eaa95d20e47e7a81304bd28538ac427fece94a7740
@@ -95,7 +95,7 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     """Return the JARs to give to Spark; none if Spark or the folder of JARs has them.
 
     Args:
-        environment: with a JAVA_HOME that works.
+        environment: the variables of the process, with a JAVA_HOME that works.
         spark_home: folder of Spark, with its `jars`.
 
     Raises:
@@ -106,8 +106,8 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
         if not any(Path(folder).glob("hadoop-aws-*.jar")):
             raise S3JarsError(
                 f"{FOLDER_VARIABLE} names {folder}, but no hadoop-aws-{_HADOOP_VERSION}.jar is"
-                " there, which Spark needs to read a lake on S3. Put it there with what it needs"
-                f" itself, or unset {FOLDER_VARIABLE} to have all of it fetched."
+                " there, which Spark needs to read a lake on S3. Put it there with the JARs that it"
+                f" needs, or unset {FOLDER_VARIABLE} to have all of them fetched."
             )
         return []
     if any((spark_home / "jars").glob("hadoop-aws-*.jar")):
@@ -124,9 +124,9 @@ def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
     except NotFetchedError as error:
         raise S3JarsError(
             f"reading a lake on S3 with Spark needs hadoop-aws-{_HADOOP_VERSION}.jar and the parts"
-            f" of Amazon's SDK {_SDK_VERSION} that it uses, and {error}. Is there a way to the"
-            " internet? If not, put them into a folder, together with the JARs of Delta, and name"
-            f" it in {FOLDER_VARIABLE}."
+            f" of Amazon's SDK {_SDK_VERSION} that it uses, and {error}. Without access to the"
+            " internet, put them into a folder, together with the JARs of Delta, and name it in"
+            f" {FOLDER_VARIABLE}."
         ) from error
 
 

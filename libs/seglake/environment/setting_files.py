@@ -1,4 +1,4 @@
-"""Reads settings files and options into layers, weakest first. Effect."""
+"""Reads settings files and options as layers; later layers override earlier ones."""
 
 import re
 import tomllib
@@ -10,9 +10,11 @@ from seglake.near_names import did_you_mean
 from seglake.settings.settings import setting_keys
 
 Layer = tuple[str, dict[str, object]]
-"""(origin, sections): a layer of `Settings.from_mappings`."""
+"""Layer for `Settings.from_mappings`: the file or option, and its sections."""
 
-_TEXT_TABLES = frozenset({"spark.properties"})
+_TABLES_OF_TEXTS = frozenset(
+    {"spark.properties", "tiered.keys", "values.subjects", "retention.records"}
+)
 _SPARK_SUFFIXES = frozenset({".conf", ".properties"})
 _SPARK_PROPERTY = re.compile(r"(spark\.[^\s=:\\]+)(?:\s*[=:]\s*|\s+)([^\\]*)")
 
@@ -39,7 +41,8 @@ def assignment_layers(assignments: Sequence[str]) -> list[Layer]:
     """Read assignments `section.key=value`; a value that is not TOML is text.
 
     Spark's properties have dots in their names and are always texts:
-    `spark.properties.spark.driver.memory=4g`.
+    `spark.properties.spark.driver.memory=4g`. So are the files of keys, `tiered.keys.key1=FILE`,
+    subjects, `values.subjects.orders-value=SUBJECT`, and ages, `retention.records.orders=7d`.
 
     Args:
         assignments: the values of `--set`.
@@ -103,7 +106,7 @@ def _read_assignment(assignment: str) -> Layer:
         raise WrongCallError(f"--set expects section.key=value, got {assignment!r}{near}")
     origin = f"--set {key.strip()}"
     table, _, item = name.partition(".")
-    if f"{section}.{table}" in _TEXT_TABLES and item:
+    if f"{section}.{table}" in _TABLES_OF_TEXTS and item:
         return origin, {section: {table: {item: text}}}
     return origin, {section: {name: _read_literal(text)}}
 

@@ -1,4 +1,4 @@
-"""Finds the Spark that runs here, of pip or of a distribution, without loading PySpark. Effect."""
+"""Finds the Spark of this process, from pip or a distribution, without loading PySpark."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _HADOOP_NAME = re.compile(r"hadoop-client-api-(?P<version>\d.*)\.jar")
 
 @dataclass(frozen=True)
 class SparkBuild:
-    """Versions of a Spark, by the names of its JARs.
+    """Versions of a Spark, as the names of its JARs show them.
 
     Attributes:
         version: Spark's version, such as `3.5.9`; a vendor's may be longer, such as `3.5.1-amzn-0`.
@@ -31,14 +31,16 @@ class SparkBuild:
     @property
     def release(self) -> str:
         """Return major and minor version, such as `3.5`."""
-        return ".".join(self.version.split(".")[:2])
+        return "{}.{}".format(*release_of(self.version))
 
 
 def spark_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of the Spark whose PySpark would be imported; it has the folder `jars`.
+    """Return the folder of the Spark whose PySpark would be imported.
 
-    pip puts it into the package. A distribution has the package in `python` or `python/lib`. If
-    there are no JARs around the package, SPARK_HOME names the folder.
+    It contains the folder `jars`.
+
+    pip installs this folder as the package `pyspark`. A distribution has the package in its folder
+    `python` or `python/lib`. If there are no JARs around the package, SPARK_HOME names the folder.
     """
     package = find_spec("pyspark")
     origin = Path((package.origin if package is not None else None) or "")
@@ -63,18 +65,18 @@ def provide_pyspark(environment: Mapping[str, str] = os.environ) -> None:
         raise SparkStartError(
             "this Python has no PySpark, and SPARK_HOME names no Spark that has one. Install"
             f" pyspark {oldest} or newer, or let SPARK_HOME name a Spark; --engine local, where the"
-            " command has it, needs none."
+            " command has it, needs no Spark."
         )
     build = spark_build(spark_home(environment))
     if build is not None and release_of(build.version) < OLDEST_SPARK:
         raise SparkStartError(
             f"Spark {build.version} is too old: seglake needs {oldest} or newer. --engine local,"
-            " where the command has it, needs none."
+            " where the command has it, needs no Spark."
         )
 
 
 def spark_build(home: Path) -> SparkBuild | None:
-    """Return the versions of a Spark; None if its JARs have other names, like some vendors'."""
+    """Return the Spark and Scala versions in the names of JARs; None if a vendor renamed them."""
     names = (_CORE_NAME.fullmatch(jar.name) for jar in (home / "jars").glob(_CORE))
     return next((SparkBuild(name["version"], name["scala"]) for name in names if name), None)
 

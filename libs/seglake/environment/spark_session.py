@@ -1,6 +1,7 @@
-"""Starts Spark with the installed versions of its packages, quietly. Effect.
+"""Starts Spark with JARs that match the installed Python packages, and with little log output.
 
-Under spark-submit the JVM already runs: its master and properties are kept, and ours fill gaps.
+Under spark-submit the JVM already runs, so its master and properties are kept. The properties of
+seglake apply only if they are not set yet.
 """
 
 import logging
@@ -39,7 +40,7 @@ _HDFS_USER = "HADOOP_USER_NAME"
 _PYTHON_OF_WORKERS = "spark.pyspark.python"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
-_LOG_LEVELS = ("off", "warn", "info")  # indexed by the number of -v
+_LOG_LEVELS = ("off", "warn", "info")  # the index is the number of -v
 
 # PySpark logs a failing query as JSON with Java's whole stack, and raises the error as well.
 _NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -48,16 +49,16 @@ _ALWAYS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # A segmentation fault shows its Python line.
+    # Print the Python line of a segmentation fault.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.redaction.regex": SECRET_NAMES,
-    # For a metastore that accepts calls and never answers: Hive's own limit is ten minutes a call.
+    # A metastore may accept calls and never answer; Hive's own limit is ten minutes.
     "spark.hadoop.hive.metastore.client.socket.timeout": "60s",
     "spark.hadoop.hive.metastore.connect.retries": "1",
     "spark.hadoop.hive.metastore.failure.retries": "0",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-# The logs of our tables are small, and on one machine each task costs more than it saves.
+# The Delta logs of a lake are small, and on one machine each task costs more than it saves.
 _LOCAL_SQL = {
     "spark.sql.shuffle.partitions": "4",
     "spark.databricks.delta.snapshotPartitions": "4",
@@ -75,7 +76,9 @@ _OURS: "WeakSet[SparkContext]" = WeakSet()
 def spark_context(
     settings: SparkSettings, *, application: str, verbosity: int
 ) -> Iterator[SparkContext]:
-    """Start Spark's core without SQL, for jobs that need only an engine; stop it after the block.
+    """Start Spark's core without SQL, for jobs that need only an engine.
+
+    It is stopped after the block.
 
     Args:
         settings: Spark's master and properties.
@@ -83,7 +86,7 @@ def spark_context(
         verbosity: how much Spark prints; below 1 nothing.
 
     Raises:
-        NoJavaError: there is no Java for it.
+        NoJavaError: there is no Java for Spark.
         SparkStartError: Spark does not start.
     """
     _prepare_environment()
@@ -98,7 +101,7 @@ def spark_context(
 
 
 def is_ours(context: SparkContext) -> bool:
-    """Return whether seglake started a context, and not its caller."""
+    """Return whether seglake started a Spark context; False if its caller did."""
     return context in _OURS
 
 
@@ -111,18 +114,18 @@ def delta_session(
     lake: str = "",
     hadoop: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """Start a session that reads Delta tables; stop it after the block.
+    """Start a session that reads Delta tables, and stop it after the block.
 
     Args:
         settings: Spark's master and properties.
         application: the command's name, part of the application's name.
         verbosity: how much Spark prints; below 1 nothing.
         lake: the place to read, as a URI of Hadoop.
-        hadoop: Hadoop's properties for access to it; they are never shown.
+        hadoop: Hadoop's properties for access to the place; they are never shown.
 
     Raises:
-        NoJavaError: there is no Java for it.
-        DeltaJarsError, S3JarsError: its JARs are missing and cannot be fetched.
+        NoJavaError: there is no Java for Spark.
+        DeltaJarsError, S3JarsError: the JARs for Delta or S3 are missing and cannot be fetched.
         SparkStartError: Spark does not start, or starts without Delta.
     """
     _prepare_environment()
@@ -146,8 +149,8 @@ def delta_session(
 def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
     """Stop Spark after the block, except after Ctrl-C.
 
-    Ctrl-C may have interrupted an exchange with the JVM, so that the next answer would be that of
-    an earlier call. The JVM ends with our process.
+    Ctrl-C may have interrupted an exchange with the JVM, so that the next call would read the
+    answer to an earlier call. The JVM ends with our process.
     """
     try:
         yield
@@ -160,9 +163,9 @@ def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
 
 
 def _stop(running: SparkContext | SparkSession) -> None:
-    """Stop Spark; in a command, whose process will end, stop the JVM's side only.
+    """Stop Spark; if a command's process will end now, stop only the JVM's side.
 
-    PySpark's side would wait up to a second for a server of its own that nobody needs any more.
+    PySpark's side would wait up to a second for its own server to end, which nobody needs any more.
     """
     context = running.sparkContext if isinstance(running, SparkSession) else running
     if ends_process.get():
@@ -188,10 +191,11 @@ def _choose_python_of_workers(conf: SparkConf) -> None:
     """Set PYSPARK_PYTHON, which PySpark reads when its context starts."""
     named = conf.get(_PYTHON_OF_WORKERS)
     if named is not None and not _is_local(_master(conf)):
-        os.environ["PYSPARK_PYTHON"] = named  # Spark itself reads it under spark-submit only
+        # Outside of spark-submit, Spark does not read this property itself.
+        os.environ["PYSPARK_PYTHON"] = named
     elif is_submitted():
         return
-    elif _is_local(_master(conf)):  # local workers must have our packages
+    elif _is_local(_master(conf)):  # workers on this machine must have our packages
         os.environ["PYSPARK_PYTHON"] = sys.executable
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -213,14 +217,14 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _configuration(settings: SparkSettings, application: str, verbosity: int) -> SparkConf:
-    """Return our defaults, overridden by spark-submit's properties, and those by the settings."""
+    """Return our defaults, overridden by spark-submit's properties and then by the settings."""
     conf = known_configuration()
     conf.setIfMissing("spark.master", settings.master)
     if settings.master != SparkSettings().master:
         conf.setMaster(settings.master)
     for name, value in (_ALWAYS | (_LOCAL if _is_local(_master(conf)) else {})).items():
         conf.setIfMissing(name, value)
-    if user := os.environ.get(_HDFS_USER):  # tasks act for this user, too
+    if user := os.environ.get(_HDFS_USER):  # tasks read and write as this user, too
         conf.setIfMissing(f"spark.executorEnv.{_HDFS_USER}", user)
     conf.setIfMissing("spark.app.name", f"seglake {application}")
     conf.setAll(list(settings.properties))
@@ -235,10 +239,10 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
 
 
 def _compile_quickly(conf: SparkConf) -> None:
-    """Limit a local command's JVM to Java's first compiler: it only hands tasks to Python.
+    """Limit a local command's JVM to Java's first compiler, since the JVM only starts Python tasks.
 
     The second compiler pays only in runs of minutes; without it a run starts in a sixth less time.
-    A JVM that a notebook continues to use has both.
+    A JVM that a notebook continues to use keeps both compilers.
     """
     if ends_process.get() and _is_local(_master(conf)) and not is_submitted():
         given = conf.get(_JAVA_OPTIONS) or ""
@@ -271,18 +275,18 @@ def _configure_hadoop(context: SparkContext, properties: Mapping[str, str]) -> N
 
 
 def _master(conf: SparkConf) -> str:
-    """Return Spark's master; under spark-submit its own, unless the settings name one."""
+    """Return Spark's master, which is spark-submit's unless the settings name one."""
     return conf.get("spark.master") or ""
 
 
 def _require_delta(session: SparkSession) -> None:
-    """Load Delta's classes now: Spark would only warn that they are missing, and fail later."""
+    """Load Delta's classes now, since Spark would only warn if they are missing, and fail later."""
     for class_name in _DELTA.values():
         _require_class(
             session,
             class_name,
             f"runs, but without Delta: its class {class_name} cannot be loaded. Under spark-submit"
-            f" add --packages {delta_package(spark_home())} or the same as --jars; else see"
+            f" add --packages {delta_package(spark_home())} or the same as --jars; else check"
             " that spark.jars in the settings holds the Delta JARs that fit this Spark.",
         )
 
@@ -293,7 +297,7 @@ def _require_s3a(session: SparkSession) -> None:
         session,
         _S3A_CLASS,
         f"runs, but cannot read S3: its class {_S3A_CLASS} cannot be loaded. Under spark-submit add"
-        " what `python -m seglake.environment.s3_jars` prints to --jars; else see that spark.jars"
+        " what `python -m seglake.environment.s3_jars` prints to --jars; else check that spark.jars"
         " in the settings has all that hadoop-aws needs.",
     )
 

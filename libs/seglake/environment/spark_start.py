@@ -1,7 +1,9 @@
-"""Starts Spark's JVM and its context, and explains why they do not start. Effect.
+"""Starts Spark's JVM and its context, and explains why they do not start.
 
-A master that does not answer is found before Spark would wait a minute for it. Secrets are not on
-the JVM's command line, which every user of the machine can read: they are set in the context.
+A master that is down is reported at once. A master that does not answer is reported before Spark's
+own limit, after which Spark would continue with a dead context. Only waiting for the master is
+limited: the driver may need minutes to fetch packages or to unpack an archive. Secrets are set in
+the context, since every user of the machine can read the JVM's command line.
 """
 
 import os
@@ -10,8 +12,11 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable
-from typing import NoReturn, TypeVar
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any, NoReturn, TypeVar
 
 import pyspark
 from py4j.java_gateway import JavaGateway
@@ -27,20 +32,23 @@ from seglake.progress.run_reporter import leave_terminal, step_within
 from seglake.storage.daemon_call import called
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"
-"""Spark's own pattern of names whose values it hides, and S3's names that it lacks."""
+"""Pattern of property names with secret values: Spark's own pattern, with names for S3 added."""
 
 _STANDALONE = "spark://"
 _CONNECT_SECONDS = 5
 _INTERRUPTED_CODE = 130  # the code that shells use
-_ANSWER_SECONDS = 30  # Spark itself waits for 60, and continues with a dead context
+_LOOK_SECONDS = 5  # on a quiet machine, Spark has started by then
+_ANSWER_SECONDS = 30  # Spark asks the master every 20 s, and gives up after 60
+_JAVA_TOO_NEW = "getSubject is not supported"  # by Java 24 and newer; Hadoop before 3.5 calls it
+_WAITS_FOR_MASTER = "StandaloneSchedulerBackend.waitForRegistration("
 
 _Started = TypeVar("_Started")
 
 
 def known_configuration() -> SparkConf:
-    """Return Spark's configuration so far: all of spark-submit's, or an empty one.
+    """Return Spark's configuration so far: spark-submit's, or an empty configuration.
 
-    PySpark reads it from the JVM, so it must be connected to the JVM first.
+    PySpark reads the configuration from the JVM, so it must be connected to the JVM first.
     """
     if is_submitted():
         SparkContext._ensure_initialized()
@@ -60,43 +68,80 @@ def start_context(conf: SparkConf) -> SparkContext:
     with step_within("starting Spark"):
         _require_listener(master)
         gateway = SparkContext._gateway or start(lambda: _launch(conf), master)
-        return start(lambda: SparkContext(conf=conf, gateway=gateway), master)
+        create = partial(SparkContext, conf=conf, gateway=gateway)
+        return start(create, master, is_unanswered=lambda: _waits_for_master(gateway))
 
 
-def start(create: Callable[[], _Started], master: str) -> _Started:
+def start(
+    create: Callable[[], _Started],
+    master: str,
+    *,
+    is_unanswered: Callable[[], bool] = lambda: False,
+) -> _Started:
     """Start a part of Spark; during the start, Ctrl-C ends the process of a command at once.
 
     The start runs in a thread of its own, so that a master that does not answer can be given up.
     PySpark's own handler for Ctrl-C, which talks to the JVM, is not set in such a thread.
 
     Args:
-        create: starts it and returns it.
-        master: the URL of Spark's master, for messages and the time limit.
+        create: starts the part and returns it.
+        master: the URL of Spark's master, for messages.
+        is_unanswered: returns whether the start waits for the master to accept the application.
 
     Raises:
-        SparkStartError: it does not start, or not in time.
+        SparkStartError: Spark does not start, or the master does not answer in time.
     """
     leaves = ends_process.get() and threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)
     if leaves:
         signal.signal(signal.SIGINT, lambda number, frame: _leave_interrupted())
     try:
-        is_standalone = master.startswith(_STANDALONE)
-        return called(create).result(_ANSWER_SECONDS if is_standalone else None)
-    except TimeoutError as error:
-        raise SparkStartError(
-            f"Spark's master {master} did not take us on within {_ANSWER_SECONDS} s. See that this"
-            " is its URL as its log or its page has it, that it runs Spark"
-            f" {pyspark.__version__}, and that it can reach this machine (spark.driver.host)."
-        ) from error
+        started = called(create)
+        _await_master(started, is_unanswered, master)
+        return started.result()
     except (PySparkException, Py4JError) as error:
+        reason = _reason(error)
+        advice = (
+            f"This Java is too new for Spark {pyspark.__version__}: let JAVA_HOME name a Java 17."
+            if _JAVA_TOO_NEW in reason
+            else "Run again with -vv to see the output of its JVM."
+        )
         raise SparkStartError(
-            f"Spark did not start with master {master}: {_reason(error)}. Run again with -vv to see"
-            " what its JVM says."
+            f"Spark did not start with master {master}: {reason}. {advice}"
         ) from error
     finally:
         if leaves:
             signal.signal(signal.SIGINT, before)
+
+
+def _await_master(
+    started: Future[_Started], is_unanswered: Callable[[], bool], master: str
+) -> None:
+    """Wait for the end of a start; raise SparkStartError if the master does not answer in time."""
+    asked_s = None
+    while not wait([started], _LOOK_SECONDS).done:
+        if not is_unanswered():
+            asked_s = None
+            continue
+        asked_s = asked_s if asked_s is not None else time.monotonic()
+        if time.monotonic() - asked_s >= _ANSWER_SECONDS:
+            raise SparkStartError(
+                f"Spark's master {master} did not accept the application within"
+                f" {_ANSWER_SECONDS} s. Check that the master's log or page shows this URL, that it"
+                f" runs Spark {pyspark.__version__}, and that it can reach this machine"
+                " (spark.driver.host)."
+            )
+
+
+def _waits_for_master(gateway: JavaGateway) -> bool:
+    """Return whether a thread of the JVM waits for a standalone master to accept an application."""
+    java: Any = gateway.jvm.java  # py4j has no types
+    try:
+        bean = java.lang.management.ManagementFactory.getThreadMXBean()
+        # The sought frame is the sixth; the text of a thread has its top eight.
+        return any(_WAITS_FOR_MASTER in str(thread) for thread in bean.dumpAllThreads(False, False))
+    except Py4JError:
+        return False  # the JVM has ended, and so will the start
 
 
 def _leave_interrupted() -> NoReturn:
@@ -115,7 +160,7 @@ def _require_listener(master: str) -> None:
     for address in master.removeprefix(_STANDALONE).split(","):
         host, _, port = address.rpartition(":")
         if not (host and port.isdecimal()):
-            return  # Spark's own message explains the mistake
+            return  # Spark itself explains a malformed address
         try:
             with socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS):
                 return
@@ -123,12 +168,12 @@ def _require_listener(master: str) -> None:
             problems.append(f"{address}: {getattr(error, 'strerror', None) or error}")
     raise SparkStartError(
         f"Spark did not start: nobody answers at its master {master} ({'; '.join(problems)})."
-        " See that the master runs, and that this is its URL as its log or its page has it."
+        " Check that the master runs, and that its log or page shows this URL."
     )
 
 
 def _launch(conf: SparkConf) -> JavaGateway:
-    """Start a JVM, or connect to the one that spark-submit has started."""
+    """Start a JVM, or connect to the JVM that spark-submit has started."""
     public = [(name, value) for name, value in conf.getAll() if not re.search(SECRET_NAMES, name)]
     gateway: JavaGateway = launch_gateway(SparkConf(loadDefaults=False).setAll(public))  # type: ignore[no-untyped-call]  # has no types
     return gateway

@@ -1,8 +1,9 @@
-"""Tells whether spark-submit started this process, and a JVM for it. Effect."""
+"""Detects whether spark-submit started this process and its JVM."""
 
 import os
 
-_PORT = "PYSPARK_GATEWAY_PORT"  # spark-submit sets it for the Python it starts
+# spark-submit sets this variable for the Python process that it starts
+_PORT = "PYSPARK_GATEWAY_PORT"
 
 
 def is_submitted() -> bool:

@@ -1,7 +1,7 @@
-"""Opens the storages of a job with the properties that Spark would use. Effect.
+"""Opens the storages of a job with the properties that Spark would use.
 
-From weak to strong: AWS's variables and profiles, Hadoop's files, spark-defaults.conf or (under
-spark-submit) all of its properties, and the settings.
+Sources of properties, the weakest first: AWS's variables and profiles, Hadoop's files,
+spark-defaults.conf or (under spark-submit) all of its properties, and the settings.
 """
 
 import os
@@ -18,7 +18,8 @@ def open_storages(properties: Properties) -> Storages:
     """Return the storage of all places, local and remote.
 
     Args:
-        properties: Spark's properties of the settings; the names `spark.hadoop.*` give access.
+        properties: Spark's properties from the settings, of which `spark.hadoop.*` give access to
+            stores.
 
     Raises:
         WrongCallError: a file of properties cannot be read.
@@ -30,7 +31,7 @@ def find_properties(properties: Properties) -> HadoopProperties:
     """Return Hadoop's properties from all files, variables and settings.
 
     Args:
-        properties: Spark's properties of the settings; those named `spark.hadoop.*` are Hadoop's.
+        properties: Spark's properties of the settings; names `spark.hadoop.*` are Hadoop's.
 
     Raises:
         WrongCallError: a file of properties cannot be read.

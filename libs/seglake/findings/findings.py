@@ -1,4 +1,4 @@
-"""Findings of a command as values: facts for a person, with their places. Pure."""
+"""Findings of a command as values: facts for a person, with their places."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,12 @@ class Finding:
     """A finding of a command.
 
     Attributes:
-        kind: its row in the catalogue.
+        kind: kind of the finding.
         text: one sentence, with the place.
         place: partition, topic, folder or file; empty for the whole run.
-        ranges: half-open ranges of offsets of the partition; an empty range is a place in the log.
-        facts: values of the text for programs, flat.
+        ranges: half-open ranges of offsets of the partition; an empty range marks a place in the
+            log.
+        facts: the values in the text, for programs, without nesting.
     """
 
     kind: FindingKind
@@ -42,7 +43,7 @@ class Finding:
         return self.text
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the finding for JSON."""
+        """Return the finding as a mapping, for JSON."""
         return {
             "kind": str(self.kind),
             "needs_a_look": self.kind.needs_a_look,
@@ -70,28 +71,28 @@ class Findings:
         return chain.from_iterable(found.values() for found in self._by_kind.values())
 
     def add(self, found: Iterable[Finding]) -> None:
-        """Add findings."""
+        """Add findings to those of the command."""
         for each in found:
             self._by_kind[each.kind].setdefault(each.text, each)
 
     def add_texts(self, kind: FindingKind, texts: Iterable[str]) -> None:
-        """Add a finding without a place for each text."""
+        """Add a finding of one kind for each text; these findings have no place."""
         self.add(Finding(kind, text) for text in texts)
 
     def add_reasons(self, kind: FindingKind, reasons: Mapping[str, str]) -> None:
-        """Add a finding for each place, with its text."""
+        """Add a finding of one kind for each place, with its text."""
         self.add(Finding(kind, text, place) for place, text in reasons.items())
 
     def of(self, *kinds: FindingKind) -> list[Finding]:
-        """Return the findings of some kinds."""
+        """Return the findings of these kinds, the most urgent first."""
         return [found for kind in kinds for found in self._by_kind[kind].values()]
 
     def texts(self, kind: FindingKind) -> list[str]:
-        """Return the texts of a kind."""
+        """Return the texts of all findings of a kind."""
         return [*self._by_kind[kind]]
 
     def reasons(self, kind: FindingKind) -> dict[str, str]:
-        """Return the texts of a kind by place."""
+        """Return the texts of all findings of a kind, by their places."""
         return {found.place: found.text for found in self.of(kind)}
 
     @property
@@ -112,7 +113,7 @@ class Findings:
 
 
 class WithFindings:
-    """Base class of summaries: values that follow from their findings."""
+    """Base class of summaries, with the values that follow from their findings."""
 
     __slots__ = ()
     findings: Findings
@@ -124,12 +125,12 @@ class WithFindings:
 
     @property
     def left_out(self) -> dict[str, str]:
-        """Return the reasons by partition, topic or folder that was left out."""
+        """Return why partitions, topics or folders were left out, by their names."""
         return self.findings.reasons(FindingKind.LEFT_OUT)
 
     @property
     def notes(self) -> list[str]:
-        """Return the notes."""
+        """Return the texts of the notes: findings that need no action."""
         return self.findings.texts(FindingKind.NOTE)
 
 

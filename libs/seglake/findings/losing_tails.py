@@ -1,4 +1,4 @@
-"""Losing tails: quarantined batches of replicas that lost to the ingested log. Pure."""
+"""Counts and texts of losing tails: quarantined batches of replicas that lost an election."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,9 +7,10 @@ from typing import Any
 
 from seglake.findings.offset_places import named_gaps, shown_ranges
 from seglake.findings.worded_kinds import WordedKind
+from seglake.grouping import grouped
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.segment_codec.formats.errors import DefectCode
 
 TAIL_COLUMNS = (
@@ -18,12 +19,12 @@ TAIL_COLUMNS = (
 )
 """Columns of `quarantine` that `tails_of` reads."""
 
-# A retake ingests these batches: recovery counts the rows that they replace.
+# Batches of a winner are no losing tail, because a retake ingests them.
 _WON = "won an election"
 
 
 class TailKind(WordedKind):
-    """Reasons why sound batches of a replica are not in the log, in words."""
+    """Reasons why valid batches of a replica are not in the log, in words."""
 
     LOST = ("lost_election", "that lost an election")
     DIFFERS = ("replicas_differ", "of replicas that differ")
@@ -38,13 +39,13 @@ class TailKind(WordedKind):
 
 @dataclass(frozen=True, slots=True)
 class LosingTail:
-    """Batches of one kind and partition; a batch of several replicas counts once.
+    """Batches of one kind and partition; a batch in several replicas is counted once.
 
     Attributes:
         batches: number of batches.
         records: sum of the batch headers' counts; None if a header has no count.
-        ranges: offsets of the batches, merged and in order; the log has other batches there, or
-            none.
+        ranges: offsets of the batches, merged and in order; in the ingested log, these offsets have
+            other batches or none.
     """
 
     batches: int
@@ -62,12 +63,12 @@ class LosingTail:
 
     @property
     def offsets(self) -> int:
-        """Return the number of offsets."""
+        """Return the number of offsets of the losing tail."""
         return sum(stop - start for start, stop in self.ranges)
 
     @property
     def gaps(self) -> GapRanges:
-        """Return the ranges in the form of gaps, for lists of places."""
+        """Return the losing tail's ranges in the form that `named_gaps` shows."""
         return GapRanges.of(self.ranges)
 
 
@@ -95,15 +96,14 @@ def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
 
 def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
     """Add up a partition's losing tails from its batches, each listed once and with its kind."""
-    found: dict[str, list[tuple[int, int, int | None]]] = {}
-    for row in rows:
-        batch = row["base_offset"], row["last_offset"], row["record_count"]
-        found.setdefault(row["kind"], []).append(batch)
+    found = grouped(
+        (row["kind"], (row["base_offset"], row["last_offset"], row["record_count"])) for row in rows
+    )
     return {kind: LosingTail.of(found[kind]) for kind in TailKind if kind in found}
 
 
 def shown_tails(tails: TailsByKind) -> list[str]:
-    """Return parts of a headline that count losing tails, one for each kind."""
+    """Return one part of a headline for each kind of losing tails, with the number of records."""
     lines = []
     for kind, found in tails.items():
         count = _counted(found)
@@ -130,13 +130,16 @@ def shown_tail(tail: LosingTail) -> str:
 
 
 def decode_command(lake: str) -> str:
-    """Return the command that decodes a lake's losing tails, few enough for local processes."""
+    """Return the command that decodes a lake's losing tails.
+
+    It names the local engine, because losing tails are short.
+    """
     words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
     return shlex.join([*words, "--set", "read.losing_tails=rows"])
 
 
 def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
-    """Return losing tails for JSON."""
+    """Return losing tails as a mapping, for JSON."""
     return {
         str(kind): {
             name: {
@@ -152,7 +155,7 @@ def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
 
 
 def _counted(found: Mapping[str, LosingTail], *, with_offsets: bool = False) -> str:
-    """Return the number of records as text, or that of offsets if a header has no count."""
+    """Return the number of records as text, or of offsets if a header has no count."""
     offsets = show_count(sum(tail.offsets for tail in found.values()), "offset")
     counts = [tail.records for tail in found.values()]
     known = [count for count in counts if count is not None]

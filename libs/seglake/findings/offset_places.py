@@ -1,10 +1,10 @@
-"""Names partitions and offset ranges for a person: the worst first, the others counted. Pure."""
+"""Texts that name a few partitions or offset ranges, and count the others."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 
 _MOST_NAMED = 3
 
@@ -12,12 +12,12 @@ GapsByPartition = Mapping[str, GapRanges]
 
 
 def named_counts(counts: Mapping[str, int]) -> str:
-    """Return the names of the partitions with the highest counts."""
+    """Return the partitions with the highest counts as text, each with its count."""
     return _worst(counts, lambda name: f"{name} ({counts[name]})")
 
 
 def named_gaps(found: GapsByPartition) -> str:
-    """Return the names of the partitions with most missing offsets, with ranges."""
+    """Return the partitions with the most missing offsets as text, each with its ranges."""
     return _worst(
         {name: gaps.offsets for name, gaps in found.items()},
         lambda name: f"{name} {_where(found[name])}",
@@ -34,7 +34,7 @@ def shown_ranges(ranges: Sequence[OffsetRange], most: int | None = None) -> str:
 
     Args:
         ranges: the ranges, in the order of the text.
-        most: number of ranges that are shown, the others are counted; None for all.
+        most: number of ranges that are shown; the others are counted. None shows all.
     """
     shown = ", ".join(shown_range(*offsets) for offsets in ranges[:most])
     rest = 0 if most is None else len(ranges) - most
@@ -43,11 +43,11 @@ def shown_ranges(ranges: Sequence[OffsetRange], most: int | None = None) -> str:
 
 
 def named(names: Sequence[str], shown: Callable[[str], str] = str) -> str:
-    """Return the first names as text; the others are counted.
+    """Return the leading names and the number of the others, as text.
 
     Args:
         names: the names, in the order of the text.
-        shown: returns the text of a name.
+        shown: function that returns the text of a name.
     """
     rest = len(names) - _MOST_NAMED
     more = f" and {rest} more" if rest > 0 else ""
@@ -59,7 +59,7 @@ def _worst(sizes: Mapping[str, int], shown: Callable[[str], str]) -> str:
 
 
 def _where(found: GapRanges) -> str:
-    if not found.ranges:  # gaps that the log cleaner left are only counted
+    if not found.ranges:  # gaps left by the log cleaner are counted without their ranges
         return f"({show_count(found.gaps, 'gap')})"
     largest = max(found.ranges, key=lambda offsets: offsets[1] - offsets[0])
     if len(found.ranges) == 1:

@@ -1,7 +1,7 @@
-"""Recovered and lost offsets of a lake's logs, with causes and their words. Pure.
+"""Recovered and lost offsets of a lake's logs, by cause, and the texts on them.
 
-This is the only catalogue of causes. Ingest and report count what a log has above its ingested
-offsets with `losses_of_log`; the audit counts by itself, and has only the causes and words of here.
+This is the only catalogue of causes. Ingest and report count offsets above the ingested offsets
+with `losses_of_log`. The audit uses only the causes and their texts, and has its own counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,28 +23,32 @@ from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.observation import Observation, StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 
 
 class Loss(WordedKind):
-    """Causes of offsets that are not in the tables, with words; the worst first."""
+    """Reasons why offsets of a log are not in the tables, the worst first."""
 
     MISSING = ("missing", "missing without a known cause")
     QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
-    SUPERSEDED = ("superseded", "of rows that lost an election (seglake retake)")
+    SUPERSEDED = ("superseded", "of rows that lost an election (run seglake retake)")
     REFUSED = ("refused", "refused")
     LEFT_OUT = ("left_out", "left out")
     NOT_ON_DISK = ("not_on_disk", "not on disk")
     NAMED_ONLY = ("named_only", "of partitions that only the metadata log names")
     UNDECIDED = ("undecided", "of transactions that have not ended")
-    REMOTE = ("remote", "in the remote tier only")
+    REMOTE = (
+        "remote",
+        "in the remote tier only (run seglake replay --source TIER, with --tiered-key if it is"
+        " encrypted)",
+    )
     DELETED_OR_LOST = (
         "deleted_or_lost",
-        "below the first segment (deleted by retention, or lost: nothing on the disks tells)",
+        "below the first segment (deleted by retention or lost: no file on the disks says which)",
     )
     NO_HIGH_WATERMARK = ("no_high_watermark", "without a high watermark")
     NEVER_INGESTED = ("never_ingested", "outside of the chosen times")
-    OPEN_TRANSACTION = ("open_transaction", "behind an open transaction")
+    OPEN_TRANSACTION = ("open_transaction", "waiting for an open transaction")
     HIGH_WATERMARK = ("high_watermark", "above the high watermark")
 
     @property
@@ -54,7 +58,7 @@ class Loss(WordedKind):
 
     @property
     def is_there(self) -> bool:
-        """Return whether the offsets are on the disk, but no run has ingested them."""
+        """Return whether the offsets are on a disk, although no run has ingested them."""
         return self in (
             *(Loss.REFUSED, Loss.LEFT_OUT, Loss.NO_HIGH_WATERMARK, Loss.NEVER_INGESTED),
             *(Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK),
@@ -62,29 +66,28 @@ class Loss(WordedKind):
 
     @property
     def waits(self) -> bool:
-        """Return whether the next run ingests the offsets if the cluster is running."""
+        """Return whether the next run will ingest the offsets, if the cluster is running."""
         return self in (Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK)
 
     @property
     def verdict(self) -> str:
-        """Return the verdict on the offsets, in words."""
+        """Return a verdict in words: perhaps lost, not recovered yet, or NOT recovered."""
         if self is Loss.DELETED_OR_LOST:
             return "perhaps lost"
         return "not recovered yet" if self.waits else "NOT recovered"
 
 
 class NoLoss(WordedKind):
-    """Causes of offsets that rightly have no record, with words."""
+    """Cause for which it is correct that offsets have no record."""
 
     COMPACTED = ("compacted", "compacted")
-    DELETED = (
-        "deleted",
-        "below the log start, deleted as far as the broker's files tell",
-    )
+    ERASED = ("erased", "erased from the lake (seglake erase)")
+    EXPIRED = ("expired", "expired (retention of the lake)")
+    DELETED = ("deleted", "below the log start (deleted, by the broker's files)")
     MARKER = ("marker", "of damaged transaction markers, which hold no record")
     WITHOUT_RECORD = (
         "without_record",
-        "in batches without a record of theirs (transaction markers, aborted, compacted)",
+        "in batches that have no record for them (transaction markers, aborted, compacted)",
     )
 
 
@@ -97,6 +100,8 @@ LOSS_OF_GAP: Mapping[GapCause, Loss] = {
 }
 NO_LOSS_OF_GAP: Mapping[GapCause, NoLoss] = {
     GapCause.COMPACTED: NoLoss.COMPACTED,
+    GapCause.ERASED: NoLoss.ERASED,
+    GapCause.EXPIRED: NoLoss.EXPIRED,
     GapCause.DELETED: NoLoss.DELETED,
     GapCause.MARKER: NoLoss.MARKER,
 }
@@ -110,7 +115,10 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
     StoppedBy.REFUSED: Loss.REFUSED,
     StoppedBy.UNREAD: Loss.LEFT_OUT,
 }
-"""Causes of offsets above the ingested ones; a log that lost an election has no such offsets."""
+"""Causes of the offsets above the ingested offsets, by the reason why a run stopped in the log.
+
+A log that lost an election has no such offsets.
+"""
 
 
 KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
@@ -122,26 +130,29 @@ KIND_OF_STOP: Mapping[StoppedBy, FindingKind] = {
     StoppedBy.REFUSED: FindingKind.REFUSED,
     StoppedBy.UNREAD: FindingKind.LEFT_OUT,
 }
-"""Kinds of findings on a log, by the reason why a run stops in it."""
+"""Kinds of findings on a log, by the reason why a run stopped in it."""
 
 
 _VERDICTS = tuple(dict.fromkeys(cause.verdict for cause in Loss))
 UNKNOWN = GapRanges(1, 0, ())
-"""Lost offsets whose number is unknown."""
+"""Stand-in for lost offsets whose number is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecovery:
-    """Recovery of a partition: records and offsets without one add up to the offsets of its log.
+    """Recovery of a partition: number of records and, for each cause, of offsets without a record.
+
+    All numbers together are the number of offsets of the partition's log.
 
     Attributes:
         name: name of the partition.
         records: number of recovered records.
-        open_records: those of them whose transactions have not ended.
-        has_earlier: earlier runs ingested records of it, which `records` does not count.
-        lost: lost ranges by cause; zero offsets stand for an unknown number.
-        no_loss: number of offsets that rightly have no record, by cause.
-        tails: quarantined batches of replicas that lost.
+        open_records: number of recovered records whose transactions have not ended.
+        has_earlier: whether earlier runs ingested records, which `records` does not count.
+        lost: for each cause, lost ranges; a range without offsets means that the number of lost
+            offsets is unknown.
+        no_loss: for each cause, number of offsets that correctly have no record.
+        tails: for each kind, quarantined batches of replicas that lost an election.
     """
 
     name: str
@@ -159,6 +170,8 @@ class PartitionRecovery:
             return min(self.lost, key=[*Loss].index).words
         if self.has_earlier:
             return "nothing new"
+        if self.no_loss.keys() & {NoLoss.ERASED, NoLoss.EXPIRED}:
+            return "expired or erased"
         return "compacted, deleted or markers only" if self.no_loss else "empty"
 
 
@@ -168,14 +181,14 @@ class Recovery:
 
     Attributes:
         partitions: recovery of each partition.
-        unread: places in the sources that were not read; their records are unknown.
+        unread: places in the sources that were not read; how many records they have is unknown.
     """
 
     partitions: Sequence[PartitionRecovery]
     unread: Sequence[str] = ()
 
     @property
-    def giving(self) -> int:
+    def partitions_with_records(self) -> int:
         """Return the number of partitions with records."""
         return sum(each.records > 0 for each in self.partitions)
 
@@ -214,7 +227,7 @@ class Recovery:
 
     @property
     def lost_offsets(self) -> int:
-        """Return the number of lost offsets; an unknown number counts as 0."""
+        """Return the number of lost offsets, without unknown numbers."""
         return sum(
             gaps.offsets
             for each in self.partitions
@@ -224,7 +237,7 @@ class Recovery:
 
     @property
     def no_loss(self) -> dict[NoLoss, int]:
-        """Return the number of offsets that rightly have no record, by cause."""
+        """Return the number of offsets that correctly have no record, by cause."""
         counts = {
             cause: sum(each.no_loss.get(cause, 0) for each in self.partitions) for cause in NoLoss
         }
@@ -257,7 +270,7 @@ class Recovery:
     @property
     def headline(self) -> str:
         """Return one line on the recovered records, and on the lost offsets with their causes."""
-        having, of = self.giving, len(self.partitions)
+        having, of = self.partitions_with_records, len(self.partitions)
         places = f"{'' if having == of else f'{having} of '}{show_count(of, 'partition')}"
         recovered = f"{show_count(self.records, 'record')} recovered from {places}"
         if self.internal_records:
@@ -279,7 +292,8 @@ class Recovery:
         """Return lines on lost offsets, on offsets without loss, and on partitions without record.
 
         Args:
-            is_left_shown: True omits ranges still on a disk, which were already shown.
+            is_left_shown: whether the caller has shown the ranges that are still on a disk; if so,
+                the lines omit them.
         """
         lost = {
             cause: found
@@ -328,12 +342,12 @@ def loss_lines(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
 
 
 def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
-    """Return texts with the number and the places of lost offsets, one for each cause."""
+    """Return one text for each cause, with the number of lost offsets and their places."""
     return [f"{_of_cause(cause, found)} in {_where(found)}" for cause, found in lost.items()]
 
 
 def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
-    """Return a line on offsets that rightly have no record; empty if there are none."""
+    """Return a line on offsets that correctly have no record, or no line if there are none."""
     shown = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
     return [f"no loss: {'; '.join(shown)}"] if counts else []
 
@@ -344,10 +358,11 @@ def _where(found: GapsByPartition) -> str:
 
 
 def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Loss, GapRanges]:
-    """Return the offsets of a log that a run saw or proved and the lake lacks, by cause.
+    """Return the offsets of a log that the lake lacks, by cause.
 
     Args:
-        seen: the run's observation of the log.
+        seen: a run's observation of the log: offsets that the run saw, or that files prove to
+            exist.
         covered: the log's merged ranges in the lake.
     """
     proved = [(left.from_offset, left.log_end_offset) for left in seen.not_on_disk]
@@ -367,7 +382,7 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
 
 
 def _of_cause(cause: Loss, found: GapsByPartition) -> str:
-    """Return a cause's number of offsets as text."""
+    """Return the number of offsets with a cause as text."""
     offsets = sum(gaps.offsets for gaps in found.values())
     count = show_count(offsets, "offset") if offsets else "an unknown number of offsets"
     return f"{count} {cause.words}"

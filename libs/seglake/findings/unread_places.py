@@ -1,4 +1,4 @@
-"""Adds places that no run has read to the recovery of partitions. Pure."""
+"""Adds files and folders that no run has read to the recovery of partitions."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,10 +11,12 @@ from seglake.printable import on_one_line
 
 
 def recovery_with(known: Iterable[PartitionRecovery], places: Iterable[UnreadPlace]) -> Recovery:
-    """Return the recovery of known partitions, and of partitions known only by unread places.
+    """Return the recovery of each partition, with the places that were not read.
+
+    A partition that is known only from an unread place is added.
 
     Args:
-        known: recovery of partitions by other facts.
+        known: the recovery of each partition, before unread places are added.
         places: places that were not read, with the offsets that the lake lacks.
     """
     listed = [*places]
@@ -26,7 +28,7 @@ def recovery_with(known: Iterable[PartitionRecovery], places: Iterable[UnreadPla
 
 
 def with_unread(each: PartitionRecovery, places: Iterable[UnreadPlace]) -> PartitionRecovery:
-    """Return the recovery in which offsets of unread files are left out, not never ingested."""
+    """Return the recovery, in which all offsets of unread files have the cause LEFT_OUT."""
     left = merged(
         offsets
         for place in places
@@ -54,7 +56,7 @@ def loss_of(place: UnreadPlace) -> Loss:
 
 
 def _is_absent(place: UnreadPlace, known: set[str]) -> bool:
-    """Return whether the place is a partition of which nothing else is known."""
+    """Return whether a place is a partition that only unread places name."""
     is_folder = place.key is not None and place.path.endswith(f"/{place.key}")
     return place.is_named_only or (is_folder and str(place.key) not in known)
 

@@ -1,11 +1,11 @@
-"""Closed sets of kinds whose members have words for a person. Pure."""
+"""Base class of enums whose members also have a text to show to a person."""
 
 from enum import StrEnum
 from typing import Self
 
 
 class WordedKind(StrEnum):
-    """Base class of kinds with words; members are defined as (name for programs, words)."""
+    """Base class of enums; members are defined as (name for programs, words for a person)."""
 
     words: str
 

@@ -1,1 +1,1 @@
-"""Steps of an ingest, a replay, a retake and a query, from listed partitions to commits."""
+"""Steps that an ingest, a replay, a retake and a query share: from listing to commit."""

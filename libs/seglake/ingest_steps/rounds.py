@@ -1,7 +1,7 @@
-"""A round of a run: its partitions, from their listing to the ingested ranges. Effect.
+"""One round of a run: lists, surveys, judges, plans and commits its partitions.
 
-A round lists, surveys, judges, plans and commits. A run has several rounds if another run commits
-to a topic first, or if a broker deletes or cleans segments that are being read.
+A run has several rounds if another run commits to a topic first, or if a broker deletes or cleans
+segments that are being read.
 """
 
 import logging
@@ -62,11 +62,12 @@ class PlannedPartition(JudgedPartition):
     """A judged partition with the ranges to ingest, and after the commits with the results.
 
     Attributes:
-        ranges: ranges by offset; the last may stand for damage at the end of the log.
-        superseded: ranges of the tables that lost an election to this log.
-        left: data that cannot be read although it is, or should be, on the disks.
-        unread: why the partition was not read or not fully committed; None if it was.
-        committed: ranges that are in the tables now; none in a dry run.
+        ranges: ranges by rising offsets; the last one has no offsets if it is for damage at the end
+            of the log.
+        superseded: offset ranges whose rows in the tables lost an election to this log.
+        left: data that is on the disks, or should be, and that cannot be read.
+        unread: why the partition was not fully read and committed; None if it was.
+        committed: ranges that are in the tables now; empty in a dry run.
         conflicts: number of other replicas' batches that differ from those in the tables.
     """
 
@@ -85,10 +86,11 @@ class Round:
     Attributes:
         partitions: the partitions after the round.
         earlier: observations of earlier runs.
-        notes: facts that a person should know.
+        notes: messages for the user that need no action.
         waves: planned waves.
         written_bytes: size of the committed files.
-        lost_topics: topics that another run committed first, with the generation before.
+        lost_topics: topics that another run committed first, each with its commit counter
+            (generation) before that commit.
         concurrent: ranges of these topics that the other run committed.
     """
 
@@ -112,7 +114,7 @@ class Round:
 
     @cached_property
     def same(self) -> list[SurveyedPartition]:
-        """Return the surveys of the lake's logs that may have news."""
+        """Return surveys of partitions that may have new data and whose log is the lake's log."""
         return [*filter(None, (each.same for each in self.partitions))]
 
     @property
@@ -122,7 +124,10 @@ class Round:
 
 
 def ingest_round(replicas: Sequence[Replica], context: RunContext) -> Round:
-    """List, survey, judge and plan the partitions; unless it is a dry run, decode and commit."""
+    """List, survey, judge and plan the partitions, then decode and commit.
+
+    A dry run ends after the plan.
+    """
     topics = sorted({replica.key.topic for replica in replicas})
     context.reporter.step("reading the ledger")
     generations, ledger = published(context, topics)
@@ -193,7 +198,8 @@ def _planned(
 
 
 def _log_plan(planned: Sequence[PlannedPartition], waves: Sequence[Wave]) -> None:
-    if not _LOG.isEnabledFor(logging.DEBUG):  # many partitions would take a while
+    # There may be many partitions: format these lines only if they are logged.
+    if not _LOG.isEnabledFor(logging.DEBUG):
         return
     for each in planned:
         if each.refusal:
@@ -230,7 +236,7 @@ def _shorter_notes(
 ) -> list[str]:
     """Return notes on logs that end below the ingested ranges and are not refused.
 
-    Lagging or older copies share one note, which a run that reads older copies leaves out.
+    Lagging and older copies share one note. A run that reads older copies does not give this note.
     """
     expected = old.expected()
     notes: list[str] = []
@@ -251,11 +257,11 @@ def _shorter_notes(
 def other_clusters_notes(
     ranges: Sequence[RangePlan], ledger: SourceLedger, context: RunContext
 ) -> list[str]:
-    """Return a note if a new cluster comes into a lake with others: it may be the wrong lake.
+    """Return a note if the lake has only rows of other clusters, since it may be the wrong lake.
 
     Args:
         ranges: ranges that the run ingests.
-        ledger: ledger of the run's own cluster; if it has rows, the cluster is not new.
+        ledger: ledger of the run's own cluster; if the ledger has rows, the cluster is not new.
         context: the run.
     """
     if not ranges or ledger.topics or not context.tables.exists():
@@ -265,7 +271,7 @@ def other_clusters_notes(
         return []
     return [
         f"{context.source_id} is new in this lake, which also has {', '.join(others)}:"
-        " source_id tells their rows apart"
+        " the column source_id separates their rows"
     ]
 
 
@@ -277,8 +283,8 @@ def _committed(
     generations: dict[str, int],
     context: RunContext,
 ) -> WaveResult:
-    """Decode and commit wave by wave; then commit conflicts and lost elections of earlier rows."""
-    # Before the work: a lake that no recovery can complete is refused before anything is written.
+    """Decode and commit wave by wave; then commit conflicts and lost elections of older rows."""
+    # Complete interrupted commits first: if that fails, the run ends before it writes anything.
     if waves:
         topics = {plan.key.topic for each in planned for plan in each.ranges}
         recover(context.tables, context.source_id, sorted(topics), after=context.after)
@@ -305,7 +311,7 @@ def _ingested(
 
 
 def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
-    """Return each partition in its form of the last round that read it."""
+    """Return each partition's state after the last round that read the partition."""
     done = [*rounds]
     if len(done) == 1:
         return [*done[0].partitions]
@@ -319,13 +325,14 @@ def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
 
 
 def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, ShortLog]:
-    """Return the logs that end below their proved end, by partition, as last read.
+    """Return, by partition, the logs that end before an offset that they once reached.
 
-    The header of a last batch may claim fewer offsets than its records have: the records count.
+    If the last batch's records have higher offsets than its header says, the records' offsets are
+    used.
 
     Args:
         rounds: the rounds of the run.
-        unread: partitions that could not be read; they are left out.
+        unread: partitions that could not be read, which are left out.
     """
     done = [*rounds]
     committed = (result for each in done for result in each.committed)
@@ -340,7 +347,7 @@ def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, Sho
 
 
 def unmoved(rounds: Iterable[Round]) -> set[PartitionKey]:
-    """Return the partitions whose listing is unchanged and of which nothing was ingested."""
+    """Return the partitions with an unchanged listing from which nothing was ingested."""
     every = [each for done in rounds for each in done.partitions]
     changed = {each.key for each in every if each.listed.has_moved or each.committed}
     return {each.key for each in every} - changed

@@ -1,4 +1,4 @@
-"""Values that all steps of a run share, and functions that make them. Effect."""
+"""Values that all steps of a run share, and functions that make them."""
 
 import logging
 import time
@@ -10,10 +10,11 @@ from typing import Self
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.lake_folder import opening, require_writable
+from seglake.lake.lake_folder import require_writable
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.source_ids import KnownSources, NoSources
+from seglake.log_tables.erasure_rules import rules_of
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.log_tables.source_ledger import SourceLedger
@@ -44,7 +45,7 @@ class ScanContext:
 
         Args:
             source_id: cluster of the logs.
-            lake_path: the lake to write to; none for a query.
+            lake_path: the lake to write to; empty for a query.
             run_id: label of the rows.
             started_at_us: time of the rows, in microseconds; 0 for now.
         """
@@ -78,8 +79,9 @@ class RunContext(ScanContext):
         source_id: the cluster.
         run_id: label of the run.
         started_at_us: time of the run's start, in microseconds since the epoch.
-        after: called with the name of each step of a commit, for tests that stop there.
-        is_dry_run: nothing is written.
+        after: function that is called with the name of each finished step of a commit, so that
+            tests can stop a run there.
+        is_dry_run: whether the run writes nothing.
     """
 
     tables: LakeTables
@@ -101,7 +103,7 @@ class RunContext(ScanContext):
         after: Callable[[str], None],
         is_dry_run: bool = False,
     ) -> Self:
-        """Return the context of a run that begins now; without a label it gets one."""
+        """Return the context of a run that begins now, with a new run id if `run_id` is None."""
         return cls(
             storage=scan.storage,
             settings=scan.settings,
@@ -118,7 +120,7 @@ class RunContext(ScanContext):
 
     @property
     def settled_places(self) -> tuple[str, ...]:
-        """Return the places, or folders above places, that a person has dealt with elsewhere."""
+        """Return the setting `select.settled`: files and folders that a person has dealt with."""
         return tuple(map(self.storage.locate, self.settings.select.settled))
 
     def with_isolation(self, isolation: Isolation) -> Self:
@@ -129,19 +131,25 @@ class RunContext(ScanContext):
 
     @property
     def lake_decoding(self) -> DecodeSettings:
-        """Return the settings of the run's tasks; each attempt to commit adds its own id."""
-        return self.decoding(
+        """Return the settings of the run's tasks, to which each commit attempt adds its own id.
+
+        They have the newest rules of erasure. Read the topics' generations before: an erasure
+        stores its rules first and then advances the generations, so that a commit of a run that did
+        not see the rules fails.
+        """
+        settings = self.decoding(
             self.source_id,
             lake_path=self.tables.lake_path,
             run_id=self.run_id,
             started_at_us=self.started_at_us,
         )
+        return replace(settings, rules=rules_of(self.tables))
 
     def require_writable(self) -> None:
         """Require write access to the lake, before work begins that ends in a commit.
 
         Raises:
-            LakeRefusedError: the storage denies writing; nothing was touched.
+            LakeRefusedError: the storage denies writing, before anything was changed.
         """
         tables = self.tables
         require_writable(tables.storage, tables.lake_path, tables.work_folder)
@@ -163,6 +171,7 @@ def list_sources(
         source_id=settings.source.source_id,
         unnamed_id=unnamed_id,
         known=known,
+        tier_policy=settings.tier_policy,
     )
     counts = (len(discovery.partitions), len(discovery.replicas), len(discovery.unreadable))
     _LOG.debug("listed %s: partitions=%d copies=%d unreadable=%d", discovery.source_id, *counts)
@@ -170,7 +179,9 @@ def list_sources(
 
 
 def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) -> Discovery:
-    """List sources whose logs the lake has; disks that name no cluster belong to its only one.
+    """List the sources of a run on an existing lake.
+
+    If disks have no cluster id, they are assumed to be of the lake's only cluster.
 
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
@@ -185,14 +196,14 @@ def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) 
     cluster_id = discovery.cluster_id
     if is_unjoined(discovery, known):
         raise WrongSourceError(
-            f"the lake has not joined cluster {cluster_id} with {discovery.source_id} yet: seglake "
-            f"ingest --source-id {discovery.source_id} does, if both have the same logs"
+            f"the lake has not joined cluster {cluster_id} with {discovery.source_id} yet: run "
+            f"seglake ingest --source-id {discovery.source_id} first, if both have the same logs"
         )
     return discovery
 
 
 def is_unjoined(discovery: Discovery, known: KnownSources) -> bool:
-    """Return whether a person names a cluster whose id is not joined with that name yet."""
+    """Return whether the lake has not yet joined the given cluster name with the cluster's id."""
     cluster_id = discovery.cluster_id
     return cluster_id not in (None, discovery.source_id) and cluster_id not in known.joined
 
@@ -209,7 +220,7 @@ def list_selected(
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
         scan: lists the folders.
-        unnamed_id: cluster of disks that name none; None if they are refused.
+        unnamed_id: name of the cluster for disks without a cluster id; None refuses such disks.
         known: sources of the lake.
 
     Raises:
@@ -228,27 +239,25 @@ def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
 
     Args:
         lake: the lake's path or URI.
-        scan: its storage serves the lake.
-        dry_run: nothing will be committed.
+        scan: context with the lake's storage.
+        dry_run: whether nothing will be committed.
 
     Raises:
         LakeFolderError: there is no lake, or its storage denies access.
         UnsafeStoreError: the storage cannot commit safely.
     """
-    lake_path = scan.storage.locate(lake)
-    tables = LakeTables(lake_path, scan.storage)
-    with opening(lake_path):
-        tables.require()
+    tables = LakeTables(scan.storage.locate(lake), scan.storage)
+    tables.require()
     if not (dry_run or scan.settings.write.single_writer):
         tables.require_safe_commits()
     return tables
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], SourceLedger]:
-    """Return the published generation of each topic, and the ledger.
+    """Return the published commit counter (generation) of each topic, and the ledger.
 
-    If another run commits meanwhile, also if its commit is decided but not in the ledger yet, this
-    run's own commit will fail.
+    A commit that is based on these counters fails if another run commits in the meantime, even if
+    that other commit is not in the ledger yet.
     """
     tables = context.tables
     if not tables.exists():

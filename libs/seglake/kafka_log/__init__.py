@@ -1,1 +1,1 @@
-"""Rules of a Kafka log over values: replicas, leader epochs, transactions, bounds, gaps. Pure."""
+"""Rules of Kafka logs: replicas, leader epochs, transactions, bounds and gaps."""

@@ -1,4 +1,4 @@
-"""Reads facts from the header of a batch: newest time, marker, last batch, defect. Pure."""
+"""Reads facts from batch headers: newest timestamp, transaction marker, last batch, defect."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from seglake.segment_codec.formats.reference_decoder import decode
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.batch_run import BatchKind, BatchRun
 
-MOST_CONTROL_BYTES = 1 << 20  # a control batch that decompresses to more is damage
+MOST_CONTROL_BYTES = 1 << 20  # a control batch above this size is treated as damaged
 
 
 def max_timestamp_ms(unit: Unit) -> int | None:
-    """Return the newest time of a batch from its header; None in magic 0."""
+    """Return a batch's newest timestamp in ms since 1970, from its header; None in magic 0."""
     match unit:
         case RecordBatch():
             return unit.header.max_timestamp_ms
@@ -28,7 +28,7 @@ def max_timestamp_ms(unit: Unit) -> int | None:
 
 
 def marker_of(unit: Unit) -> Marker | None:
-    """Return the marker in a control batch; None for any other batch or an unreadable one."""
+    """Return the transaction marker in a control batch; None if it has no readable marker."""
     if not isinstance(unit, RecordBatch) or not unit.header.is_control:
         return None
     try:
@@ -41,7 +41,7 @@ def marker_of(unit: Unit) -> Marker | None:
 
 
 def markers_of(run: BatchRun) -> list[Marker]:
-    """Return the markers among the batches of a run."""
+    """Return the transaction markers in a run of batches."""
     is_marker = run.is_marker
     if not is_marker.any():
         return []
@@ -51,26 +51,26 @@ def markers_of(run: BatchRun) -> list[Marker]:
 
 
 def counted_offset(unit: Unit) -> int:
-    """Return the offset after a batch, as if each of its records had the next offset.
+    """Return the offset after a batch if its records had consecutive offsets.
 
-    Compaction removes records from a batch, so the true end may be higher. The result is the first
-    offset plus the header's record count; old formats have no count, so their first offset is
-    returned.
+    Compaction removes records from a batch, so its true end may be higher. The result is the first
+    offset plus the header's record count. For old formats, whose headers have no count, it is the
+    first offset.
     """
     return unit.first_offset + (unit.header.record_count if isinstance(unit, RecordBatch) else 0)
 
 
 def last_batch_of(unit: Unit) -> LastBatch:
-    """Return the facts about a batch that the ledger keeps when it is the last of a range."""
+    """Return the header fields that the ledger stores for the last batch of a range."""
     epoch = unit.header.partition_leader_epoch if isinstance(unit, RecordBatch) else -1
     return LastBatch(unit.first_offset, unit.crc, None if epoch < 0 else epoch)
 
 
 def defect_of(unit: Unit, code: DefectCode, detail: str) -> Defect:
-    """Return a defect for a batch whose checksum is right but whose content is wrong.
+    """Return the defect for a batch with a valid checksum and invalid content.
 
     Args:
-        unit: the batch; the defect has its position and size in bytes, and its header's fields.
+        unit: the batch, which gives the defect's position, size and header fields.
         code: the kind of the defect.
         detail: the reason, in words.
     """

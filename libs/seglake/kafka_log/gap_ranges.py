@@ -1,4 +1,4 @@
-"""Counts and ranges of gaps by cause. Pure."""
+"""Sums gaps by cause: their number, offsets and ranges."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
@@ -9,11 +9,11 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted_near
 
 
 class GapRanges(NamedTuple):
-    """Gaps, mostly of one cause: how many, with how many offsets, and their ranges.
+    """Number of gaps, their number of offsets, and their ranges.
 
     Attributes:
-        ranges: the ranges of the gaps, rising; touching ones are joined. Empty for gaps that the
-            cleaner made: there may be one beside every other batch, so those are only counted.
+        ranges: the sorted ranges of the gaps; adjacent ranges are joined. Gaps that the log cleaner
+            made are counted but have no ranges here, because there may be millions of them.
     """
 
     gaps: int
@@ -22,7 +22,7 @@ class GapRanges(NamedTuple):
 
     @classmethod
     def of(cls, ranges: Sequence[OffsetRange]) -> "GapRanges":
-        """Return gaps with their sums, one for each of some merged ranges.
+        """Make the value from merged ranges, each of which is one gap.
 
         >>> GapRanges.of([(0, 2), (5, 9)])
         GapRanges(gaps=2, offsets=6, ranges=((0, 2), (5, 9)))
@@ -30,7 +30,7 @@ class GapRanges(NamedTuple):
         return cls(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
 
     def outside(self, repaired: Sequence[OffsetRange]) -> "GapRanges":
-        """Return the gaps outside of the merged ranges of repairs."""
+        """Return what remains of the gaps without the repaired offsets, given as merged ranges."""
         if not self.ranges or not repaired:
             return self
         return GapRanges.of(
@@ -43,10 +43,10 @@ Cause = TypeVar("Cause", bound=str)
 
 
 class GapTally:
-    """Sums gaps by cause, in any order. Memory grows with the number of listed ranges."""
+    """Adds up gaps by cause, in any order; memory grows with the number of listed ranges."""
 
     def __init__(self) -> None:
-        """Start without gaps."""
+        """Start with no gaps."""
         self._counts: dict[GapCause, tuple[int, int]] = {}
         self._ranges: dict[GapCause, list[OffsetRange]] = {}
 
@@ -66,7 +66,7 @@ class GapTally:
 
 
 def tallied(gaps: Iterable[tuple[GapCause, int, int]]) -> dict[GapCause, GapRanges]:
-    """Return the sums by cause of gaps, each with its first offset and the one after its last."""
+    """Sum gaps by cause; each gap is given as cause, start offset and exclusive end offset."""
     tally = GapTally()
     for gap in gaps:
         tally.add(*gap)
@@ -74,7 +74,7 @@ def tallied(gaps: Iterable[tuple[GapCause, int, int]]) -> dict[GapCause, GapRang
 
 
 def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
-    """Return the sum of several gap ranges; their ranges are merged."""
+    """Add the counts of several `GapRanges`, and merge their ranges."""
     listed = [*parts]
     return GapRanges(
         sum(part.gaps for part in listed),
@@ -84,7 +84,7 @@ def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
 
 
 def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRanges]:
-    """Return the sums of several mappings of gap ranges, by cause."""
+    """Add up several mappings from cause to gap ranges; a cause without gaps is left out."""
     found = grouped(item for part in parts for item in part.items())
     joined = {cause: ranges_joined(gaps) for cause, gaps in found.items()}
     return {cause: gaps for cause, gaps in joined.items() if gaps.gaps}

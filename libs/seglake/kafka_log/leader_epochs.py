@@ -1,8 +1,8 @@
-"""Leader epochs of a log's offsets, and the offset up to which two copies are the same. Pure.
+"""Leader epochs of a log, and the offset up to which two copies are equal.
 
-Each election begins a new leader epoch. In one epoch one broker appends, so two copies that have
-the same epoch at an offset have the same batch there and the same log before it (KIP-101, KIP-279).
-All offsets below the first known epoch count as one epoch, older than all others.
+Each election starts a new leader epoch, in which only one broker appends. So if two copies have the
+same epoch at an offset, they have the same batch there and the same log below it (KIP-101,
+KIP-279). All offsets below the first known epoch count as one epoch, older than all others.
 """
 
 from bisect import bisect_right
@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
 NO_EPOCH = -1
-OPEN_END = (1 << 63) - 1  # stands for the end of a log whose end is unknown
+OPEN_END = (1 << 63) - 1  # end of a log whose end is not known
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs:
-    """Leader epochs of one copy of a log, made by `leader_epochs_of`.
+    """Leader epochs of one copy of a log; `leader_epochs_of` makes them.
 
     Attributes:
-        epochs: the epochs, rising; their start offsets never fall. An epoch without records starts
-            at the offset where the next one starts.
-        log_end_offset: the exclusive end of the log, `OPEN_END` if it is unknown.
+        epochs: the epochs in rising order; their start offsets never fall. An epoch without records
+            starts at the same offset as the next epoch.
+        log_end_offset: exclusive end of the log; `OPEN_END` if unknown.
     """
 
     epochs: tuple[EpochStart, ...]
@@ -41,15 +41,16 @@ class LeaderEpochs:
         return self.epochs[count - 1].epoch if count else None
 
     def denied(self, seen: Iterable[EpochStart]) -> list[EpochStart]:
-        """Return the epochs claimed by batch headers that contradict these epochs."""
+        """Return the epochs that batch headers state and these leader epochs contradict."""
         return [fact for fact in seen if self.epoch_at(fact.start_offset) not in (fact.epoch, None)]
 
     def common_next_offset(self, other: "LeaderEpochs") -> int:
-        """Return the exclusive offset up to which two copies of a log are the same.
+        """Return the exclusive end offset of the part that two copies of a log share.
 
-        The search is a follower's when it truncates its log: ask the other copy for the end of its
-        largest epoch up to the own last one, and go down until both have the same epoch. If a copy
-        has no epochs at all, both are assumed to be the same log, so the lower end is returned.
+        A follower that truncates its log searches in the same way: it takes the other copy's
+        largest epoch that does not exceed this copy's last epoch, and goes to lower epochs until
+        both copies have the same one. If a copy has no epochs, both are assumed to be the same log,
+        and the lower end is returned.
         """
         if not self.epochs or not other.epochs:
             return min(self.log_end_offset, other.log_end_offset)
@@ -62,20 +63,20 @@ class LeaderEpochs:
 
     @property
     def without_end(self) -> "LeaderEpochs":
-        """Return the epochs without the last one's end: the log may grow."""
+        """Return these epochs with an unknown log end, for a log that may grow."""
         return LeaderEpochs(self.epochs)
 
     def divergence_offset(self, other: "LeaderEpochs") -> int:
-        """Return the first offset whose epochs differ; OPEN_END if one log may just be longer."""
+        """Return the first offset at which two copies have different epochs; OPEN_END if none."""
         return self.without_end.common_next_offset(other.without_end)
 
     def _largest_up_to(self, epoch: int) -> int:
-        """Return the largest known epoch that is not above `epoch`, -1 without one."""
+        """Return the largest of these epochs that does not exceed `epoch`; -1 if all do."""
         count = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
         return self.epochs[count - 1].epoch if count else NO_EPOCH
 
     def end_of(self, epoch: int) -> int:
-        """Return the start of the first newer epoch, or the log's end if there is none."""
+        """Return the start offset of the next newer epoch; the log's end if there is none."""
         following = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
         if following == len(self.epochs):
             return self.log_end_offset
@@ -90,16 +91,16 @@ def leader_epochs_of(
     log_end_offset: int = OPEN_END,
     seen: Sequence[EpochStart] = (),
 ) -> LeaderEpochs:
-    """Return the epochs of a copy from its leader-epoch-checkpoint and its batch headers.
+    """Combine a copy's leader-epoch-checkpoint and its batch headers.
 
     Args:
         epochs: entries of the checkpoint file. Entries that start above the log's end are ignored:
-            they are left from before the log was truncated (KAFKA-16541).
-        log_end_offset: the exclusive end of the log, `OPEN_END` if it is unknown.
-        seen: first offsets and epochs of batches. They win over the file, with two exceptions, for
-            no checksum covers an epoch. A batch whose epoch breaks the rise of the others is
-            ignored. If the file has entries, so is an epoch that it lacks and that only one batch
-            has.
+            the log was truncated after they were written (KAFKA-16541).
+        log_end_offset: exclusive end of the log; `OPEN_END` if unknown.
+        seen: first offsets and epochs of batches. They override the file. But no checksum covers a
+            batch's epoch, so two kinds of epochs are ignored: an epoch that falls below the epoch
+            of a lower offset, and an epoch that only one batch has and that the file, if it has
+            entries, lacks.
     """
     believed = [entry for entry in epochs if entry.start_offset <= log_end_offset]
     listed = {entry.epoch for entry in believed}
@@ -113,7 +114,7 @@ def leader_epochs_of(
 
 
 def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
-    """Add a batch's epoch, and remove the entries that contradict it."""
+    """Insert the epoch of a batch into `entries`, and remove entries that contradict it."""
     of_epoch = bisect_right(entries, fact.epoch, key=lambda entry: entry.epoch)
     of_offset = bisect_right(entries, fact.start_offset, key=lambda entry: entry.start_offset)
     start, stop = sorted((of_epoch, of_offset))
@@ -122,8 +123,9 @@ def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
 
 
 def _rising(seen: Sequence[EpochStart]) -> list[EpochStart]:
-    """Return the longest subsequence of batch epochs that never falls."""
-    lowest_ends: list[int] = []  # by length: the index of the lowest last epoch of that length
+    """Return the longest subsequence, in order of offsets, in which epochs never fall."""
+    # Element n: index of the batch with the lowest epoch that ends n + 1 never falling ones.
+    lowest_ends: list[int] = []
     previous: list[int] = []
     for index, fact in enumerate(seen):
         length = bisect_right(lowest_ends, fact.epoch, key=lambda end: seen[end].epoch)

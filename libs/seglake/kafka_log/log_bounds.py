@@ -1,4 +1,4 @@
-"""The range of a partition's log to ingest, with the reason for its end. Pure."""
+"""Finds the range of a partition's log to ingest, and the reason for its end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,23 +15,24 @@ from seglake.kafka_log.transactions.transaction_outcomes import UnknownOutcome, 
 
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """Offsets that bound a log; all upper ones are exclusive, as in Kafka.
+    """Offsets that bound a log; upper bounds are exclusive, as in Kafka.
 
     Attributes:
-        remote_offset: start of the range up to the log start that is only in the remote tier; equal
-            to the log start if there is no such range.
-        next_offset: upper bound of this run: high watermark or log end, and in read_committed at
-            most the first offset of a transaction that the run waits for.
-        high_watermark: high watermark in the checkpoint, None if it has none.
-        last_stable_offset: Kafka's last stable offset: no transaction is open below, hanging ones
-            included; at most the high watermark.
+        remote_offset: [remote_offset, log_start_offset) is only in the remote tier; equal to the
+            log start if there is no such range.
+        next_offset: upper bound of this run: high watermark or log end. In read_committed, a run
+            stops at the first offset of a transaction that it waits for.
+        high_watermark: high watermark in the checkpoint file; None if the file does not have it.
+        last_stable_offset: Kafka's last stable offset, at most the high watermark: below it no
+            transaction is open, not even a hanging one.
         open_transactions: transactions without a marker, the oldest first.
-        markers: all markers below the high watermark or log end, by offset.
-        notes: sentences for the summary of the run.
-        passed: open transactions that this run does not wait for.
-        newest_ms: newest timestamp of the batches read, in ms since 1970; None without one.
-        unknown_outcomes: transactions whose end damage may hide.
-        undeleted: offsets below the first segment that no file proves to be deleted, None if none.
+        markers: all markers below the high watermark or log end, sorted by offset.
+        notes: sentences to show in the run's summary.
+        passed: open transactions for which this run does not wait.
+        newest_ms: newest timestamp of the surveyed batches, in ms since 1970; None if unknown.
+        unknown_outcomes: transactions whose markers may be in damaged bytes.
+        undeleted: offsets below the first segment, unless a proof shows that Kafka deleted them;
+            None if there are none.
     """
 
     log_start_offset: int
@@ -55,13 +56,13 @@ def bounds_of(
     policy: ReadPolicy,
     evidence: Sequence[ReplicaEvidence] = (),
 ) -> LogBounds:
-    """Return the bounds of one replica.
+    """Return the bounds of one replica's log.
 
     Args:
         replica: the replica to read, with its checkpoints.
-        surveys: surveys of its last segments, in order.
+        surveys: surveys of its last segments, in order of offsets.
         policy: rules for the upper bound and for open transactions.
-        evidence: facts from other copies about transactions that damage hides in this one.
+        evidence: markers and transactional data of other copies, for ranges damaged in this one.
     """
     notes: list[str] = []
     log_end = _log_end(replica, surveys)
@@ -84,7 +85,7 @@ def bounds_of(
             (passed if is_passed else waiting).append(transaction)
     return LogBounds(
         log_start_offset=log_start,
-        remote_offset=_remote_start(replica, log_start),
+        remote_offset=remote_start_of(replica, log_start),
         next_offset=_stable_offset(waiting, log_start, upper),
         high_watermark=high_watermark,
         last_stable_offset=_stable_offset(transactions.open, log_start, min(upper, committed)),
@@ -100,17 +101,17 @@ def bounds_of(
 
 
 def _stable_offset(open_transactions: Sequence[OpenTransaction], log_start: int, upper: int) -> int:
-    """Return the first open transaction's first offset, at least the log start."""
+    """Return the lowest first offset of open transactions, limited to [log_start, upper]."""
     first = min((transaction.first_offset for transaction in open_transactions), default=upper)
     return min(max(first, log_start), upper)
 
 
 def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
-    """Return the end of the last sound batch in the last segment that has one.
+    """Return the end of the last valid batch in the last segment that has one.
 
-    If lower offsets follow a higher one, the higher one counts only if the high watermark proves
-    it. If the log ends in damage, its end is the highest offset that a checkpoint proves or an
-    unfinished batch claims.
+    If an earlier batch has higher offsets, its end is used only if the high watermark proves it. If
+    the log ends in damage, the end is the highest offset that a checkpoint file proves or that an
+    incomplete batch names.
     """
     if not surveys:
         return 0
@@ -118,7 +119,7 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
     filled = [survey for survey in surveys if survey.first_offset is not None]
     last = filled[-1] if filled else surveys[-1]
     log_end = last.next_offset
-    if last is not surveys[-1]:  # an empty segment begins where the log ends
+    if last is not surveys[-1]:  # an empty segment is named by the log's end
         begin = replica.segments[-1].base_offset
         closed = surveys[surveys.index(last) : -1]
         is_cut_open = any(survey.is_cut_open for survey in closed)
@@ -132,7 +133,7 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
 
 
 def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
-    """Return the log start: its checkpoint or the first segment, whichever is higher.
+    """Return the higher of log start checkpoint and first segment's base offset.
 
     Args:
         replica: the replica, with its checkpoints.
@@ -151,17 +152,17 @@ def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
 
 
 def _believed(replica: Replica, log_end: int) -> Replica:
-    """Return the replica without a log start checkpoint above the log's end."""
+    """Return the replica without its log start checkpoint, if that is above the log's end."""
     if (replica.checkpoints.log_start_offset or 0) <= log_end:
         return replica
     return replace(replica, checkpoints=replace(replica.checkpoints, log_start_offset=None))
 
 
-def _remote_start(replica: Replica, log_start: int) -> int:
-    """Return the first offset of the log in the remote tier; the log start if there is no tier.
+def remote_start_of(replica: Replica, log_start: int) -> int:
+    """Return the log's first offset in the remote tier; the log start if there is no tier.
 
-    Without a remote tier, a log start entry below the first segment is out of date: segments were
-    deleted after it was written.
+    Without a remote tier, a log start entry below the first segment is out of date, because
+    segments were deleted after it was written.
     """
     claimed = replica.checkpoints.log_start_offset
     if claimed is None or not replica.checkpoints.has_remote_tier:
@@ -170,12 +171,12 @@ def _remote_start(replica: Replica, log_start: int) -> int:
 
 
 def _upper_bound(replica: Replica, log_start: int, log_end: int, requested: UpperBound) -> int:
-    """Return the offset at which a run stops by the policy, transactions aside."""
+    """Return the upper bound by `upper_bound` of the policy, which open transactions may lower."""
     if requested is UpperBound.LOG_END:
         return log_end
     checkpoints = replica.checkpoints
     if not checkpoints.has_high_watermarks:
-        return log_end  # a note on the whole log dir reports this once
+        return log_end  # a missing file is reported once for its log dir
     if checkpoints.high_watermark is None:
-        return log_start  # nothing counts as replicated
+        return log_start  # without a high watermark, no offset is known to be replicated
     return min(checkpoints.high_watermark, log_end)

@@ -1,8 +1,8 @@
-"""Decides whether a log on a disk is still the log that the lake has ingested. Pure.
+"""Decides whether a log on a disk is the log that was ingested into the lake.
 
-If brokers write a topic id, it decides. Otherwise the last ingested batch does: the same log has a
-batch with the same checksum at the same offset, unless the cleaner has rewritten it. A different
-leader epoch alone proves nothing, for no checksum covers it.
+If the broker has written a topic id, the id shows it. Otherwise the last ingested batch shows it:
+the same log has a batch with the same checksum at the same offset, unless the log cleaner has
+rewritten the batch. A different leader epoch alone proves nothing, since no checksum covers it.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,14 @@ _MOST_NAMED = 3
 
 
 class LogBatch(NamedTuple):
-    """A sound batch of a log, on a disk or in the lake.
+    """A valid batch of a log, on a disk or in the lake.
 
     Attributes:
-        header: the header fields that the ledger keeps; for a wrapper, its base offset is the last.
-        is_wrapper: the batch is a compressed message of an old format.
-        is_whole: the batch has a record for each offset from the first to the last and no delete
-            horizon, so the cleaner may have left it unchanged.
+        header: the header fields that the ledger stores; a wrapper's base offset is its last
+            offset.
+        is_wrapper: whether the batch is a compressed message of an old format.
+        is_whole: whether the batch has a record for each of its offsets and no delete horizon, so
+            the cleaner may never have rewritten it.
     """
 
     header: LastBatch
@@ -34,24 +35,25 @@ class LogBatch(NamedTuple):
 
 
 class Likeness(Enum):
-    """Result of comparing a batch of the lake with the disk's batch at its offset."""
+    """Result of comparing an ingested batch with the disk's batch at its offset."""
 
     SAME = auto()
     OTHER = auto()
-    UNKNOWN = auto()  # the disk has no batch there, or a later one
+    UNKNOWN = auto()  # the disk has no batch at this offset
 
 
 def likeness(ingested: LastBatch, found: LogBatch | None) -> Likeness:
-    """Compare an ingested batch with the first batch of the disk at or after its base offset."""
+    """Compare an ingested batch with the first batch on the disk at or above its base offset."""
     if found is None:
         return Likeness.UNKNOWN
     is_at_place = found.first_offset <= ingested.base_offset <= found.last_offset
-    if is_at_place and found.header.crc == ingested.crc:  # the lake may have only a part of it
+    # Perhaps only a part of the disk's batch was ingested.
+    if is_at_place and found.header.crc == ingested.crc:
         return Likeness.SAME
     if found.header.base_offset == ingested.base_offset:
         return Likeness.OTHER
-    # A later batch: the ingested one is damaged now, or gone. One that begins before and reaches
-    # over its offset: this log never had the ingested one.
+    # A batch above the offset proves nothing: the ingested one may be damaged or deleted now.
+    # A batch that begins below and includes the offset proves that the log never had it.
     is_inside = found.first_offset <= ingested.base_offset
     return Likeness.OTHER if is_inside else Likeness.UNKNOWN
 
@@ -59,38 +61,39 @@ def likeness(ingested: LastBatch, found: LogBatch | None) -> Likeness:
 def may_be_cleaned(
     ingested: LogBatch, found: LogBatch, cleaner_offset: int | None, *, lake_is_compacted: bool
 ) -> bool:
-    """Return whether two different batches may be one, before and after the cleaner rewrote it.
+    """Return whether the log cleaner may have made one of two batches from the other.
 
-    The cleaner may have run on this disk or on the one that was ingested.
+    The cleaner may have run on this disk or on the disk that was ingested.
 
     Args:
         ingested: the ingested batch.
-        found: the batch of the disk at its place.
-        cleaner_offset: end of the range that the cleaner has processed on this disk; None if none.
-        lake_is_compacted: the lake has gaps in this partition that the cleaner made.
+        found: the disk's batch at the same offset.
+        cleaner_offset: exclusive end of the range that the cleaner has processed on this disk; None
+            if it never ran.
+        lake_is_compacted: in this partition, the lake has gaps that the cleaner made.
     """
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
     is_cleaned = cleaner_offset is not None or lake_is_compacted
-    if ingested.magic != found.magic:  # since 4.0 the cleaner converts old formats to the new one
+    if ingested.magic != found.magic:  # since Kafka 4.0 the cleaner converts batches of old formats
         return is_cleaned or not ingested.is_whole
     are_whole = ingested.is_whole and found.is_whole
     one, other = ((batch.first_offset, batch.last_offset) for batch in (ingested, found))
     if one == other:
         return not are_whole
-    # A cleaned batch keeps its first and last offset; a kept message of an old format is unchanged.
+    # The cleaner keeps a batch's first and last offset, and old messages as they are.
     is_part = (max(one[0], other[0]), min(one[1], other[1])) in (one, other)
     is_wrapper = ingested.is_wrapper or found.is_wrapper
     return is_part and is_wrapper and (is_cleaned or not are_whole)
 
 
 class ShorterLog(NamedTuple):
-    """A copy that ends below the ingested offsets.
+    """A copy of a log that ends below what the lake has ingested of it.
 
     Attributes:
-        end: where the copy ends, in words for the note.
+        end: where the copy ends, as text.
         covered_offset: exclusive end of the ingested offsets.
-        has_older_epoch: the copy does not have the leader epoch of the last ingested batch.
+        has_older_epoch: whether the copy lacks the leader epoch of the last ingested batch.
     """
 
     replica: Replica
@@ -99,7 +102,7 @@ class ShorterLog(NamedTuple):
     has_older_epoch: bool
 
     def note(self, *, has_won: bool, has_lost: bool) -> str:
-        """Return the summary's note on a replica whose batches may have won or lost an election."""
+        """Return the summary's note on the copy, which says if it won or lost an election."""
         what = "an older or lagging replica"
         if has_won:
             what = "a replica whose end won an election against rows that were ingested before"
@@ -114,7 +117,7 @@ class ShorterLog(NamedTuple):
 
 
 def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
-    """Return one note on all older or lagging replicas; a single one is described in full."""
+    """Return one note for all older or lagging replicas, with details if there is only one."""
     if len(shorter) < 2:
         return [each.note(has_won=False, has_lost=False) for each in shorter]
     names = ", ".join(str(each.replica.key) for each in shorter[:_MOST_NAMED])
@@ -126,21 +129,21 @@ def lagging_notes(shorter: Sequence[ShorterLog]) -> list[str]:
 
 
 def contradiction_note(replica: Replica, ingested: LastBatch, found: LastBatch) -> str:
-    """Return the summary's note on rows that lost an election after they were ingested."""
+    """Return the summary's note on ingested rows that an election removed from the log."""
     return (
         f"{replica.key}: {difference(ingested, found)}. An election has gone against rows that "
-        "were ingested before; they stay, and ingesting goes on where they end"
+        "were ingested before; they stay in the lake, and this run continues where they end"
     )
 
 
 def lost_to_newer_epoch(ingested: LastBatch, found: LastBatch) -> bool:
-    """Return whether the disk's batch has an older leader epoch than the ingested batch."""
+    """Return whether the disk's batch has an older leader epoch: its replica lost an election."""
     known = None not in (ingested.leader_epoch, found.leader_epoch)
     return known and (found.leader_epoch or 0) < (ingested.leader_epoch or 0)
 
 
 def newer_epoch_note(replica: Replica, ingested: LastBatch, found: LastBatch) -> str:
-    """Return the summary's note on a replica whose end lost an election to the ingested log."""
+    """Return the summary's note on a replica that lost an election to the ingested log."""
     return (
         f"{replica.key}: {difference(ingested, found)}. An election has gone against "
         f"{replica.folder}: nothing more is ingested from it"
@@ -148,44 +151,44 @@ def newer_epoch_note(replica: Replica, ingested: LastBatch, found: LastBatch) ->
 
 
 def refusal(replica: Replica, ingested: LastBatch, found: LastBatch) -> str:
-    """Return the reason why nothing is ingested from a different log, and the remedy."""
+    """Return the reason for rejecting a log that is not the ingested one, and what to do."""
     return (
         f"{replica.key}: {difference(ingested, found)}, so {replica.folder} is not the log that "
-        "this lake has: the topic was deleted and made again, or its disk was wiped, and there is "
-        f"no topic id that would tell them apart. Take it into another lake, or leave it out with "
-        f"--topics '!{replica.key.topic}'"
+        "this lake has: the topic was deleted and created again, or its disk was wiped, and there "
+        "is no topic id to distinguish the two logs. Ingest it into another lake, or exclude it "
+        f"with --topics '!{replica.key.topic}'"
     )
 
 
 def second_log_refusal(replica: Replica, ingested: LastBatch, found: LastBatch | None) -> str:
-    """Return the reason why nothing is ingested from a broker's second log, and the remedy."""
+    """Return the reason for rejecting a broker's second log of a partition, and what to do."""
     disk = "nothing" if found is None else _shown(found)
     return (
         f"{replica.key}: the lake has {_shown(ingested)}, {replica.folder} has {disk}, both of "
         f"broker {replica.broker_id}. One broker cannot lose an election to itself, so this is a "
-        "second log of it, as after a log dir that failed and came back: nothing of it is "
-        "ingested, its batches are in quarantine (replica_conflict). If it is the right one, take "
-        "it into another lake"
+        "second log of the partition, as after a log dir failed and came back: its batches are not "
+        "ingested, they are in quarantine (replica_conflict). If it is the right log, ingest it "
+        "into another lake"
     )
 
 
 def undecided_refusal(replica: Replica, what: str) -> str:
-    """Return the reason to ingest nothing from a different log if no leader epoch decides."""
+    """Return the reason for rejecting a log that differs, where no leader epoch decides."""
     key = replica.key
     return (
-        f"{key}: {what}. There are no leader epochs here, so nothing says which of the two logs "
-        f"won an election, and nothing is ingested from {replica.folder}. `seglake audit --source` "
-        "shows what differs. If this log is the right one, `seglake retake --all --topics "
+        f"{key}: {what}. Without leader epochs it is unknown which of the two logs won an "
+        f"election, so nothing is ingested from {replica.folder}. `seglake audit --source` shows "
+        "the differences. If this log is the right one, `seglake retake --all --topics "
         f"{key.topic} --partition {key.partition}` with this source ingests it again"
     )
 
 
 def difference(ingested: LastBatch, found: LastBatch) -> str:
-    """Return a text that shows the batch of the lake and that of the disk at one offset."""
+    """Describe what lake and disk have at one offset: two batches that differ."""
     return f"the lake has {_shown(ingested)}, the disk has {_shown(found)}"
 
 
 def _shown(batch: LastBatch) -> str:
-    """Return a text with a batch's offset, checksum and leader epoch."""
+    """Describe a batch in a message: its offset, checksum and leader epoch."""
     epoch = "" if batch.leader_epoch is None else f" and leader epoch {batch.leader_epoch}"
     return f"the batch at offset {batch.base_offset} with checksum {batch.crc:#010x}{epoch}"

@@ -1,9 +1,10 @@
-"""Tells offsets that Kafka deleted below a log's first segment from lost and doubtful ones. Pure.
+"""Decides whether offsets below a log's first segment were deleted by Kafka or may be lost.
 
 Kafka truncates leader-epoch-checkpoint whenever retention, DeleteRecords or the leader moves the
-log start, and again when a broker loads the log. So the first entry is the log start, or is above
-it if older records have no epoch. The broker may write the file a moment after it renamed segments
-to `.deleted`, which stay for a minute: these segments were deleted, whatever the file says.
+log start, and again when a broker loads the log. So the first entry is at the log start, or above
+it if older records have no epoch. The broker renames segments to `.deleted` a moment before it
+writes the file, and removes them a minute later: so such segments are taken as deleted even if the
+file still has their epochs.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from seglake.kafka_log.replica import Replica
 
 
 class UndeletedStart(NamedTuple):
-    """Offsets below a log's first segment that no file proves to be deleted by Kafka.
+    """Offsets below a log's first segment; nothing proves that Kafka deleted them.
 
     Attributes:
         cause: MISSING if the log's own files prove that the offsets were lost, else
@@ -32,10 +33,11 @@ class UndeletedStart(NamedTuple):
 
 
 def proved_start(replica: Replica) -> int | None:
-    """Return the offset up to which the log's own files prove a deletion, None without a proof.
+    """Return the offset up to which the log's own files prove a deletion; None without a proof.
 
-    A log start checkpoint below the first segment proves nothing alone: it may be older than a
-    deletion. A first epoch above the first segment proves nothing: older records may have no epoch.
+    A log start checkpoint below the first segment proves nothing by itself, because it may be older
+    than a deletion. A first epoch above the first segment proves nothing either, because older
+    records may have no epoch.
     """
     first = _first_offset(replica)
     claimed = replica.checkpoints.log_start_offset or 0
@@ -45,12 +47,12 @@ def proved_start(replica: Replica) -> int | None:
 
 
 def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
-    """Return the offset up to which other copies prove that Kafka deleted this log, else 0.
+    """Return the end of the offsets that Kafka deleted, as other copies prove; 0 without a proof.
 
     Args:
         replica: the copy whose start is in doubt.
-        copies: all copies of the partition. A copy counts only below its high watermark and where
-            it has the same leader epochs.
+        copies: all copies of the partition. A copy proves deletions only below its high watermark
+            and only as far as both copies have the same leader epochs.
     """
     epochs = leader_epochs_of(replica.epochs)
     starts = [
@@ -66,10 +68,10 @@ def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
 
 
 def undeleted_start(replica: Replica) -> UndeletedStart | None:
-    """Return the offsets below the first segment that no file proves to be deleted by Kafka.
+    """Return the offsets below the first segment, unless a proof shows that Kafka deleted them.
 
-    None if there are none, or if the remote tier has them: a log dir has a log start entry for each
-    log in the tier.
+    None if there are no such offsets, or if they are in the remote tier. If there is a tier, the
+    log dir's log start file has an entry for the log.
     """
     checkpoints = replica.checkpoints
     if checkpoints.has_remote_tier and checkpoints.log_start_offset is not None:
@@ -78,16 +80,17 @@ def undeleted_start(replica: Replica) -> UndeletedStart | None:
     claimed = checkpoints.log_start_offset or 0
     start = max(claimed if proved is None else proved, replica.start_of_copies)
     stop = _first_offset(replica)
-    if replica.planned_start_offset is not None:  # first segments vanished while the run read them
+    # The first segments were deleted while this run read the log.
+    if replica.planned_start_offset is not None:
         stop = min(stop, replica.planned_start_offset)
-    # Deleting segments below the start are older than the file: they prove nothing above it.
+    # Segments that a broker is deleting are newer evidence than the checkpoint file.
     stop = min([stop, *(base for base in replica.deleting if base >= start)])
     cause = GapCause.DELETED_OR_LOST if proved is None else GapCause.MISSING
     return UndeletedStart((start, stop), cause) if start < stop else None
 
 
 def _first_offset(replica: Replica) -> int:
-    """Return the base offset of the first segment, readable or not; 0 without a segment."""
+    """Return the base offset of the first segment, even if it is unreadable; 0 without segments."""
     readable = [segment.base_offset for segment in replica.segments]
     unread = [segment.base_offset for segment in replica.unread]
     return min([*readable, *unread], default=0)

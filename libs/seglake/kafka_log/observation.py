@@ -1,6 +1,7 @@
-"""A run's observation of a partition's log, kept also if no row was ingested. Pure.
+"""State of a partition's log as a run saw it: its bounds, and why the run stopped there.
 
-While the end of a log is listed as in the last observation, nothing needs to be read.
+It is recorded even if no row was ingested. If the listing shows the end of a log unchanged since
+the last observation, a run reads nothing.
 """
 
 from collections.abc import Sequence
@@ -21,28 +22,35 @@ from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 class StoppedBy(StrEnum):
     """Reason why a run stops in a log."""
 
-    LOG_END = "log_end"  # everything is ingested
+    LOG_END = "log_end"  # everything up to the end of the log is ingested
     HIGH_WATERMARK = "high_watermark"
-    NO_HIGH_WATERMARK = "no_high_watermark"  # the broker's checkpoint has none for the partition
-    OPEN_TRANSACTION = "open_transaction"  # at the last stable offset
-    TAIL = "tail"  # the last segment ends in something that is not a whole batch
+    # the broker's checkpoint file has no high watermark for the partition
+    NO_HIGH_WATERMARK = "no_high_watermark"
+    OPEN_TRANSACTION = "open_transaction"  # a transaction is open at the last stable offset
+    TAIL = "tail"  # the last segment ends in an incomplete batch
     NO_SEGMENT = "no_segment"
-    LOST_ELECTION = "lost_election"  # this replica lost it to the ingested log
-    REFUSED = "refused"  # this is not the log that the lake has
+    LOST_ELECTION = "lost_election"  # this replica lost to the ingested log
+    REFUSED = "refused"  # the log is not the one that was ingested
     UNREAD = "unread"  # some of its files could not be read
 
 
 NOT_ON_DISK = "not on disk: "
-"""Prefix of the reason for proved offsets that are not on the disk."""
+"""Prefix of the reason for offsets that a file proves and the disk lacks."""
 
 NAMED_ONLY = "only the metadata log names "
-"""Prefix of the reason for partitions that the metadata log names and no disk has."""
+"""Prefix of the reason for partitions in the metadata log without a folder on any disk."""
 
 DAMAGED = "damaged, and quarantined once it is ingested: "
-"""Prefix of the reason for damage among waiting offsets."""
+"""Prefix of the reason for damaged offsets that are not ingested yet."""
+
+TIER_GAP = "unreadable in the remote tier: "
+"""Prefix of the reason for offsets that a given tier lacks and that are not ingested yet."""
+
+HIDDEN_END = "may wait for ever: "
+"""Prefix of the reason for offsets above an open transaction whose marker may be unreadable."""
 
 UNSEARCHED = "not searched for damage: "
-"""Prefix of the reason for waiting offsets whose bytes are too many to search in advance."""
+"""Prefix of the reason for offsets that are not ingested yet and not searched for damage."""
 
 _BOUNDS = frozenset(
     {StoppedBy.HIGH_WATERMARK, StoppedBy.NO_HIGH_WATERMARK, StoppedBy.OPEN_TRANSACTION}
@@ -50,7 +58,7 @@ _BOUNDS = frozenset(
 
 
 class LeftRange(NamedTuple):
-    """A range of offsets of a log that is not ingested, with the reason."""
+    """A range of a log's offsets that is not ingested, with the reason."""
 
     reason: str
     from_offset: int
@@ -58,28 +66,28 @@ class LeftRange(NamedTuple):
 
     @property
     def is_on_disk(self) -> bool:
-        """Return whether the disk has the offsets; if False, only the broker's files prove them."""
+        """Return whether the offsets are on the disk, and not only proved by the broker's files."""
         return not self.reason.startswith(NOT_ON_DISK)
 
     @property
     def is_damaged(self) -> bool:
-        """Return whether damaged bytes hide the offsets."""
-        return self.reason.startswith(DAMAGED)
+        """Return whether offsets wait for damaged bytes, or for absent objects of a tier."""
+        return self.reason.startswith((DAMAGED, TIER_GAP, HIDDEN_END))
 
     def names(self, folder: str) -> bool:
-        """Return whether the reason names the folder of a copy."""
+        """Return whether the reason mentions a copy's folder."""
         return f"{self.reason} ".find(f" {folder} ") >= 0
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadPlace:
-    """An unread file or folder of a source that no partition's observation names.
+    """A file or folder of a source that was not read and is not part of any observation.
 
     Attributes:
         path: path in the source; for a partition that only the metadata log names,
-            `__cluster_metadata`, the topic id and the partition, joined by slashes.
-        reason: why the place is not read, in words.
-        ranges: offsets that the place is known to have, or to have had.
+            `__cluster_metadata/TOPIC_ID/TOPIC-PARTITION`.
+        reason: why it was not read, as text.
+        ranges: offsets that the file or folder is known to have, or to have had.
     """
 
     path: str
@@ -88,8 +96,8 @@ class UnreadPlace:
 
     @classmethod
     def named_only(cls, key: PartitionKey) -> Self:
-        """Return a partition that the metadata log names and no disk has."""
-        reason = f"{NAMED_ONLY}{key}: no disk that was ingested has a folder of it"
+        """Make the value for a partition in the metadata log without a folder on any disk."""
+        reason = f"{NAMED_ONLY}{key}: no ingested disk has its folder"
         return cls(f"{CLUSTER_METADATA}/{key.topic_id}/{key}", reason)
 
     @property
@@ -99,12 +107,15 @@ class UnreadPlace:
 
     @property
     def is_on_disk(self) -> bool:
-        """Return whether a disk has the place; else files of the broker name or prove it."""
+        """Return whether a disk has the file or folder.
+
+        If not, only files of the broker name it.
+        """
         return not self.reason.startswith((NOT_ON_DISK, NAMED_ONLY))
 
     @property
     def key(self) -> PartitionKey | None:
-        """Return the partition of the innermost folder with such a name."""
+        """Return the partition of the path's innermost partition folder; None if it has none."""
         names = self.path.split("/")
         for name in reversed(names):
             folder = parse_folder_name(name)
@@ -114,25 +125,28 @@ class UnreadPlace:
         return None
 
     def outside(self, covered: Sequence[OffsetRange]) -> Self | None:
-        """Return the place without covered offsets; None if all its known offsets are covered."""
+        """Return this place with only the offsets that are not covered; None if all are covered."""
         left = tuple(without(self.ranges, *covered))
         return replace(self, ranges=left) if left or not self.ranges else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """A partition as a run saw it.
+    """State of a partition when a run read or listed it.
 
     Attributes:
+        log_start_offset: log start, also if only a remote tier has the offsets from there on.
         last_stable_offset: last stable offset, exclusive; None if the log could not be read.
         log_end_offset: end of the log, exclusive; None if the log could not be read.
-        next_offset: upper bound of what a run may ingest, None if nothing.
-        detail: reason why the log was refused or not read.
-        not_ingested: ranges on the disk above `next_offset`, and proved ranges not on the disk.
+        next_offset: exclusive end of the offsets that a run may ingest; None if there are none.
+        detail: why the log was refused or not read.
+        not_ingested: ranges on the disk above `next_offset`, and ranges that the disk lacks
+            although the broker's files prove them.
         first_log_end_offset: lowest log end seen since `next_offset` last advanced.
-        waiting_since: time when offsets above this `next_offset` were first seen, None if none are.
-        listing: text that changes when the log grows, see `listing_of`; None if the log must be
-            read again in any case.
+        waiting_since: when a run first saw offsets above this `next_offset`; None if there are no
+            such offsets.
+        listing: text that changes when the log grows, see `listing_of`; None if the next run must
+            read the log in any case.
     """
 
     key: PartitionKey
@@ -153,50 +167,50 @@ class Observation:
 
     @property
     def has_unread_reason(self) -> bool:
-        """Return whether `detail` is the reason why the log's end is unknown."""
+        """Return whether the log was refused or unread, with the reason in `detail`."""
         return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
     @property
     def not_on_disk(self) -> tuple[LeftRange, ...]:
-        """Return the ranges that the broker's files prove and its disk lacks."""
+        """Return the ranges that the log once had, as files prove, but that the disk lacks."""
         return tuple(left for left in self.not_ingested if not left.is_on_disk)
 
     @property
     def waiting(self) -> tuple[LeftRange, ...]:
-        """Return the ranges on the disk that no run could ingest yet."""
+        """Return the ranges on the disk that are not ingested yet."""
         return tuple(left for left in self.not_ingested if left.is_on_disk)
 
     @property
     def search_for_damage(self) -> tuple[LeftRange, ...]:
-        """Return the waiting ranges that a search for damage found damaged or left unsearched."""
+        """Return the ranges not ingested yet that are damaged or were not searched for damage."""
         begins = DAMAGED, UNSEARCHED
         return tuple(left for left in self.not_ingested if left.reason.startswith(begins))
 
     @property
     def moved_offsets(self) -> int:
-        """Count the offsets by which the log has grown since `next_offset` last advanced."""
+        """Return by how many offsets the log has grown since `next_offset` last advanced."""
         return (self.log_end_offset or 0) - (self.first_log_end_offset or 0)
 
     def after(self, earlier: Self | None) -> Self:
-        """Return the observation, completed with an earlier one's facts that still hold.
+        """Return this observation with `first_log_end_offset` and `waiting_since` set.
 
-        These are the lowest log end seen and the time since which offsets wait.
+        Both continue from the earlier observation if `next_offset` has not advanced since.
         """
         first_end, since = self.log_end_offset, None
         if earlier is not None and self._is_unchanged_since(earlier):
             ends = (self.log_end_offset, earlier.first_log_end_offset)
             first_end = min((end for end in ends if end is not None), default=None)
             since = earlier.waiting_since
-        if self.next_offset is not None:  # an unread log does not show that it has advanced
+        if self.next_offset is not None:  # if a log could not be read, its advance is unknown
             is_waiting = (self.log_end_offset or 0) > self.next_offset
-            # A clock that was set back must not make a partition wait from the future.
+            # If the clock was set back, `waiting_since` must not be in the future.
             since = min(since or self.observed_at, self.observed_at) if is_waiting else None
         return replace(self, first_log_end_offset=first_end, waiting_since=since)
 
     def _is_unchanged_since(self, earlier: Self) -> bool:
-        """Return whether the upper bound has not risen; after an election it may even be lower.
+        """Return whether the upper bound has not risen; an election may have lowered it.
 
-        Without a high watermark the bound is the log start, which only retention moves.
+        Without a high watermark the upper bound is the log start, which only retention advances.
         """
         if self.stopped_by is earlier.stopped_by is StoppedBy.NO_HIGH_WATERMARK:
             return True
@@ -206,15 +220,15 @@ class Observation:
         return bound is not None and before is not None and bound <= before
 
     def shows_the_same(self, earlier: Self | None) -> bool:
-        """Return whether only the time and the run differ from an earlier observation."""
+        """Return whether an earlier observation differs only in time and run."""
         if earlier is None:
             return False
         return self == replace(earlier, observed_at=self.observed_at, run_id=self.run_id)
 
     def is_stuck(self, now: datetime, limit: timedelta) -> bool:
-        """Return whether the log grows but its bound has not moved for longer than the limit.
+        """Return whether the log grew while its upper bound stayed for longer than the limit.
 
-        A log that does not grow is a copy, or belongs to a dead cluster.
+        A log that does not grow is not stuck, because it is a copy or its cluster is dead.
         """
         return (
             self.stopped_by in _BOUNDS
@@ -225,7 +239,7 @@ class Observation:
 
 
 def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> StoppedBy:
-    """Return the reason why a readable log is not ingested further."""
+    """Return the reason why a run stops in a log that can be read."""
     if bounds.next_offset < bounds.log_end_offset:
         is_waiting = len(bounds.open_transactions) > len(bounds.passed)
         if is_waiting and policy.isolation is Isolation.READ_COMMITTED:
@@ -236,17 +250,17 @@ def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> Stop
 
 
 def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
-    """Return a text that changes when the end of any copy of a log changes.
+    """Return a text that changes when any copy of a log grows or is truncated.
 
-    It has the upper bound, and each copy's high watermark, last leader epoch and last segment
-    (offset, size, modification time). The first segments are left out, for retention deletes them.
-    The time shows appends to a preallocated file, whose size does not change.
+    It has the configured upper bound, and each copy's high watermark, last leader epoch and last
+    segment (offset, size, modification time). Earlier segments are omitted, since retention deletes
+    them. The time shows appends to a preallocated file, whose size does not change.
     """
     return " ".join([upper_bound, *sorted(_end_of(copy) for copy in copies)])
 
 
 def _end_of(copy: Replica) -> str:
-    """Return the end of one copy as text: broker, high watermark, epoch and last segment."""
+    """Describe a copy's end: broker, high watermark, last leader epoch and last segment."""
     broker = f"{copy.broker_id}{'-future' if copy.is_future else ''}"
     epoch = copy.epochs[-1].epoch if copy.epochs else None
     facts: list[object] = [broker, copy.checkpoints.high_watermark, epoch]
@@ -257,12 +271,15 @@ def _end_of(copy: Replica) -> str:
 
 
 def has_moved(seen: Observation | None, copies: Sequence[Replica], upper_bound: UpperBound) -> bool:
-    """Return whether a log's end is not listed as in its newest observation; see `listing_of`."""
+    """Return whether a log has changed since an observation; see `listing_of`."""
     has_segment = any(copy.segments for copy in copies)
     return has_segment and (seen is None or seen.listing != listing_of(copies, upper_bound))
 
 
 def copy_seen(earlier: Observation, log: Sequence[Replica]) -> Replica:
-    """Return the copy of the observation's broker, or the likely one unless exactly one is."""
+    """Return the copy that an observation describes.
+
+    It is the only copy of the observation's broker, or else the copy that is likely to be chosen.
+    """
     same = [copy for copy in log if copy.broker_id == earlier.broker_id]
     return same[0] if len(same) == 1 else likely(log)

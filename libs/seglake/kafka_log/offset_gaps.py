@@ -1,4 +1,4 @@
-"""Collects the batches of a split, and finds the offset holes between them. Pure."""
+"""Finds the holes between a split's batches, and the causes of gaps."""
 
 from bisect import bisect_right
 from enum import StrEnum
@@ -6,20 +6,28 @@ from typing import NamedTuple
 
 
 class GapCause(StrEnum):
-    """Cause of covered offsets missing from the tables."""
+    """Reason why covered offsets have no rows in the tables."""
 
     COMPACTED = "compacted"
+    ERASED = "erased"  # `seglake erase` removed the record from the lake
+    EXPIRED = "expired"  # older than `retention.records`, so removed from the lake
     DELETED = "deleted"
     MARKER = "marker"  # a damaged transaction marker, which holds no record
-    DELETED_OR_LOST = "deleted_or_lost"  # below the first segment, and nothing proves a deletion
+    # Below the first segment, and nothing proves whether Kafka deleted them.
+    DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
-    UNDECIDED = "undecided"  # the transaction has not ended
+    UNDECIDED = "undecided"  # the record's transaction has no marker yet
     QUARANTINED = "quarantined"
     MISSING = "missing"
 
 
 class Hole(NamedTuple):
-    """Missing offsets between two sound batches; `segment_index` is the later batch's segment."""
+    """Offsets missing between two valid batches of a log.
+
+    Attributes:
+        is_after_defect: whether damaged bytes are between the two batches.
+        segment_index: index of the later batch's segment.
+    """
 
     start_offset: int
     next_offset: int
@@ -28,7 +36,7 @@ class Hole(NamedTuple):
 
 
 class HoleFinder:
-    """Finds the holes between the sound batches of a split, added in the order of their bytes.
+    """Finds the holes between the valid batches of a split, added in the order of their bytes.
 
     Memory grows with the number of holes, not of batches.
 
@@ -49,13 +57,14 @@ class HoleFinder:
         self._holes: list[Hole] = []
 
     def defect(self) -> None:
-        """Add damaged bytes: they explain a hole before the next batch."""
+        """Record that damaged bytes come next, which explain a hole before the next batch."""
         self.has_defect_since = True
 
     def batch(self, first_offset: int, next_offset: int, segment_index: int) -> None:
-        """Add a sound batch with the offsets [first_offset, next_offset).
+        """Add a valid batch with the offsets [first_offset, next_offset).
 
-        A batch with lower offsets than the one before it fills holes that it belongs to.
+        A batch with lower offsets than an earlier batch fills the hole in which its offsets were
+        missing.
         """
         if self.next_offset is None:
             self.first_offset = first_offset
@@ -70,7 +79,7 @@ class HoleFinder:
         self.has_defect_since = False
 
     def _fill(self, start: int, stop: int, segment_index: int) -> None:
-        """Remove a late batch's offsets from a hole, or make it the new first batch."""
+        """Remove an out-of-order batch's offsets from a hole, or make the batch the first one."""
         if self.first_offset is not None and stop <= self.first_offset:
             if stop < self.first_offset:
                 hole = Hole(stop, self.first_offset, self.has_leading_defect, segment_index)
@@ -92,14 +101,17 @@ class HoleFinder:
         return self._holes
 
 
+NEVER_FILLED = (GapCause.COMPACTED, GapCause.ERASED, GapCause.EXPIRED)
+"""Causes of gaps that no repair fills, and of which there may be millions."""
+
 DAMAGE_CAUSES = (GapCause.QUARANTINED, GapCause.MARKER)
-"""Causes that damaged bytes explain."""
+"""Causes of gaps that damaged bytes explain."""
 
 
 def cause_of(
     *, is_after_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
 ) -> GapCause:
-    """Return the cause of a hole; each cause needs its evidence, else the hole is `missing`.
+    """Return the cause of a hole by the evidence; MISSING without any.
 
     >>> facts = {"is_compacted": True, "next_offset": 15, "log_start_offset": 0}
     >>> cause_of(is_after_defect=True, **facts), cause_of(is_after_defect=False, **facts)

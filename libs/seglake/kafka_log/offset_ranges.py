@@ -1,4 +1,4 @@
-"""Half-open ranges of offsets. Pure."""
+"""Half-open ranges of offsets."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -8,11 +8,11 @@ OffsetRange = tuple[int, int]
 
 
 def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> list[OffsetRange]:
-    """Return the nonempty ranges, rising, with overlapping ones joined.
+    """Sort ranges, join overlapping ones, and drop empty ones.
 
     Args:
         ranges: half-open ranges in any order.
-        joins_touching: join ranges that touch, too.
+        joins_touching: whether to also join adjacent ranges.
 
     >>> merged([(5, 9), (0, 3), (3, 5), (20, 20)])
     [(0, 9)]
@@ -29,7 +29,7 @@ def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> lis
 
 
 def subtracted(requested: OffsetRange, covered: Iterable[OffsetRange]) -> list[OffsetRange]:
-    """Return the parts of a range that no covered range holds; `covered` must be merged.
+    """Return the parts of a range outside the covered ranges; `covered` must be merged.
 
     >>> subtracted((0, 10), [(2, 4), (8, 12)])
     [(0, 2), (4, 8)]
@@ -48,10 +48,10 @@ def subtracted(requested: OffsetRange, covered: Iterable[OffsetRange]) -> list[O
 
 
 def subtracted_near(requested: OffsetRange, covered: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the uncovered parts of a range; searches only the covered ranges near it.
+    """Return the parts of a range outside the covered ranges, found by binary search.
 
     Args:
-        requested: the half-open range to cover.
+        requested: the half-open range.
         covered: merged ranges.
     """
     first = bisect_right(covered, requested[0], key=lambda found: found[1])
@@ -59,7 +59,7 @@ def subtracted_near(requested: OffsetRange, covered: Sequence[OffsetRange]) -> l
 
 
 def without(ranges: Iterable[OffsetRange], *removed: OffsetRange) -> list[OffsetRange]:
-    """Return the parts of ranges outside the removed, merged ranges.
+    """Return the parts of ranges outside the removed ranges, which must be merged.
 
     >>> without([(0, 10), (20, 30)], (5, 22))
     [(0, 5), (22, 30)]
@@ -78,7 +78,7 @@ def common(ranges: Iterable[OffsetRange], limits: OffsetRange) -> list[OffsetRan
 
 
 def common_ranges(ones: Sequence[OffsetRange], others: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the intersections of two lists of rising, disjoint ranges.
+    """Return the intersections of two lists of sorted, disjoint ranges.
 
     >>> common_ranges([(0, 10), (20, 30)], [(5, 21), (29, 40)])
     [(5, 10), (20, 21), (29, 30)]

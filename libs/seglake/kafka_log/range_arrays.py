@@ -1,4 +1,4 @@
-"""Half-open ranges of offsets as arrays of shape (n, 2), for millions of ranges. Pure.
+"""Half-open ranges of offsets as arrays of shape (n, 2), for millions of ranges.
 
 "Rising ranges" are sorted and do not touch, as `offset_ranges.merged` returns them.
 """
@@ -14,12 +14,12 @@ RangeArray = NDArray[np.int64]
 
 
 def range_array(ranges: Iterable[OffsetRange]) -> RangeArray:
-    """Return ranges as an array, in the given order."""
+    """Return half-open ranges as an array of shape (n, 2), in the given order."""
     return np.array([*ranges], np.int64).reshape(-1, 2)
 
 
 def merged_ranges(ranges: RangeArray) -> RangeArray:
-    """Return nonempty ranges as rising ranges; those that overlap or touch are joined."""
+    """Sort nonempty ranges, and join those that overlap or are adjacent."""
     if not len(ranges):
         return ranges
     in_order = ranges[np.argsort(ranges[:, 0], kind="stable")]
@@ -40,7 +40,7 @@ def intersected(ones: RangeArray, others: RangeArray) -> RangeArray:
 
 
 def are_shared(ranges: RangeArray, others: RangeArray) -> NDArray[np.bool_]:
-    """Return for each range whether any of the other ranges, which are rising, overlaps it."""
+    """Return for each range whether it overlaps one of `others`, which are rising ranges."""
     first = np.searchsorted(others[:, 1], ranges[:, 0], side="right")
     found: NDArray[np.bool_] = first < np.searchsorted(others[:, 0], ranges[:, 1])
     return found

@@ -1,32 +1,32 @@
-"""Values that say where reading ends, and which records of transactions are ingested."""
+"""Settings that decide up to which offset a log is read, and what happens to transactions."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Isolation(StrEnum):
-    """Records of transactions to ingest; the values are Kafka's `isolation.level`."""
+    """Records of transactions to ingest, by the values of Kafka's `isolation.level`."""
 
     READ_COMMITTED = "read_committed"
     READ_UNCOMMITTED = "read_uncommitted"
 
 
 class UpperBound(StrEnum):
-    """End of a partition's range to ingest."""
+    """Offset up to which a partition is ingested."""
 
     HIGH_WATERMARK = "high_watermark"
     LOG_END = "log_end"
 
 
 class UndecidedTransactions(StrEnum):
-    """Treatment of open transactions that read_committed does not wait for."""
+    """Treatment of open transactions for which a read_committed run no longer waits."""
 
     GAPS = "gaps"
     ROWS = "rows"
 
 
 class LosingTails(StrEnum):
-    """Treatment of batches that only losing replicas have."""
+    """Treatment of batches that exist only in replicas that lost an election."""
 
     QUARANTINE = "quarantine"
     ROWS = "rows"
@@ -34,16 +34,35 @@ class LosingTails(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPolicy:
-    """Rules for the end of reading, and for open transactions to wait for.
+    """Rules for the end of reading and for open transactions.
 
     Attributes:
         isolation: read_committed waits for open transactions, read_uncommitted does not.
-        upper_bound: end of the range to ingest. If it is the log end, no broker will end a
-            transaction any more: read_committed waits for none.
-        hanging_after_ms: age in ms, measured at the newest record, above which read_committed does
-            not wait for an open transaction; None waits for ever.
+        upper_bound: end of the range to ingest. LOG_END is for logs without a broker, so
+            read_committed then waits for no transaction.
+        hanging_after_ms: highest age, in ms, of an open transaction that read_committed waits for;
+            the age is measured at the partition's newest record. None waits for ever.
     """
 
     isolation: Isolation = Isolation.READ_COMMITTED
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
     hanging_after_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierPolicy:
+    """Rules for reading remote tiers.
+
+    Attributes:
+        includes_deleted: whether to also read segments that the cluster has deleted and the tier
+            still has.
+        includes_other_ids: whether to also read tiers whose topic ids contradict the cluster's.
+        key_paths: files of private keys, by key id.
+    """
+
+    includes_deleted: bool = False
+    includes_other_ids: bool = False
+    key_paths: tuple[tuple[str, str], ...] = ()
+
+
+PLAIN_TIERS = TierPolicy()

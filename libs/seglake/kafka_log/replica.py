@@ -1,16 +1,17 @@
-"""A broker's copy of a partition: names and numbers from the listing and the small files.
+"""A broker's copy of a partition, from the file listing and the log dir's small files.
 
-Nothing here is read from a segment; the offsets come from the log dir's checkpoint files.
+No segment is opened: all offsets come from file names and checkpoint files.
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.log_dir import SideFile
 
 
 class PartitionKey(NamedTuple):
-    """Identity of a log: a recreated topic has another `topic_id`, None if unknown."""
+    """Identity of a log; `topic_id` differs after a topic is recreated, and is None if unknown."""
 
     topic: str
     partition: int
@@ -22,17 +23,43 @@ class PartitionKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentFile:
-    """A segment file to read.
+class RemoteObject:
+    """The object of a remote tier that has a segment's bytes.
 
     Attributes:
-        name: path relative to the log dir, as the tables show it.
+        segment_id: id of the upload, 22 characters.
+        next_offset: exclusive end of the offsets that are read from the object; 0 if unknown.
+        stop_position: position in the segment where reading stops, because another segment
+            continues the log; None if the whole segment is read.
+        manifest_path: manifest of the chunks in the object; None if the object has the segment's
+            own bytes.
+        key_paths: files of private keys, by key id.
+        stored_bytes: size of the object when it was listed; None if unknown.
+        manifest_bytes: size of the manifest when it was listed; None if unknown.
+    """
+
+    segment_id: str
+    next_offset: int = 0
+    stop_position: int | None = None
+    manifest_path: str | None = None
+    key_paths: tuple[tuple[str, str], ...] = ()
+    stored_bytes: int | None = None
+    manifest_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """A readable segment file.
+
+    Attributes:
+        name: path relative to the log dir, as in the tables.
         size_bytes: size when the file was listed.
-        index_path: offset index, None if it has none.
+        index_path: path of the offset index; None if it has none.
         origin_position: position of the file's first byte in the original segment; above 0 for
             quarantined bytes of a larger file.
-        transaction_index_path: transaction index, None if it has none.
+        transaction_index_path: path of the transaction index; None if it has none.
         modified_at_ms: modification time in the listing, in ms since 1970; 0 if not needed.
+        remote: the object of a remote tier that `path` names; None for a broker's own file.
     """
 
     base_offset: int
@@ -43,17 +70,18 @@ class SegmentFile:
     origin_position: int = 0
     transaction_index_path: str | None = None
     modified_at_ms: int = 0
+    remote: RemoteObject | None = None
 
 
 class SnapshotFile(NamedTuple):
-    """A producer snapshot; `offset`, from the file's name, is the exclusive end of its facts."""
+    """A producer snapshot; `offset`, from its file name, is the exclusive end of what it covers."""
 
     offset: int
     path: str
 
 
 class UnreadSegment(NamedTuple):
-    """A segment that cannot be read as it is, for a `problem`, or because it is compressed ("")."""
+    """A segment that cannot be read; `problem` is the reason, empty if it is only compressed."""
 
     base_offset: int
     name: str
@@ -61,8 +89,16 @@ class UnreadSegment(NamedTuple):
     problem: str = ""
 
 
+class RemoteGap(NamedTuple):
+    """Offsets that a remote tier should have, and why they cannot be read from it."""
+
+    start_offset: int
+    next_offset: int
+    reason: str
+
+
 class EndClaim(NamedTuple):
-    """An offset, exclusive, up to which a log reached, by the content or the name of a file."""
+    """An exclusive end of a log, and the file whose content or name states it."""
 
     offset: int
     stated_by: str
@@ -70,14 +106,17 @@ class EndClaim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Checkpoints:
-    """Offsets of one partition in a log dir's checkpoint files.
+    """A partition's offsets in the checkpoint files of a log dir.
 
     Attributes:
-        has_high_watermarks: the checkpoint file of high watermarks exists and is plausible.
-        high_watermark: None if that file is missing or implausible or does not have the partition.
-        log_start_offset: log start; with a remote tier it may be below the first segment: the
-            offsets between them are in remote storage only.
-        cleaner_offset: end of the range that the cleaner has processed; None if it never ran.
+        has_high_watermarks: whether the file with the high watermarks exists and is plausible.
+        high_watermark: high watermark; None if its file is missing or implausible, or lacks the
+            partition.
+        mark_stated_by: the file, or the part of a remote tier, that states the high watermark.
+        log_start_offset: log start; with a remote tier it may be below the first segment, and the
+            offsets in between are only in remote storage.
+        cleaner_offset: exclusive end of the range that the cleaner has processed; None if it never
+            ran.
     """
 
     has_high_watermarks: bool = False
@@ -86,10 +125,11 @@ class Checkpoints:
     log_start_offset: int | None = None
     cleaner_offset: int | None = None
     has_remote_tier: bool = False
+    mark_stated_by: str = SideFile.HIGH_WATERMARKS
 
     @property
     def durable_offset(self) -> int:
-        """Return the offset below which records are proved to be replicated or synced to disk."""
+        """Return the offset below which records are known to be replicated or synced to disk."""
         return max(self.high_watermark or 0, self.recovery_point or 0)
 
 
@@ -102,18 +142,22 @@ class Replica:
 
     Attributes:
         broker_id: id of the broker, None if unknown.
-        is_future: the folder is an unfinished copy to another disk of the broker (`-future`).
-        epochs: entries of leader-epoch-checkpoint, empty if it has none.
+        is_future: whether the folder is an unfinished copy to another disk of the broker
+            (`-future`).
+        epochs: entries of leader-epoch-checkpoint.
         segments: readable segments, by base offset.
         snapshots: producer snapshots, by offset.
         unread: compressed segments and dangling links, by base offset.
-        last_side_file: the file beside segments with the highest offset in its name.
-        has_id_of_lake: no folder has the topic id, so the key has the lake's newest one.
-        planned_start_offset: the log start that this run planned with, if the segments there have
-            been deleted since.
+        last_side_file: index or snapshot file with the highest offset in its name.
+        has_id_of_lake: whether `key` has the topic's newest id in the lake, because no disk has the
+            id.
+        planned_start_offset: the log start when this run was planned, if the segments at that
+            offset have been deleted since.
         directory_id: the log dir's id in meta.properties; None before Kafka 3.7.
         deleting: base offsets of segments that the broker is deleting (`.deleted`), in order.
-        start_of_copies: offset up to which other copies prove that Kafka deleted the log.
+        start_of_copies: exclusive end of the offsets that Kafka deleted, as other copies prove.
+        remote_gaps: unreadable offsets that the given remote tier should have, rising.
+        epochs_stated_by: the file, or the part of a remote tier, that states the epochs.
     """
 
     key: PartitionKey
@@ -131,20 +175,22 @@ class Replica:
     directory_id: str | None = None
     deleting: tuple[int, ...] = ()
     start_of_copies: int = 0
+    remote_gaps: tuple[RemoteGap, ...] = ()
+    epochs_stated_by: str = SideFile.LEADER_EPOCHS
 
     @property
     def log_start_offset(self) -> int:
-        """Return the partition's start: the higher of its checkpoint and its first segment."""
+        """Return the higher of log start checkpoint and first segment's base offset."""
         first = self.segments[0].base_offset if self.segments else 0
         return max(first, self.checkpoints.log_start_offset or 0)
 
     @property
     def durable_offset(self) -> int:
-        """Return the offset below which records are proved to be replicated or synced to disk."""
+        """Return the offset below which records are known to be replicated or synced to disk."""
         return self.checkpoints.durable_offset
 
     def may_be_duplicate_of(self, other: "Replica") -> bool:
-        """Return whether both are live folders of one broker, in log dirs that may be different."""
+        """Return whether both are live copies of one broker, possibly in different log dirs."""
         is_of_broker = self.broker_id is not None and self.broker_id == other.broker_id
         is_of_log_dir = self.directory_id is not None and self.directory_id == other.directory_id
         return is_of_broker and not (is_of_log_dir or self.is_future or other.is_future)

@@ -1,6 +1,6 @@
-"""Chooses which copy of a partition is read, and finds what the other copies share with it. Pure.
+"""Chooses the copy of a partition to read, and compares the other copies with it.
 
-Copies are never mixed: each offset comes from the log of one leader, so no record comes twice.
+Copies are never mixed. All offsets come from the log of one leader, so no record is read twice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,14 +25,14 @@ class SurveyedReplica(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OtherReplica:
-    """A copy of a partition that is not the one to read.
+    """A copy of a partition that was not chosen for reading.
 
     Attributes:
-        log_end_offset: end of its last sound batch, exclusive.
-        divergence_offset: first offset at which its epochs differ from those of the chosen replica
-            (KIP-595): its batches from there on lost an election. OPEN_END if one log is just
-            longer.
-        common_next_offset: exclusive end of the log that both share.
+        log_end_offset: end of its last valid batch, exclusive.
+        divergence_offset: first offset with different leader epochs in this copy and the chosen one
+            (KIP-595): this copy's batches from there on lost an election. OPEN_END if one log is
+            just longer.
+        common_next_offset: exclusive end of the part that both logs share.
     """
 
     replica: Replica
@@ -44,7 +44,7 @@ class OtherReplica:
 
 @dataclass(frozen=True, slots=True)
 class PartitionChoice:
-    """The chosen copy of a partition, and the others."""
+    """The copy of a partition to read, and the other copies."""
 
     chosen: Replica
     surveys: Surveys
@@ -54,10 +54,10 @@ class PartitionChoice:
 
 
 def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ...]]:
-    """Return the copies of each partition, sorted by topic and number.
+    """Group copies by partition, sorted by topic and partition number.
 
-    Each broker writes its checkpoints a few seconds late. So what one checkpoint proves about the
-    log that two copies share is used for both.
+    Each broker writes its checkpoints a few seconds late. So if one copy's checkpoint proves a
+    bound, the bound also applies to other copies that share this part of the log.
     """
     by_key = grouped((replica.key, replica) for replica in replicas)
     keys = sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or ""))
@@ -65,7 +65,7 @@ def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ..
 
 
 def leading(copies: Sequence[Replica]) -> list[Replica]:
-    """Return the copies that may be chosen, by their checkpoint files alone."""
+    """Return the copies that may have the newest leader epoch, by their checkpoint files alone."""
     live = [copy for copy in copies if not copy.is_future] or list(copies)
     if len(live) == 1:
         return live
@@ -74,7 +74,7 @@ def leading(copies: Sequence[Replica]) -> list[Replica]:
 
 
 def likely(copies: Sequence[Replica]) -> Replica:
-    """Return the copy that would probably be chosen, by names and sizes of files."""
+    """Return the copy that would be chosen if names and sizes of files were all that is known."""
     return max(
         leading(copies),
         key=lambda copy: (
@@ -87,7 +87,7 @@ def likely(copies: Sequence[Replica]) -> Replica:
 def notes_of(
     partitions: Iterable[Sequence[Replica]], choices: Iterable[PartitionChoice]
 ) -> list[str]:
-    """Return the summary's notes on unused copies."""
+    """Return notes for the summary about unused copies."""
     unfinished = sum(
         copy.is_future
         for copies in partitions
@@ -101,14 +101,15 @@ def notes_of(
 
 
 def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionChoice:
-    """Return the copy to read: of the newest leader epoch, then the longest, then the soundest.
+    """Choose the copy with the newest leader epoch; of these the longest, then the least damaged.
 
-    An unfinished copy to another disk is chosen only if it is the only copy. It is kept as another
-    replica only if it is complete.
+    An unfinished copy to another disk (`-future`) is chosen only if it is the only copy. Otherwise
+    it is used for comparisons only if it is complete.
 
     Args:
         copies: all copies of one partition with their surveys, at least one.
-        is_bounded: the run ingests nothing above the high watermark, so a longer log is no better.
+        is_bounded: whether the run stops at the high watermark, so that offsets above it do not
+            make a copy better.
     """
     best, *rest = sorted(copies, key=lambda copy: _rank(copy, is_bounded=is_bounded))
     useful_end = _useful_end(best, is_bounded=is_bounded)
@@ -134,9 +135,9 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
 
 
 def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[str]:
-    """Return notes on false epochs in batch headers, which no checksum covers.
+    """Return a note if batch headers state leader epochs that contradict those of the log.
 
-    The table `batches` shows these epochs too.
+    No checksum covers these epochs. The table `batches` has the epochs as the headers state them.
     """
     denied = leader_epochs.denied(fact for survey in copy.surveys for fact in survey.epochs)
     if not denied:
@@ -144,19 +145,22 @@ def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[s
     epoch, offset = denied[0]
     others = f" and {len(denied) - 1} more" if len(denied) > 1 else ""
     return [
-        f"{copy.replica.key}: the batch at offset {offset}{others} says leader epoch {epoch}, the "
+        f"{copy.replica.key}: the batch at offset {offset}{others} has leader epoch {epoch}, the "
         f"log has {leader_epochs.epoch_at(offset)} there; no checksum covers it"
     ]
 
 
 def sound_end(surveys: Sequence[SegmentSurvey]) -> int:
-    """Return the end of the last sound batch; the last segment's base offset without one."""
+    """Return the exclusive end of the last valid batch.
+
+    If there is none, return the base offset of the last segment.
+    """
     filled = [survey.next_offset for survey in surveys if survey.first_offset is not None]
     return max(filled, default=surveys[-1].next_offset if surveys else 0)
 
 
 def _rank(copy: SurveyedReplica, *, is_bounded: bool) -> tuple[bool, int, bool, int, int, int, str]:
-    """Return the sort key of a copy; the lowest is the best."""
+    """Return the sort key of a copy; the lowest key is the best."""
     return (
         copy.replica.is_future,
         -_surveyed_epochs(copy).last_epoch,
@@ -174,21 +178,21 @@ def _unreadable(copy: SurveyedReplica) -> list[str]:
 
 
 def _useful_end(copy: SurveyedReplica, *, is_bounded: bool) -> int:
-    """Return the end of the offsets that a run would read, at most the high watermark if bounded.
+    """Return the exclusive end of a copy; if `is_bounded`, at most the high watermark.
 
-    Copies of one log share the high watermark.
+    Offsets above the high watermark are not used, and all copies of one log have the same one.
     """
     end, high_watermark = sound_end(copy.surveys), copy.replica.checkpoints.high_watermark
     return end if high_watermark is None or not is_bounded else min(end, high_watermark)
 
 
 def _is_complete(copy: SurveyedReplica, useful_end: int) -> bool:
-    """Return whether a copy reaches the useful end and all its segments could be surveyed."""
+    """Return whether a copy reaches `useful_end` and all its segments could be surveyed."""
     return sound_end(copy.surveys) >= useful_end and not _unreadable(copy)
 
 
 def _other(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
-    """Return a copy that is not chosen, compared with the chosen copy's epochs."""
+    """Describe a copy that was not chosen, by its leader epochs and those of the chosen copy."""
     seen = _surveyed_epochs(copy)
     return OtherReplica(
         replica=copy.replica,
@@ -200,10 +204,10 @@ def _other(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> OtherReplica:
 
 
 def _surveyed_epochs(copy: SurveyedReplica) -> LeaderEpochs:
-    """Return the leader epochs of a copy, by its checkpoint file and by its batches.
+    """Return a copy's leader epochs, from its checkpoint file and its batches.
 
-    If damage may hide the end of the log, its end is assumed higher, which keeps the last entries
-    of the file.
+    If damage may hide the end of the log, a higher end is assumed, so that the file's last entries
+    are not ignored.
     """
     end = sound_end(copy.surveys)
     if _unreadable(copy):
@@ -215,12 +219,15 @@ def _surveyed_epochs(copy: SurveyedReplica) -> LeaderEpochs:
 
 
 def _leader_epochs(copy: Replica) -> LeaderEpochs:
-    """Return the leader epochs of a copy by its checkpoint file alone."""
+    """Return a copy's leader epochs as its leader-epoch-checkpoint states them."""
     return leader_epochs_of(copy.epochs)
 
 
 def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
-    """Return the copy with the bounds that other copies' checkpoints prove for the shared log."""
+    """Return the copy with the highest log start and high watermark of any replica's checkpoints.
+
+    Another replica's values apply only up to where the two logs diverge.
+    """
     checkpoints = copy.checkpoints
     marks = [checkpoints.high_watermark]
     starts = [checkpoints.log_start_offset]

@@ -1,4 +1,4 @@
-"""Result of the survey of one segment; values that cross between driver and executor."""
+"""Result of surveying one segment; the values are sent from executors to the driver."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,14 +11,14 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 
 class SplitPoint(NamedTuple):
-    """A position where a task may begin: a proved start of a batch, or of the segment.
+    """A position where a task may begin, which is the proved start of a batch or of the segment.
 
     Attributes:
         position: byte position in the segment.
-        expected_offset: exclusive end of the offsets before the position.
-        first_offset: first offset of the batch there.
-        crc: checksum of the batch there.
-        is_plain: nothing odd was found between this point and the next one.
+        expected_offset: exclusive end of the offsets before this position.
+        first_offset: first offset of the batch at this position.
+        crc: checksum of the batch at this position.
+        is_plain: whether offsets rise and no bytes are damaged up to the next split point.
     """
 
     position: int
@@ -29,25 +29,28 @@ class SplitPoint(NamedTuple):
 
 
 class DataSpan(NamedTuple):
-    """The first transactional batch of a producer since its last marker or damage in a segment."""
+    """First transactional batch of a producer: after its last marker, or after damaged bytes."""
 
     offset: int
     producer_id: int
-    timestamp_ms: int | None = None  # newest record of the batch
+    timestamp_ms: int | None = None  # newest timestamp in the batch
 
 
 Event = Marker | DataSpan
 
 
 class DamagedSpan(NamedTuple):
-    """Missing offsets that may have held a marker; `next_offset` None: up to the next segment."""
+    """Missing or damaged offsets of a segment, among which a transaction marker may be.
+
+    If `next_offset` is None, they reach to the next segment.
+    """
 
     start_offset: int
     next_offset: int | None
 
 
 class OpenTransactions(NamedTuple):
-    """The transactions that a producer snapshot lists as open at its offset."""
+    """The transactions that a producer snapshot lists as open at the snapshot's offset."""
 
     offset: int
     transactions: tuple[OpenTransaction, ...]
@@ -55,14 +58,15 @@ class OpenTransactions(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TransactionFiles:
-    """Facts about transactions from the files beside a segment; the log's markers overrule them.
+    """Transactions in the index and snapshot beside a segment; markers in the log override them.
 
     Attributes:
-        aborted: entries of the segment's transaction index, None without a usable one.
-        has_index: the segment has an index file; brokers create it with its first entry.
-        snapshot: the newest usable producer snapshot, None without one.
-        notes: sentences about files that cannot be used, with the reason.
-        unreadable: sentences about existing files that cannot be read, with the reason.
+        aborted: entries of the segment's transaction index; None without a usable one.
+        has_index: whether the segment has a transaction index; a broker creates this file with its
+            first entry.
+        snapshot: the newest usable producer snapshot; None if there is none.
+        notes: a sentence for each file that cannot be used, with the reason.
+        unreadable: a sentence for each existing file that cannot be read, with the reason.
     """
 
     aborted: tuple[AbortedTransaction, ...] | None = None
@@ -73,13 +77,13 @@ class TransactionFiles:
 
 
 class SegmentTransactions(NamedTuple):
-    """Facts about the transactions in a segment.
+    """Transaction markers, transactional data and damage in a segment.
 
     Attributes:
-        events: markers and transactional data, by offset.
-        damage: offsets that damage hides, or that are missing in a log that was never cleaned; by
-            offset.
-        files: facts from the files beside the segment.
+        events: markers and transactional data, sorted by offset.
+        damage: offsets in damaged bytes, and offsets missing from a log that was never cleaned;
+            sorted by offset.
+        files: transaction index and producer snapshot beside the segment.
     """
 
     events: tuple[Event, ...] = ()
@@ -91,10 +95,10 @@ NO_TRANSACTIONS = SegmentTransactions()
 
 
 class TimeWindow(NamedTuple):
-    """Offsets at which a window of time begins and ends in a segment.
+    """Offsets at which a time window begins and ends in a segment.
 
-    Each is the first offset of the first batch whose newest record is at or after that time, None
-    if there is none.
+    Each is the first offset of the first batch whose newest record is at or after the window's
+    start or end; None without such a batch.
     """
 
     from_offset: int | None = None
@@ -105,7 +109,7 @@ NO_WINDOW = TimeWindow()
 
 
 class LastBatch(NamedTuple):
-    """The header of the last sound batch of a segment."""
+    """The header of the last valid batch of a segment."""
 
     base_offset: int
     crc: int
@@ -113,10 +117,11 @@ class LastBatch(NamedTuple):
 
 
 class EndDamage(NamedTuple):
-    """Damaged bytes [position, stop) after the last sound batch of a segment.
+    """Damaged bytes [position, stop) after the last valid batch of a segment.
 
     Attributes:
-        claimed_offset: end of the offsets that unfinished batches among the bytes claim, 0 if none.
+        claimed_offset: highest exclusive end offset in headers of unfinished batches among these
+            bytes; 0 without such a batch.
     """
 
     position: int
@@ -125,7 +130,7 @@ class EndDamage(NamedTuple):
 
 
 def damage_joined(before: EndDamage | None, defect: Defect) -> EndDamage:
-    """Return the end damage extended by the next defect; `before` is None for the first one."""
+    """Return end damage extended by the next defect; `before` is None for the first defect."""
     start, _, claimed = before or EndDamage(defect.position, 0)
     stop = defect.position + defect.size_bytes
     return EndDamage(start, stop, max(claimed, defect.unfinished_offset or 0))
@@ -133,26 +138,31 @@ def damage_joined(before: EndDamage | None, defect: Defect) -> EndDamage:
 
 @dataclass(frozen=True, slots=True)
 class SegmentSurvey:
-    """Facts about a segment, from a walk through its batch headers.
+    """Offsets, damage and transactions of a segment, read from its batch headers.
 
     Attributes:
-        first_offset: first offset of the first sound batch, None without one.
-        next_offset: exclusive end of the last sound batch; the segment's base offset without one.
-            Higher if batches with lower offsets came late and nothing is missing before them.
-        highest_offset: exclusive end of the highest batch; above `next_offset` if that batch is
-            doubtful: lower offsets follow it, and offsets before it are missing.
-        is_plain: nothing odd was found: offsets rise, every byte belongs to a batch or the tail.
-        splits: positions where tasks may begin; the first is the start of the requested range, or
-            of the segment if anything is odd.
-        end_damage: damage after the last sound batch, None without any.
-        hole_count: number of offset holes that no damage explains. The batches beside a hole are
-            not confirmed by a neighbour.
-        tail: kind of the unfinished bytes at the end, None without any.
-        walk_offset: first offset of the walk if it skipped lower ones, None if it skipped none.
-        newest_ms: newest time of the batches walked, in ms since 1970; None without one.
-        epochs: leader epochs in batch headers: of consecutive batches with the same epoch, the
-            first and the last.
-        missing: reason why nothing of the segment could be read, None if it was read.
+        first_offset: first offset of the first valid batch; None if there is none.
+        next_offset: exclusive end of the last valid batch, or of an earlier batch with higher
+            offsets if no offsets below that batch are missing; the segment's base offset without a
+            valid batch.
+        highest_offset: exclusive end of the batch with the highest offsets. It is above
+            `next_offset` if that batch is doubtful: batches with lower offsets come after it, and
+            offsets below it are missing.
+        is_plain: whether offsets rise and every byte belongs to a batch or the tail.
+        splits: positions where tasks may begin. The first is the start of the requested range; if
+            the segment is not plain, it is the segment's start.
+        end_damage: damage after the last valid batch; None without damage.
+        hole_count: number of holes between batches that no damage explains; beside a hole, nothing
+            confirms the offset of a batch.
+        tail: kind of the unfinished bytes at the segment's end; None if there is none.
+        walk_offset: first offset that was read, if lower offsets were skipped; else None.
+        newest_ms: newest timestamp of the batches that were read, in ms since 1970; None without
+            any.
+        epochs: leader epochs in batch headers; of consecutive batches with the same epoch, only the
+            first and the last are kept.
+        missing: why the segment could not be read; None if it was read.
+        is_unreadable: whether the segment's object in a remote tier cannot be decoded, because a
+            key is missing or the manifest is damaged; another try would fail in the same way.
     """
 
     size_bytes: int
@@ -171,8 +181,9 @@ class SegmentSurvey:
     transactions: SegmentTransactions = NO_TRANSACTIONS
     epochs: tuple[EpochStart, ...] = ()
     missing: str | None = None
+    is_unreadable: bool = False
 
     @property
     def is_cut_open(self) -> bool:
-        """Return whether damage follows the last sound batch."""
+        """Return whether damaged bytes come after the last valid batch."""
         return self.end_damage is not None

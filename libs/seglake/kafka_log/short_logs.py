@@ -1,8 +1,8 @@
-"""Offsets that a broker's files prove and its disk does not have. Pure.
+"""Finds offsets that a disk lacks although the broker's files prove them.
 
-A high watermark is replicated, and a recovery point is flushed. A leader epoch, a producer
-snapshot, an index and a segment each begin at an offset where the log once ended. So each of them
-proves that the log reached that offset.
+Offsets below a high watermark are replicated, and those below a recovery point are synced to disk.
+A leader epoch, a producer snapshot, an index and a segment each start at an offset where the log
+once ended. So each of these files proves that the log reached an offset.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 
 @dataclass(frozen=True, slots=True)
 class ShortLog:
-    """A log that ends below an offset that the broker's files prove.
+    """A log whose segments end before an offset that it once reached, as other files prove.
 
     Attributes:
-        ranges: proved offsets that are neither on the disk nor in the lake.
-        claim: the proved end of the log, with the file that proves it.
-        found: the state of the log on the disk, in words.
+        ranges: offsets before that end that are neither on the disk nor in the lake.
+        claim: highest offset that the log reached (exclusive), and the file that proves it.
+        found: state of the log on the disk, as text.
     """
 
     key: PartitionKey
@@ -34,22 +34,22 @@ class ShortLog:
 
     @property
     def offsets(self) -> int:
-        """Return the number of lost offsets."""
+        """Return the number of missing offsets."""
         return sum(stop - start for start, stop in self.ranges)
 
     @property
     def reason(self) -> str:
-        """Return the lost ranges of the partition and their proof, as a sentence."""
+        """Return a sentence with the missing ranges and their proof."""
         ranges = ", ".join(f"[{start}, {stop})" for start, stop in self.ranges)
         return f"{self.key}: {ranges}: {self.proof}"
 
     @property
     def proof(self) -> str:
-        """Return which file proves the offsets, and where the log ends, as a sentence."""
+        """Return a sentence with the file that proves the offsets and the log's end on disk."""
         return f"{self.claim.stated_by} says {self.claim.offset}, {self.found}"
 
     def to_mapping(self) -> dict[str, object]:
-        """Return the short log for JSON."""
+        """Return the short log as a mapping, for JSON."""
         return {
             "partition": str(self.key),
             "folder": self.folder,
@@ -61,27 +61,28 @@ class ShortLog:
         }
 
     def outside(self, known: Sequence[OffsetRange]) -> "ShortLog | None":
-        """Return the lost offsets outside of merged, known ranges; None if there are none."""
+        """Return this value without the known ranges, which are merged; None if nothing remains."""
         left = tuple(of for lost in self.ranges for of in subtracted(lost, known))
         return replace(self, ranges=left) if left else None
 
     def below(self, offset: int) -> "ShortLog | None":
-        """Return the lost offsets below an offset; None if there are none."""
+        """Return this value with only the offsets below a limit; None if there are none."""
         left = tuple(common(self.ranges, (0, offset)))
         return replace(self, ranges=left) if left else None
 
 
 def end_claim(replica: Replica) -> EndClaim:
-    """Return the highest offset that the checkpoints and the names of files prove."""
+    """Return the highest log end that a checkpoint file or a file name proves, with that file."""
     checkpoints = replica.checkpoints
     claims = [
-        EndClaim(checkpoints.high_watermark or 0, SideFile.HIGH_WATERMARKS),
+        EndClaim(checkpoints.high_watermark or 0, checkpoints.mark_stated_by),
         EndClaim(checkpoints.recovery_point or 0, SideFile.RECOVERY_POINTS),
     ]
     if replica.epochs:
-        claims.append(EndClaim(replica.epochs[-1].start_offset, SideFile.LEADER_EPOCHS))
+        claims.append(EndClaim(replica.epochs[-1].start_offset, replica.epochs_stated_by))
     beside = replica.last_side_file
-    if beside is not None:  # no checkpoint covers what a snapshot of the KRaft log proves
+    # The offset in a KRaft snapshot's name may be above all checkpoints.
+    if beside is not None:
         claims.insert(0 if parse_metadata_snapshot_name(beside.stated_by) else len(claims), beside)
     if replica.segments:
         last = replica.segments[-1]
@@ -92,12 +93,12 @@ def end_claim(replica: Replica) -> EndClaim:
 def short_log(
     replica: Replica, log_end_offset: int, known: Sequence[OffsetRange]
 ) -> ShortLog | None:
-    """Return the proved offsets above the end of a replica's log; None if there are none.
+    """Find proved offsets above the end of a replica's log; None if there are none.
 
     Args:
         replica: the replica, with its checkpoints.
-        log_end_offset: exclusive end of its last batch; ignored if it has no segment.
-        known: merged ranges of the partition in the lake and in files that are not read.
+        log_end_offset: exclusive end of the replica's last batch; ignored if it has no segment.
+        known: merged ranges of the partition in the lake and in unread files.
     """
     claim, folder = end_claim(replica), replica.folder
     start, found = replica.log_start_offset, f"there is no segment in {folder}"
@@ -117,17 +118,17 @@ def absent_log(
     covered: Sequence[OffsetRange],
     stated_by: SideFile = SideFile.HIGH_WATERMARKS,
 ) -> ShortLog | None:
-    """Return the lost offsets of a partition that a checkpoint names and that has no folder.
+    """Return the missing offsets of a partition that has a checkpoint entry but no folder.
 
     Args:
         key: the partition.
         folder: the name of the missing folder.
         offsets: the range that the checkpoint proves.
-        covered: merged ranges that the lake has.
+        covered: merged ranges in the lake.
         stated_by: the checkpoint file.
 
     Returns:
-        None if the lake has all of them.
+        The missing offsets; None if all of them are in the lake.
     """
     claim = EndClaim(offsets[1], stated_by)
     ranges = subtracted(offsets, covered)

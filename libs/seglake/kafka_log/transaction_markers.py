@@ -1,8 +1,8 @@
-"""States of transactions, from the markers in the log. Pure.
+"""Derives from the markers in a log whether its transactions were committed or aborted.
 
-A marker ends the transaction of its producer id, whatever the epoch. Transactional data is
-committed or aborted by the first later marker of its producer, and open while there is none.
-Source: apache/kafka 1eb7644, ProducerAppendInfo.java, CompletedFetch.java.
+A marker ends the transaction of its producer id, whatever its producer epoch. Transactional data is
+committed or aborted by the producer's next marker, and open without one. Source: apache/kafka
+1eb7644, ProducerAppendInfo.java, CompletedFetch.java.
 """
 
 from bisect import bisect_right
@@ -17,7 +17,7 @@ from seglake.grouping import grouped
 
 
 class TransactionState(StrEnum):
-    """State of a record's transaction; `none` for a record outside of any."""
+    """State of a record's transaction; `none` if the record is in no transaction."""
 
     NONE = "none"
     COMMITTED = "committed"
@@ -32,8 +32,9 @@ class Marker(NamedTuple):
     """A commit or abort marker.
 
     Attributes:
-        is_read: False if its batch is damaged or gone, and files or other copies prove it.
-        is_placed: False if its offset is only assumed.
+        is_read: whether the marker was read from the log; False if its batch is damaged or deleted,
+            and other files or copies prove the marker.
+        is_placed: whether the offset of the marker is known, and not assumed.
     """
 
     offset: int
@@ -44,15 +45,15 @@ class Marker(NamedTuple):
 
     @property
     def state(self) -> TransactionState:
-        """Return the state of the records that the marker ends."""
+        """Return the state of the records in the transaction that the marker ends."""
         return TransactionState.COMMITTED if self.is_commit else TransactionState.ABORTED
 
 
 class OpenTransaction(NamedTuple):
-    """A transaction without a marker so far.
+    """A transaction without a marker.
 
     Attributes:
-        timestamp_ms: newest time of its first batch, in ms since 1970; None if unknown.
+        timestamp_ms: newest timestamp in its first batch, in ms since 1970; None if unknown.
     """
 
     producer_id: int
@@ -61,14 +62,14 @@ class OpenTransaction(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Markers of one producer as arrays; `states` has one more, for data after the last marker."""
+    """Markers of one producer as arrays; one more state is for data after the last marker."""
 
     offsets: NDArray[np.int64]
     states: NDArray[np.int8]
 
 
 class Markers:
-    """All markers of one partition below a bound, by producer.
+    """Markers of one partition, for lookups by producer and offset.
 
     >>> markers = Markers([Marker(10, producer_id=7, is_commit=False)])
     >>> [str(markers.state(7, offset)) for offset in (9, 11)], str(markers.state(8, 9))
@@ -85,18 +86,18 @@ class Markers:
         self._ends: dict[int, _Ends] = {}
 
     def next_marker(self, producer_id: int, offset: int) -> Marker | None:
-        """Return the marker that ends transactional data at `offset`, None without one."""
+        """Return the marker that ends the transaction of data at `offset`; None if it is open."""
         markers = self._by_producer.get(producer_id, [])
         index = bisect_right(markers, offset, key=lambda marker: marker.offset)
         return markers[index] if index < len(markers) else None
 
     def state(self, producer_id: int, offset: int) -> TransactionState:
-        """Return the state of transactional data at `offset`."""
+        """Return whether transactional data at `offset` is committed, aborted or open."""
         marker = self.next_marker(producer_id, offset)
         return TransactionState.OPEN if marker is None else marker.state
 
     def states(self, producer_id: int, offsets: NDArray[np.int64]) -> NDArray[np.int8]:
-        """Return the states of data at many offsets, as positions in `TransactionState`."""
+        """Return the states of data at many offsets, as indexes into `TransactionState`."""
         if producer_id not in self._ends:
             markers = self._by_producer.get(producer_id, [])
             states = [*(marker.state for marker in markers), TransactionState.OPEN]
@@ -125,15 +126,15 @@ class TransactionFold:
         self._open: dict[int, OpenTransaction] = {}
 
     def data(self, producer_id: int, first_offset: int, timestamp_ms: int | None = None) -> None:
-        """Add a batch of transactional data; only the first of a transaction is kept."""
+        """Add a batch of transactional data; only the first batch of a transaction is kept."""
         transaction = OpenTransaction(producer_id, first_offset, timestamp_ms)
         self._open.setdefault(producer_id, transaction)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
-        """Add a marker, and return the transaction that it ends, None if none was open."""
+        """Add a marker, and return the transaction that it ends; None if none was open."""
         self.markers.append(marker)
         return self._open.pop(marker.producer_id, None)
 
     def open_transactions(self) -> tuple[OpenTransaction, ...]:
-        """Return the transactions that are still open, the oldest first."""
+        """Return the open transactions, the oldest first."""
         return tuple(sorted(self._open.values(), key=lambda transaction: transaction.first_offset))

@@ -1,6 +1,6 @@
-"""Finds the offsets of segments that cannot be read as they are (compressed, no access). Pure.
+"""Finds the offsets of segments that cannot be read: compressed files, or reading is forbidden.
 
-Such offsets are on disk, so they are not a gap: they wait until they can be read.
+These offsets are on disk, so they are no gap. A later run ingests them once they can be read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,14 +18,14 @@ _DECOMPRESS = "decompress there and run again"
 def unread_offsets(
     replica: Replica, others: Iterable[OtherReplica] = ()
 ) -> tuple[OffsetRange, ...]:
-    """Return the merged ranges of a replica's log that are unreadable until segments are repaired.
+    """Return the merged offset ranges of a replica's unreadable segments.
 
-    A segment ends where the next one begins; the last ends at the proved end of the log, or at
-    OFFSET_MAX if no end is known.
+    A segment ends where the next one begins. The last one ends at the log's end, if other files
+    prove it, or else at OFFSET_MAX.
 
     Args:
         replica: the replica to read.
-        others: replicas whose readable offsets are left out.
+        others: replicas whose readable offsets are subtracted.
     """
     if not replica.unread:
         return ()
@@ -44,7 +44,7 @@ def unread_offsets(
 
 
 def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:
-    """Return the offsets of each segment that cannot be read."""
+    """Return the offsets of each unreadable segment."""
     plain = {segment.base_offset for segment in replica.segments}
     bases = sorted({*plain, *(segment.base_offset for segment in replica.unread), OFFSET_MAX})
     proved = end_claim(replica).offset
@@ -59,12 +59,12 @@ def spans(replica: Replica) -> dict[UnreadSegment, OffsetRange]:
 
 
 def are_compressed(segments: Iterable[UnreadSegment]) -> bool:
-    """Return whether all segments become readable by decompressing them."""
+    """Return whether all segments are unreadable only because they are compressed."""
     return not any(segment.problem for segment in segments)
 
 
 def why_unread(segments: Sequence[UnreadSegment]) -> str:
-    """Return the first reason why segments cannot be read, and what to do."""
+    """Return why the first of the segments cannot be read, and what to do."""
     problems = [segment.problem for segment in segments if segment.problem]
     if not problems:
         return _DECOMPRESS
@@ -73,7 +73,7 @@ def why_unread(segments: Sequence[UnreadSegment]) -> str:
 
 
 def described(segments: Sequence[UnreadSegment], where: str = "") -> str:
-    """Return the number of segments that cannot be read as they are, and the reason, as text."""
+    """Return a text with the number of unreadable segments and the reason."""
     kind = "compressed segment" if are_compressed(segments) else "segment"
     plural = "" if len(segments) == 1 else "s"
     return f"{len(segments)} {kind}{plural} ({segments[0].name}){where}: {why_unread(segments)}"

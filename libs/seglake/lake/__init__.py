@@ -1,5 +1,4 @@
-"""Delta tables of the lake, the files in them, and commits to them; nothing of Kafka's bytes.
+"""Delta tables of a lake, their data files, and commits; nothing here knows Kafka's formats.
 
-Import by module, so that a process loads only what it uses: deltalake must not be loaded in a
-worker.
+Import single modules, so that a process loads only what it uses. Workers must not load deltalake.
 """

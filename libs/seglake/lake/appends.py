@@ -1,10 +1,10 @@
-"""Appends to tables outside the topics' commits, and reads the newest rows first. Effect.
+"""Appends to tables outside of topics' commits, and reads their newest rows.
 
-On the driver only. No commit waits for the rows of such a table, so there is no redo file: a driver
-that dies before its commit loses only its own rows. A commit that failed may have happened all the
-same: then its id is in the table's history. If a table must not get a row twice, the commit also
-moves the generation of an app, so it fails if another driver appended since; then the driver reads
-the missing rows again.
+Runs on the driver only. No other table depends on these rows, so there is no redo file: a driver
+that dies before its commit loses only its own rows. A commit that reports a failure may still have
+happened. In this case, its id is in the table's history. If a table must not get a row twice, the
+commit also advances the generation of an application id. Then the commit fails if another driver
+has appended meanwhile, and this driver checks again which rows are missing.
 """
 
 import time
@@ -20,14 +20,14 @@ from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.snapshots import by_time, stored_files
-from seglake.lake.table_commit import Addition, add_files, commit_ids
+from seglake.lake.table_commit import Addition, add_files, commit_ids, sync_files
 from seglake.lake.tables import Table
 
 
 def append_file(
     tables: LakeTables, table: Table, file: DataFile, *, run_id: str, now_ms: int
 ) -> None:
-    """Commit one finished file, whatever other drivers have appended.
+    """Commit one finished file, even if other drivers have appended meanwhile.
 
     Args:
         tables: the lake.
@@ -37,7 +37,7 @@ def append_file(
         now_ms: time of the commit, in ms since 1970.
 
     Raises:
-        CommitUnknownError: a commit failed and may yet have happened.
+        CommitUnknownError: a commit failed, but may have happened.
     """
     append_lacking(tables, table, lambda handle: [file], run_id=run_id, now_ms=now_ms)
 
@@ -52,24 +52,24 @@ def append_lacking(
     now_ms: int,
     after: Callable[[str], None] = no_hook,
 ) -> None:
-    """Commit the files that the table's newest version lacks, in one commit, if there are any.
+    """Write the rows that the table's newest version lacks, and commit their files together.
 
     Args:
         tables: the lake.
         table: the table to append to.
-        lacking: writes and returns the files that the newest version lacks, given its handle.
-            Called again after a failed commit, unless the commit happened all the same.
-        app: application id whose generation the commit moves, so that of two drivers one wins;
-            None if both may append.
+        lacking: receives a handle at the newest version; writes and returns the files with the rows
+            that this version lacks. It is called again if a commit has failed and did not happen.
+        app: application id whose generation the commit advances, so that only one of two
+            simultaneous drivers succeeds; None if both may append.
         run_id: id of the run, for the commit's info.
         now_ms: time of the commit, in ms since 1970.
         after: called with "files" before a commit, and with the table's name after it.
 
     Raises:
-        CommitUnknownError: a commit failed and may yet have happened.
+        CommitUnknownError: a commit failed, but may have happened.
     """
     failure, commit_id = "", uuid.uuid4().hex
-    tried_from: int | None = None  # the version that the first commit was made on
+    tried_from: int | None = None  # version before the first try to commit
     pauses_s = tables.storage.pauses_s(tables.lake_path)
     for pause_s in pauses_s:
         time.sleep(pause_s)
@@ -81,7 +81,7 @@ def append_lacking(
         if not files:
             sync_log(tables, table, handle.version())
             return
-        _sync_files(tables, table, files)
+        sync_files(tables, table, (file.path for file in files))
         after("files")
         tried_from = handle.version() if tried_from is None else tried_from
         info = {"commit_id": commit_id, "run_id": run_id}
@@ -102,7 +102,10 @@ def _commit(
     now_ms: int,
     info: Mapping[str, str],
 ) -> str:
-    """Commit files, and move the generation of the app, if any; return the failure, or ""."""
+    """Commit files and advance the generation of `app`.
+
+    Returns the failure as text, which is empty if there is none.
+    """
     moved = {} if app is None else {app: tables.generation(table, handle, app) + 1}
     return add_files(
         tables,
@@ -116,13 +119,13 @@ def _commit(
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of each file, the last appended file first.
+    """Yield the rows of each file, the newest file first.
 
-    Merged files were neighbours in this order, and keep their place.
+    Compaction keeps this order, since it merges only neighbouring files.
 
     Args:
         tables: the lake.
-        table: a table outside the topics' commits.
+        table: a table that takes no part in topics' commits.
         columns: columns to read.
     """
     files = stored_files(tables, table, tables.newest(table))
@@ -133,12 +136,6 @@ def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Ite
 def _ids_since(
     tables: LakeTables, table: Table, handle: Handle, version: int | None
 ) -> Collection[str | None]:
-    """Return the ids of the commits after a version; none if the version is None."""
+    """Return the ids of the commits after a version; empty if the version is None."""
     count = 0 if version is None else handle.version() - version
     return commit_ids(tables, table, handle, count) if count > 0 else ()
-
-
-def _sync_files(tables: LakeTables, table: Table, files: Iterable[DataFile]) -> None:
-    """Sync files of a table to the disk."""
-    place = tables.path(table)
-    tables.storage.sync(sorted(tables.storage.join(place, file.path) for file in files))

@@ -1,9 +1,8 @@
-"""Port through which the commit protocol reads and writes a lake. Pure.
+"""Interface through which the commit protocol reads and writes a lake.
 
-The protocol consists of generators. Before each call of the port that reads or writes the lake they
-yield the seconds to wait: between two such calls other drivers may do anything, and this one may
-die. The driver of the generators decides what happens there; `delta_commit` drives them against
-Delta tables.
+The protocol consists of generators. Before each call that reads or writes the lake, a generator
+yields the seconds to wait. Between two calls, other drivers may commit, and this driver may die.
+`delta_commit` runs the generators on Delta tables; tests run them on a simulated lake.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -11,32 +10,36 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import Table
+from seglake.lake.tables import CommitTables, Table
 
 _T = TypeVar("_T")
 
 Steps: TypeAlias = Generator[float, None, _T]
-"""Generator that yields the seconds to wait before each call of the port; returns the outcome."""
+"""Generator that yields the seconds to wait before each call of the port, and returns a result."""
 
 NOW = 0.0
 
 
 class Generations(Protocol):
-    """Generations in one version of a table."""
+    """Generations of topics in one version of a table."""
 
     def generation(self, app: str) -> int:
-        """Return the last `txn` version of an app in the Delta log, 0 for none."""
+        """Return the `txn` version of an application id in the table's log; 0 if it has none."""
 
 
 class TableView(Generations, Protocol):
-    """One version of a table, to commit to; it never advances."""
+    """Fixed version of a table, on which a commit is based."""
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
-        """Return the names, without folders, of the topics' data files."""
+        """Return the names of the topics' data files, without folders."""
 
 
 class CommitPort(Protocol):
-    """A lake as the protocol sees it. Calls raise the errors of the lake's storage."""
+    """Operations of the protocol on a lake; they may raise errors of the lake's storage."""
+
+    @property
+    def commits_to(self) -> CommitTables:
+        """Return the tables to which a wave is committed, in their order."""
 
     @property
     def pauses_s(self) -> Sequence[float]:
@@ -47,47 +50,51 @@ class CommitPort(Protocol):
         """Return the path of the redo files' folder, for messages."""
 
     def new_commit_id(self) -> str:
-        """Return an id that no other commit has."""
+        """Return a unique id for a commit."""
 
     def newest(self, table: Table) -> Generations:
-        """Return the newest version's generations, valid until the table's next call."""
+        """Return the newest version's generations, valid until the next call for the table."""
 
     def opened(self, table: Table) -> TableView:
-        """Return the newest version, to commit to."""
+        """Return the newest version, as the base of a commit."""
 
     def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
-        """Return the commit ids that the log still has; with `after`, only those after it."""
+        """Return the commit ids in the log; with `after`, only ids of later versions."""
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
-        """Require that no other tool has changed rows of the tables that topics are committed to.
+        """Require that no other tool has changed rows of the topics' tables.
 
-        A commit of seglake on top of such a change would hide it from later checks.
+        It must be called before each commit, because a later check examines only changes after that
+        commit.
 
         Raises:
-            ForeignChangeError: a tool has changed rows; nothing was touched.
+            ForeignChangeError: another tool has changed rows. This call has changed nothing.
         """
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
-        """Add the topics' files of the table, and their generations, in one commit.
+        """Add a table's files of some topics and set their generations, in one commit.
 
-        It fails if a commit after the view has moved one of these generations. The log is durable
-        on return.
+        In the deciding table, the commit also removes the redo file's files to remove, and so must
+        directly follow the view's version. Otherwise, it fails if a commit after the view's version
+        has advanced one of these generations.
+        On return, the table's log is durable.
 
         Returns:
-            The failure in words, empty if there is none; the commit may yet have happened.
+            The failure as text, which is empty if there is none. A commit that failed may have
+            happened.
         """
 
     def make_durable(self, table: Table) -> None:
-        """Sync the table's log, so that a power cut undoes no entry of any driver."""
+        """Sync the table's log, so that a power cut loses no entry, whichever driver wrote it."""
 
     def redo_files(self) -> list[Redo]:
-        """Return all redo files of the lake."""
+        """Return all redo files of the lake, with which a later run completes a commit."""
 
     def write_redo(self, redo: Redo) -> None:
         """Write a redo file, durable on return."""
 
     def delete_redo(self, redo: Redo) -> None:
-        """Delete a redo file, if it exists."""
+        """Delete a redo file, which no run needs any more; it may be gone."""
 
     def require_files(self, files: Iterable[DataFile]) -> None:
         """Require that data files exist with their sizes, and make them durable.
@@ -98,4 +105,4 @@ class CommitPort(Protocol):
 
     # Any: values of columns of many types.
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
-        """Return the rows of `checkpoints` of one source, in no order."""
+        """Return the rows of `checkpoints` of one source, in any order."""

@@ -1,14 +1,22 @@
-"""Commits a wave to all tables as one: records decide, the rest follow, checkpoints publish last.
+"""Commits a wave (finished files of topics) to all tables of a lake.
 
-Pure: every decision of a commit and of a recovery, as steps. `delta_commit` takes them on Delta
-tables; the tests take them on a simulated lake in any order, with any step failing.
+This module only decides the steps of commits and recoveries. `delta_commit` runs the steps on
+Delta tables; tests run them on a simulated lake, interleaved and with failures.
 
-Delta commits one table at a time. A topic's generation is the version in Delta's `txn` action of
-its app, and the deciding commit is a compare-and-set on it: the version is read from the very view
-that is committed to, and the commit is refused if another with the same app came between. A view
-that is opened afterwards would commit the same version again without an error.
+Delta commits one table at a time. The commit to the first table decides whether the wave is
+committed. The other tables follow, and the commit to the last one publishes the rows.
+`CommitTables` names these tables. In an ingest, `records` decides and `checkpoints` publishes. A
+topic's generation is the version in Delta's `txn` action for the topic's application id, and the
+deciding commit is a compare-and-set on this version. For this, the generation must be read from the
+table version on which the commit is based: Delta refuses the commit if a later commit has the same
+application id. If the base was opened after reading the generation, Delta would commit the same
+generation twice without an error.
 
-Data files are never deleted here: after an unknown outcome they may be in a table.
+A commit may also remove rows of the deciding table: it removes files, and adds files with the other
+rows. Each try first checks that these files are still in the version on which it is based.
+
+Data files are never deleted here, because a table may use them if the outcome of a commit is
+unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,14 +33,16 @@ from seglake.lake.errors import (
     TablesDisagreeError,
     WaveError,
 )
-from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_files import DataFile, RemovedFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.tables import CHECKPOINTS, RECORDS, Table, tables_of
+from seglake.lake.tables import Table
 from seglake.lake.waves import TopicWave
+
+_PAUSES_OF_REMOVALS_S = (0.05,) * 20
 
 
 class Outcome(NamedTuple):
-    """Topics that are now in every table, and topics whose generation another driver took."""
+    """Topics that are committed to all tables, and topics for which another driver was faster."""
 
     committed: tuple[str, ...]
     lost: tuple[str, ...]
@@ -40,12 +50,12 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Identity and time of one attempt to commit.
+    """Identity and time of an attempt to commit.
 
     Attributes:
-        source_id: source of the topics; part of their apps' names.
-        attempt_id: id that no other attempt has; it is in the commits and proves whose they are.
-        run_id: id of the run, in the commits for people.
+        source_id: source of the topics; part of their application ids.
+        attempt_id: unique id of the attempt, which identifies its commits.
+        run_id: id of the run, for people who read the commits' info.
         now_ms: time of the commits and of their generations, in ms since 1970.
     """
 
@@ -56,7 +66,7 @@ class Attempt:
 
 
 def no_hook(step: str) -> None:
-    """Do nothing after a step."""
+    """Do nothing after a step of a commit; tests pass a function that stops the run there."""
 
 
 def commit_steps(
@@ -70,15 +80,16 @@ def commit_steps(
     lost: list[str] = []
     while True:
         late = yield from _late_topics(port, attempt.source_id, due)
-        for topic in late:
+        gone = yield from _topics_without_files(port, due)
+        for topic in dict.fromkeys((*late, *gone)):
             lost.append(topic)
             del due[topic]
         if not due:
             return Outcome((), tuple(lost))
         yield NOW
         port.require_own_rows(due)
-        # This wave builds on the tables' logs: a power cut must not undo them and keep the wave.
-        for table in tables_of(due):
+        # Otherwise a power cut could undo earlier log entries and keep the entries of this wave.
+        for table in port.commits_to.of(due):
             yield NOW
             port.make_durable(table)
         redo = _redo(attempt, port.new_commit_id(), due)
@@ -89,7 +100,7 @@ def commit_steps(
             break
         yield NOW
         port.delete_redo(redo)
-    after(RECORDS.name)
+    after(port.commits_to.deciding.name)
     yield from _follow(port, redo, tuple(due), after)
     yield NOW
     port.delete_redo(redo)
@@ -103,7 +114,7 @@ def recover_steps(
     topics: Iterable[str] = (),
     after: Callable[[str], None] = no_hook,
 ) -> Steps[tuple[str, ...]]:
-    """Complete decided commits that are not published; see `delta_commit.recover`."""
+    """Complete commits that are decided but not published; see `delta_commit.recover`."""
     completed = set((yield from _recover_once(port, source_id, after)))
     requested = list(topics) if source_id is not None else []
     stuck: dict[str, int] = {}
@@ -111,7 +122,7 @@ def recover_steps(
         found = yield from version_steps(port, source_id, requested)
         requested = [topic for topic in requested if not found[topic].is_settled]
         for topic in requested:
-            generation = found[topic].records
+            generation = found[topic].deciding
             if stuck.get(topic) == generation:
                 raise RedoMissingError(topic=topic, generation=generation, folder=port.redo_folder)
             stuck[topic] = generation
@@ -123,12 +134,13 @@ def recover_steps(
 def _late_topics(
     port: CommitPort, source_id: str, due: Mapping[str, TopicWave]
 ) -> Steps[list[str]]:
-    """Return the topics whose wave is not the next generation after a published one."""
+    """Return the topics whose wave was not planned for the next generation."""
     found = yield from version_steps(port, source_id, due)
     for topic, wave in due.items():
-        if found[topic].records < wave.generation - 1:
-            seen = f"{RECORDS.name} was at generation {wave.generation - 1}, and is at"
-            reason = f"its newest version cannot be seen: {seen} {found[topic].records}"
+        if found[topic].deciding < wave.generation - 1:
+            table = port.commits_to.deciding.name
+            seen = f"{table} was at generation {wave.generation - 1}, and is at"
+            reason = f"its newest version cannot be seen: {seen} {found[topic].deciding}"
             raise WaveError(topic=topic, reason=reason)
     return [
         topic
@@ -137,8 +149,24 @@ def _late_topics(
     ]
 
 
+def _topics_without_files(port: CommitPort, due: Mapping[str, TopicWave]) -> Steps[list[str]]:
+    """Return the topics whose files to remove are no longer all in the deciding table."""
+    removing = [topic for topic, wave in due.items() if wave.removed]
+    if not removing:
+        return []
+    yield NOW
+    view = port.opened(port.commits_to.deciding)
+    return [topic for topic in removing if not _has_files(view, due[topic].removed)]
+
+
+def _has_files(view: TableView, removed: Sequence[RemovedFile]) -> bool:
+    """Return whether all files to remove are in a version of the deciding table."""
+    topics = sorted({file.topic for file in removed if file.topic is not None})
+    return not removed or view.file_names(topics).issuperset(file.name for file in removed)
+
+
 def _redo(attempt: Attempt, commit_id: str, due: Mapping[str, TopicWave]) -> Redo:
-    """Return the redo file of one try to commit."""
+    """Return the redo file for one try to commit these topics."""
     return Redo(
         source_id=attempt.source_id,
         attempt_id=attempt.attempt_id,
@@ -147,21 +175,27 @@ def _redo(attempt: Attempt, commit_id: str, due: Mapping[str, TopicWave]) -> Red
         created_at_ms=attempt.now_ms,
         generations={topic: wave.generation for topic, wave in due.items()},
         files=tuple(file for wave in due.values() for file in wave.files),
+        removed=tuple(file for wave in due.values() for file in wave.removed),
     )
 
 
 def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
-    """Make the deciding commit to records; return False if it can never happen.
+    """Commit to the deciding table. Return False if this can never succeed.
 
-    A commit that failed may have happened all the same. A newer snapshot in which a topic's
-    generation has moved decides: the commit is in it, or it can no longer happen. While no topic
-    has moved, the same commit is tried again; at most one of the tries can succeed.
+    A commit that reports a failure may still have happened. So a newer snapshot is read. If a
+    topic's generation has advanced in this snapshot, either the snapshot contains the commit, or
+    the commit can no longer happen. If no generation has advanced, the same commit is tried again;
+    at most one try can succeed.
+
+    A commit that removes files must directly follow the version in which they are. So other commits
+    may refuse it several times, and it is tried more often.
     """
-    failure = ""
+    failure, table = "", port.commits_to.deciding
     tried_from: TableView | None = None
-    for pause_s in port.pauses_s:
+    pauses_s = (*port.pauses_s, *(_PAUSES_OF_REMOVALS_S if redo.removed else ()))
+    for pause_s in pauses_s:
         yield pause_s
-        view = port.opened(RECORDS)
+        view = port.opened(table)
         moves = [
             view.generation(app_id(redo.source_id, topic)) - (generation - 1)
             for topic, generation in redo.generations.items()
@@ -172,32 +206,37 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
             if not (yield from _decided_topics(port, view, redo, after=tried_from)):
                 return False
             yield NOW
-            port.make_durable(RECORDS)
+            port.make_durable(table)
             return True
-        if any(move < 0 for move in moves):  # this view precedes the wave's plan: no proof
+        if any(move < 0 for move in moves):  # a snapshot older than the plan proves nothing
             failure = "its newest version cannot be seen"
+            continue
+        if not _has_files(view, redo.removed):
+            if tried_from is None:
+                return False
+            failure = "files to remove are gone"  # unless an earlier try has succeeded
             continue
         tried_from = tried_from or view
         yield NOW
-        failure = port.commit(RECORDS, view, redo, tuple(redo.generations))
+        failure = port.commit(table, view, redo, tuple(redo.generations))
         if not failure:
             return True
-    raise CommitUnknownError(table=RECORDS.name, attempt_count=len(port.pauses_s), reason=failure)
+    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
 
 
 def _follow(
     port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
 ) -> Steps[None]:
-    """Bring the other tables to the decided generations, whoever else does so at the same time."""
-    for table in tables_of(topics):
-        if table != RECORDS:
+    """Commit to the other tables until all have the decided generations; other drivers may help."""
+    for table in port.commits_to.of(topics):
+        if table != port.commits_to.deciding:
             served = [topic for topic in topics if table.serves(topic)]
             yield from _follow_one(port, table, redo, served)
             after(table.name)
 
 
 def _follow_one(port: CommitPort, table: Table, redo: Redo, topics: Sequence[str]) -> Steps[None]:
-    """Bring one table to the decided generations of its topics."""
+    """Commit to one table until it has the decided generations of its topics."""
     failure = ""
     for pause_s in port.pauses_s:
         yield pause_s
@@ -224,7 +263,7 @@ def _follow_one(port: CommitPort, table: Table, redo: Redo, topics: Sequence[str
 def _recover_once(
     port: CommitPort, source_id: str | None, after: Callable[[str], None]
 ) -> Steps[list[str]]:
-    """Complete the decided commits of all redo files, and delete files no longer needed."""
+    """Complete the decided commits of all redo files, and delete redo files no longer needed."""
     yield NOW
     redos = [redo for redo in port.redo_files() if source_id is None or redo.source_id == source_id]
     completed: list[str] = []
@@ -233,11 +272,11 @@ def _recover_once(
         unfinished = {
             topic
             for topic, generation in redo.generations.items()
-            if found[topic].checkpoints < generation <= found[topic].records
+            if found[topic].publishing < generation <= found[topic].deciding
         }
         if unfinished:
             yield NOW
-            view = port.opened(RECORDS)
+            view = port.opened(port.commits_to.deciding)
             decided = yield from _decided_topics(port, view, redo)
             topics = sorted(unfinished & decided)
             if topics:
@@ -247,7 +286,8 @@ def _recover_once(
     for redo in redos:
         if _is_needless((yield from version_steps(port, redo.source_id, redo.generations)), redo):
             yield NOW
-            port.make_durable(CHECKPOINTS)  # another driver may have published, and not synced
+            # The driver that wrote the log may have died before it synced it.
+            port.make_durable(port.commits_to.publishing)
             yield NOW
             port.delete_redo(redo)
     return completed
@@ -256,7 +296,7 @@ def _recover_once(
 def _complete(
     port: CommitPort, redo: Redo, topics: Sequence[str], after: Callable[[str], None]
 ) -> Steps[None]:
-    """Publish the commit of a driver that is gone or slow; its data files may be gone, too."""
+    """Complete the commit of a dead or slow driver, if the commit's data files still exist."""
     yield NOW
     port.require_own_rows(topics)
     files = yield from _lacking_files(port, redo, topics)
@@ -266,17 +306,17 @@ def _complete(
     except DataFileError as error:
         raise DecidedFileGoneError(path=error.path, topics=topics) from None
     yield NOW
-    port.make_durable(RECORDS)
+    port.make_durable(port.commits_to.deciding)
     yield from _follow(port, redo, topics, after)
 
 
 def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps[list[DataFile]]:
-    """Return the files of tables that do not have the generation yet.
+    """Return the data files of a redo file that the tables do not have yet.
 
-    Files of the other tables may have been compacted away since.
+    Files that were already committed need not exist, because they may have been compacted since.
     """
     lacking: list[DataFile] = []
-    for table in tables_of(topics):
+    for table in port.commits_to.of(topics):
         yield NOW
         view = port.newest(table)
         due = {
@@ -289,14 +329,14 @@ def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps
 
 
 def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
-    """Return whether a redo file is needless: its commit is published, or can never happen.
+    """Return whether a redo file is not needed, because its commit is published or impossible.
 
-    A commit moves all its topics at once: if only some are at its generations, another commit moved
-    them, and this one's compare-and-set fails for good.
+    A commit advances the generations of all its topics at once. If only some topics have advanced,
+    another commit did it, and the compare-and-set of this commit can never succeed.
     """
-    moved = [found[topic].records >= generation for topic, generation in redo.generations.items()]
+    moved = [found[topic].deciding >= generation for topic, generation in redo.generations.items()]
     published = [
-        found[topic].checkpoints >= generation for topic, generation in redo.generations.items()
+        found[topic].publishing >= generation for topic, generation in redo.generations.items()
     ]
     return all(published) or (any(moved) and not all(moved))
 
@@ -304,19 +344,20 @@ def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
 def _decided_topics(
     port: CommitPort, view: TableView, redo: Redo, after: TableView | None = None
 ) -> Steps[set[str]]:
-    """Return the topics whose generation in this snapshot of records comes from this redo file.
+    """Return the topics whose generation in the deciding table comes from this redo file.
 
-    Either its records files are in the snapshot, or its commit is in the history after `after`, a
-    view that cannot have the commit. Neither check alone would do: commit info goes with old log
-    entries, files go with a compaction, and a topic may have no files.
+    This is proved if the redo file's data files are in this version, or if its commit id is in the
+    log after the version `after`. Both checks are needed, because log entries expire with their
+    commit ids, a compaction replaces files, and a topic may have no files.
     """
-    records = [file for file in redo.files if file.table == RECORDS.name]
+    table = port.commits_to.deciding
+    files = [file for file in redo.files if file.table == table.name]
     present: set[str] = set()
-    if records:
-        present = view.file_names(sorted({file.topic for file in records}))
-    decided = {file.topic for file in records if file.path.rpartition("/")[2] in present}
+    if files:
+        present = view.file_names(sorted({file.topic for file in files}))
+    decided = {file.topic for file in files if file.path.rpartition("/")[2] in present}
     if decided != set(redo.generations):
         yield NOW
-        if redo.commit_id in port.commit_ids(RECORDS, after):
+        if redo.commit_id in port.commit_ids(table, after):
             return set(redo.generations)
     return decided

@@ -1,58 +1,64 @@
-"""Commits a swap of data files for one that has the same rows. Effect.
+"""Commits the replacement of data files by files with the same rows, or with some of them.
 
-A compaction changes no row. Delta accepts two compactions that replace the same file, which would
-duplicate its rows. So each commit moves the table's own generation, by compare-and-set on the
-version from which the files were read, like a commit of topics. A failed commit leaves files that
-no table names, which a vacuum deletes.
+A compaction changes no row. But Delta would accept two compactions of the same file, and the file's
+rows would be in the table twice. So each replacement also advances the generation of the
+application id `MAINTAIN_APP` in the table, by compare-and-set on the version from which the files
+were read. A failed commit leaves unreferenced files, which a vacuum deletes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from seglake.lake.app_versions import MAINTAIN_APP
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.merged_files import MergeTask
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.snapshots import StoredFile, stored_files
-from seglake.lake.table_commit import Addition, add_files
+from seglake.lake.table_commit import Addition, Removal, add_files, sync_files
 from seglake.lake.tables import Table
-
-APP = "seglake/maintain"
 
 
 class Merge(NamedTuple):
-    """Files of one table, and of one topic, to be replaced by one file."""
+    """Files of one table and topic, to be replaced by one file."""
 
     topic: str  # empty for a table without partitions
     files: tuple[StoredFile, ...]
 
     @property
     def size_bytes(self) -> int:
-        """Return the bytes of all files."""
+        """Return the total size in bytes of the files to merge."""
         return sum(file.size_bytes for file in self.files)
 
     @property
     def row_count(self) -> int:
-        """Return the rows of all files, as far as the log knows them."""
+        """Return the total number of rows, without files whose number is not in the log."""
         return sum(file.row_count or 0 for file in self.files)
 
 
 class TableView(NamedTuple):
-    """A version of a table, and the handle that commits to it."""
+    """A version of a table, its data files, and the handle for commits to it."""
 
     table: Table
     handle: Handle
     files: tuple[StoredFile, ...]
 
 
+class Replacement(NamedTuple):
+    """Data files to remove, and the file with their rows; None if none of the rows stays."""
+
+    old: tuple[StoredFile, ...]
+    new: DataFile | None
+
+
 def view_of(tables: LakeTables, table: Table) -> TableView:
-    """Return the newest version of a table with its files."""
+    """Return the newest version of a table with its data files."""
     handle = tables.open(table)
     return TableView(table, handle, tuple(stored_files(tables, table, handle)))
 
 
 def merge_task(tables: LakeTables, table: Table, merge: Merge, compression_level: int) -> MergeTask:
-    """Return the task that writes the merged file."""
+    """Return the task that writes a merge's file."""
     return MergeTask(
         storage=tables.storage,
         lake_path=tables.lake_path,
@@ -73,29 +79,74 @@ def replace_files(
     run_id: str,
     now_ms: int,
 ) -> str:
-    """Replace files by merged ones with the same rows, in one commit.
+    """Replace files by merged files with the same rows, in one commit.
 
     Args:
         tables: the lake.
-        view: the version from which the merges were chosen.
+        view: the version in which the files to merge were found.
         merges: files to replace.
         merged: the new file of each merge, in the same order.
         run_id: id of the run, for the commit's info.
         now_ms: time of the commit, in ms since 1970.
 
     Returns:
-        The failure in words, empty if there is none; the commit may yet have happened.
+        The failure as text, which is empty if there is none. A commit that failed may have
+        happened.
     """
-    paths = [tables.storage.join(tables.path(view.table), file.path) for file in merged]
-    tables.storage.sync(sorted(paths))
-    ages = [max(file.written_at_ms for file in merge.files) for merge in merges]
+    replacements = [
+        Replacement(merge.files, file) for merge, file in zip(merges, merged, strict=True)
+    ]
+    return commit_replacements(
+        tables,
+        view,
+        replacements,
+        loses_rows=False,
+        commit_info={"run_id": run_id, MAINTAINS: "compaction"},
+        now_ms=now_ms,
+    )
+
+
+def commit_replacements(
+    tables: LakeTables,
+    view: TableView,
+    replacements: Sequence[Replacement],
+    *,
+    loses_rows: bool,
+    commit_info: Mapping[str, str],
+    now_ms: int,
+    apps: Iterable[str] = (),
+) -> str:
+    """Sync new files and commit them in place of the old ones; return the failure, see `add_files`.
+
+    Args:
+        tables: the lake.
+        view: the version on which the commit is based.
+        replacements: the old and the new files.
+        loses_rows: whether the new files lack rows of the old ones, see `Removal`.
+        commit_info: keys and values for the commit's info.
+        now_ms: time of the commit, in ms since 1970.
+        apps: application ids whose generations the commit advances besides `MAINTAIN_APP`.
+    """
+    additions = [
+        Addition(each.new, max(file.written_at_ms for file in each.old))
+        for each in replacements
+        if each.new is not None
+    ]
+    sync_files(tables, view.table, (each.file.path for each in additions))
     return add_files(
         tables,
         view.table,
         view.handle,
-        map(Addition, merged, ages),
+        additions,
         now_ms=now_ms,
-        commit_info={"run_id": run_id, MAINTAINS: "compaction"},
-        generations={APP: tables.generation(view.table, view.handle, APP) + 1},
-        replaced=[file for merge in merges for file in merge.files],
+        commit_info=commit_info,
+        generations={
+            app: tables.generation(view.table, view.handle, app) + 1
+            for app in (MAINTAIN_APP, *apps)
+        },
+        removals=[
+            Removal(file.removed, loses_rows=loses_rows)
+            for each in replacements
+            for file in each.old
+        ],
     )

@@ -1,4 +1,4 @@
-"""Performs the steps of the commit protocol on Delta tables. Effect, on the driver only."""
+"""Runs the steps of the commit protocol on Delta tables. Runs on the driver only."""
 
 import logging
 import time
@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
 from seglake.lake import redo_file
-from seglake.lake.app_versions import AppVersions, app_id, published_steps, version_steps
+from seglake.lake.app_versions import (
+    MAINTAIN_APP,
+    AppVersions,
+    app_id,
+    published_steps,
+    version_steps,
+)
 from seglake.lake.commit_port import CommitPort, Generations, Steps, TableView
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import Handle, LakeTables
@@ -15,9 +21,10 @@ from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
-from seglake.lake.table_commit import Addition, add_files, commit_ids
+from seglake.lake.table_commit import Addition, Removal, add_files, commit_ids
+from seglake.lake.table_creation import allow_removals
 from seglake.lake.table_log import TableState
-from seglake.lake.tables import Table, tables_of
+from seglake.lake.tables import LOG_TABLES, CommitTables, Table
 from seglake.lake.waves import TopicWave, check_waves, require_files
 
 _LOG = logging.getLogger(__name__)
@@ -30,31 +37,37 @@ def commit_wave(
     attempt: Attempt,
     waves: Sequence[TopicWave],
     *,
+    commits_to: CommitTables = LOG_TABLES,
     after: Callable[[str], None] = no_hook,
 ) -> Outcome:
-    """Commit the topics of a wave together; on return the committed ones are published.
+    """Commit the topics of a wave together; on return, the committed topics are published.
 
-    A topic is lost if its generation is taken, or if the one before it is not complete: recover,
-    read the ledger again and plan again. Its files may be committed under the next generation.
+    A topic is lost, which means not committed, if another driver has used its generation, if the
+    topic's previous commit is not complete, or if a file to remove is no longer in the deciding
+    table. Then the caller must recover, read the ledger and plan again. The files of a topic that
+    removes none may be committed with the next generation.
 
     Args:
         tables: the lake.
         attempt: identity and time of the commit.
         waves: the topics with their finished files, each topic once.
-        after: called with the name of each finished step: redo, the topics' tables, cleaned.
+        commits_to: the tables of the commit.
+        after: called with the name of each finished step: "redo", each table's name, "cleaned".
 
     Returns:
-        The committed topics and the lost ones.
+        The committed topics, and the lost topics.
 
     Raises:
-        WaveError: the waves are not as a commit needs them; nothing was committed.
+        WaveError: the waves are not valid. Nothing was committed.
         DataFileError: a file is missing or has another size; nothing was committed.
         ForeignChangeError: another tool changed a table; nothing was committed.
-        CommitUnknownError: a commit failed and may yet have happened.
+        CommitUnknownError: a commit failed, but may have happened.
     """
-    check_waves(waves)
+    check_waves(waves, commits_to)
     require_files(tables, (file for wave in waves for file in wave.files))
-    return _run_steps(commit_steps(_DeltaPort(tables), attempt, waves, after))
+    if any(wave.removed for wave in waves):
+        allow_removals(tables, commits_to.deciding)
+    return _run_steps(commit_steps(_DeltaPort(tables, commits_to), attempt, waves, after))
 
 
 def recover(
@@ -62,62 +75,71 @@ def recover(
     source_id: str | None,
     topics: Iterable[str] = (),
     *,
+    commits_to: CommitTables = LOG_TABLES,
     after: Callable[[str], None] = no_hook,
 ) -> tuple[str, ...]:
-    """Complete decided commits that are not published; return the completed topics, sorted.
+    """Complete commits that are decided but not published; return their topics, sorted.
 
-    It may run at any time, twice, and beside other drivers. It also deletes redo files that no
-    commit needs any more.
+    This may run at any time, repeatedly, and while other drivers commit. Redo files that are no
+    longer needed are deleted too.
 
     Args:
         tables: the lake.
-        source_id: source whose commits are completed; None for every source with a redo file.
-        topics: topics of `source_id`; these are also checked to be complete afterwards.
-        after: called with "recovering" before a commit is completed, and with each table's name.
+        source_id: source whose commits are completed; None for all sources with a redo file.
+        topics: topics of `source_id` that must be complete afterwards.
+        commits_to: the tables of the commits.
+        after: called with "recovering" before a commit is completed, and with the name of each
+            table after its commit.
 
     Raises:
-        TablesDisagreeError: the generations cannot come from seglake's commits; nothing was touched
+        TablesDisagreeError: the generations cannot come from seglake's commits. Nothing was changed
             for that topic.
-        DecidedFileGoneError: a data file is gone; nothing was touched for that topic.
-        ForeignChangeError: another tool changed a table that `topics`, or the topics to complete,
-            are committed to.
+        DecidedFileGoneError: a data file is missing. Nothing was changed for that topic.
+        ForeignChangeError: another tool changed a table of `topics` or of the topics to complete.
         RedoMissingError: one of `topics` cannot be completed.
     """
     named = [*topics]
-    refuse_foreign_changes(tables, tables_of(named))
-    completed = _run_steps(recover_steps(_DeltaPort(tables), source_id, named, after))
+    refuse_foreign_changes(tables, commits_to.of(named))
+    completed = _run_steps(recover_steps(_DeltaPort(tables, commits_to), source_id, named, after))
     for topic in completed:
         _LOG.debug("%s: completed the commit of an earlier run", topic)
     return completed
 
 
-def versions(tables: LakeTables, source_id: str, topics: Iterable[str]) -> dict[str, AppVersions]:
+def versions(
+    tables: LakeTables,
+    source_id: str,
+    topics: Iterable[str],
+    *,
+    commits_to: CommitTables = LOG_TABLES,
+) -> dict[str, AppVersions]:
     """Return the generations of topics from the newest snapshots; see `version_steps`."""
-    return _run_steps(version_steps(_DeltaPort(tables), source_id, topics))
+    return _run_steps(version_steps(_DeltaPort(tables, commits_to), source_id, topics))
 
 
 # Any: values of columns of many types.
 def published(
     tables: LakeTables, source_id: str, topics: Iterable[str], ledger: Ledger
 ) -> tuple[dict[str, int], list[dict[str, Any]]]:
-    """Return the published generation of each topic, and then the rows of the ledger.
+    """Return the published generation of each topic, and the ledger's rows.
 
-    The ledger is read last, so that a plan from an older ledger cannot be committed.
+    The ledger is read after the generations, so a plan made from an outdated ledger cannot be
+    committed.
 
     Args:
         tables: the lake.
         source_id: the source.
-        topics: its topics to ask about.
-        ledger: returns the rows that a run needs of one source's ledger, in its newest version.
+        topics: the topics of the source.
+        ledger: reads the rows of a source's ledger that the run needs, in their newest version.
 
     Raises:
         TablesDisagreeError: the generations cannot come from seglake's commits.
     """
-    return _run_steps(published_steps(_DeltaPort(tables, ledger), source_id, topics))
+    return _run_steps(published_steps(_DeltaPort(tables, LOG_TABLES, ledger), source_id, topics))
 
 
 def _run_steps(steps: Steps[_T]) -> _T:
-    """Take all steps one after the other, and return the outcome."""
+    """Run all steps with the pauses that they yield, and return the result."""
     while True:
         try:
             pause_s = next(steps)
@@ -129,44 +151,52 @@ def _run_steps(steps: Steps[_T]) -> _T:
 
 
 class _DeltaGenerations(NamedTuple):
-    """Generations of a version of a Delta table, without a handle."""
+    """Generations in a version of a Delta table, read without a handle."""
 
     tables: LakeTables
     table: Table
     state: TableState
 
     def generation(self, app: str) -> int:
-        """Return the last `txn` version of an app in the Delta log, 0 for none."""
-        with self.tables.named("read the log of", self.table):  # delta-rs may be asked
+        """Return the `txn` version of an application id in the table's log; 0 if it has none."""
+        with self.tables.named("read the log of", self.table):  # may call delta-rs
             return self.state.generation(app)
 
 
 class _DeltaView(NamedTuple):
-    """A version of a Delta table, and the handle that commits to it."""
+    """A version of a Delta table, and the handle for commits to it."""
 
     tables: LakeTables
     table: Table
     handle: Handle
 
     def generation(self, app: str) -> int:
-        """Return the last `txn` version of an app in the Delta log, 0 for none."""
+        """Return the `txn` version of an application id in the table's log; 0 if it has none."""
         return self.tables.generation(self.table, self.handle, app)
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
-        """Return the names, without folders, of the topics' data files."""
+        """Return the names of the topics' data files, without folders."""
         [partition] = self.table.partition_by
         uris = self.handle.file_uris(file_pruning_predicate=[(partition, "in", [*topics])])
         return {uri.rpartition("/")[2] for uri in uris}
 
 
 class _DeltaPort(CommitPort):
-    """Port to Delta tables, and to redo files beside them."""
+    """Implementation of the port with Delta tables and redo files."""
 
-    def __init__(self, tables: LakeTables, ledger: Ledger | None = None) -> None:
-        """Store the tables; `ledger` replaces the reading of the whole ledger."""
+    def __init__(
+        self, tables: LakeTables, commits_to: CommitTables, ledger: Ledger | None = None
+    ) -> None:
+        """Store the tables, and the function that reads the ledger; by default the whole ledger."""
         self._tables = tables
+        self._commits_to = commits_to
         self._storage = tables.storage
         self._ledger = ledger or (lambda source_id: tables.ledger(source_id).to_pylist())
+
+    @property
+    def commits_to(self) -> CommitTables:
+        """Return the tables to which a wave is committed, in their order."""
+        return self._commits_to
 
     @property
     def pauses_s(self) -> Sequence[float]:
@@ -176,34 +206,37 @@ class _DeltaPort(CommitPort):
     @property
     def redo_folder(self) -> str:
         """Return the path of the redo files' folder."""
-        return self._tables.redo_folder
+        return self._tables.redo_folder_of(self._commits_to)
 
     def new_commit_id(self) -> str:
-        """Return a random id."""
+        """Return a random id for a commit."""
         return uuid.uuid4().hex
 
     def newest(self, table: Table) -> Generations:
-        """Return the newest version's generations, without a handle."""
+        """Return the newest version's generations, read without a handle."""
         return _DeltaGenerations(self._tables, table, self._tables.state(table))
 
     def opened(self, table: Table) -> _DeltaView:
-        """Return the newest version with a new handle."""
+        """Return the newest version of a table, opened anew, as the base of a commit."""
         return _DeltaView(self._tables, table, self._tables.open(table))
 
     def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
-        """Return the commit ids that the log still has; with `after`, only those after it."""
+        """Return the commit ids in the log; with `after`, only ids of later versions."""
         handle = self._tables.open(table)
-        count = None  # all commits: a run may have died long ago
+        count = None  # no limit of commits: the run may have died long ago
         if after is not None:
             count = handle.version() - cast("_DeltaView", after).handle.version()
         return commit_ids(self._tables, table, handle, count)
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
         """Raise ForeignChangeError if another tool has changed rows of the topics' tables."""
-        refuse_foreign_changes(self._tables, tables_of(topics))
+        refuse_foreign_changes(self._tables, self._commits_to.of(topics))
 
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
-        """Add the topics' files of the table, and their generations, in one commit."""
+        """Add, and in the deciding table remove, files of some topics, and set their generations.
+
+        A removal also advances the generation of compactions, whose files it may remove.
+        """
         handle = cast("_DeltaView", view).handle  # this port made the view
         files = [f for f in redo.files if f.table == table.name and f.topic in topics]
         info = {
@@ -211,6 +244,10 @@ class _DeltaPort(CommitPort):
             "commit_id": redo.commit_id,
             "run_id": redo.run_id,
         }
+        generations = {app_id(redo.source_id, t): redo.generations[t] for t in topics}
+        removed = redo.removed if table == self._commits_to.deciding else ()
+        if removed:
+            generations[MAINTAIN_APP] = view.generation(MAINTAIN_APP) + 1
         failure = add_files(
             self._tables,
             table,
@@ -218,14 +255,15 @@ class _DeltaPort(CommitPort):
             [Addition(file, redo.created_at_ms) for file in files],
             now_ms=redo.created_at_ms,
             commit_info=info,
-            generations={app_id(redo.source_id, t): redo.generations[t] for t in topics},
+            generations=generations,
+            removals=[Removal(file, loses_rows=True) for file in removed],
         )
         if failure:
             self._tables.forget_handles()
         return failure
 
     def make_durable(self, table: Table) -> None:
-        """Sync the table's log, if the storage needs that."""
+        """Sync the table's log, if the storage needs it."""
         if self._storage.needs_sync(self._tables.lake_path):
             sync_log(self._tables, table, self._tables.state(table).version)
 
@@ -238,7 +276,7 @@ class _DeltaPort(CommitPort):
         redo_file.write(self._storage, self.redo_folder, redo)
 
     def delete_redo(self, redo: Redo) -> None:
-        """Delete a redo file, if it exists."""
+        """Delete a redo file, which no run needs any more; it may be gone."""
         redo_file.delete(self._storage, self.redo_folder, redo)
 
     def require_files(self, files: Iterable[DataFile]) -> None:
@@ -246,5 +284,5 @@ class _DeltaPort(CommitPort):
         require_files(self._tables, files)
 
     def ledger(self, source_id: str) -> list[dict[str, Any]]:
-        """Return the rows of one source's ledger."""
+        """Return the rows of one source's ledger, in any order."""
         return self._ledger(source_id)

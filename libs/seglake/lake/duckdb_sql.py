@@ -1,4 +1,4 @@
-"""DuckDB setup statements: settings and views. Pure."""
+"""DuckDB setup statements: settings and views."""
 
 import posixpath
 import re
@@ -8,13 +8,13 @@ from seglake.lake.parquet_files import MOST_IN_A_FOLDER, folder_value
 from seglake.lake.tables import Table
 
 SCHEME = "seglake"
-"""Scheme of the names under which DuckDB opens files that it cannot reach by itself."""
+"""URI scheme under which DuckDB opens the lake's files through `storage_files`."""
 
 SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 TEXT_OF_TREE = "SELECT json_deserialize_sql(?)"
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")
-# Characters left out here have a meaning in a glob or in a partition's folder.
+# Without characters that are special in globs or in partition folders.
 _PLAIN_PATH = re.compile(r"/[^*?\[\]{}=]*")
 _AS_NULL = frozenset({"null", "__hive_default_partition__"})
 _LOCKS = (
@@ -27,17 +27,20 @@ _LOCKS = (
 
 
 def is_plain(path: str) -> bool:
-    """Return whether DuckDB can read below a path by itself: a local path without a pattern."""
+    """Return whether DuckDB can open files below a path directly.
+
+    It can if the path is local and has no characters of globs.
+    """
     return _PLAIN_PATH.fullmatch(path) is not None
 
 
 def below(path: str, folder: str) -> str:
-    """Return DuckDB's name for a file that `storage_files` serves from below the folder."""
+    """Return the URI by which DuckDB opens a file through `storage_files`."""
     return f"{SCHEME}://{posixpath.relpath(path, folder)}"
 
 
 def settings(folder: str) -> list[str]:
-    """Return the settings: Spark's semantics, reads below the folder only, no writes."""
+    """Return SET statements that give Spark's semantics, and forbid writes and reads elsewhere."""
     allowed = f"allowed_directories = [{literal(folder)}]"
     return [f"SET {setting}" for setting in (*_AS_SPARK, allowed, *_LOCKS)]
 
@@ -47,24 +50,22 @@ def view(name: str, text: str) -> str:
     return f"CREATE OR REPLACE VIEW {name} AS {text}"
 
 
-def no_view(name: str) -> str:
-    """Return the statement that drops a view if it exists."""
-    return f"DROP VIEW IF EXISTS {name}"
-
-
-def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Iterable[str]]) -> str:
+def view_of_files(
+    table: Table, paths: Iterable[str], topics: Callable[[], Iterable[str]], empty: str
+) -> str:
     """Return the statement that creates a view of a table's data files.
 
-    Folders name the partition values.
+    Partition values come from the folders' names.
 
     Args:
         table: the table.
-        paths: its data files, at least one, as DuckDB opens them.
-        topics: returns all topics of the lake, to complete names that folders cut off.
+        paths: at least one data file, as DuckDB opens it.
+        topics: returns all topics of the lake, to restore names that folders have truncated.
+        empty: query with the table's columns and no rows. It gives columns their types that older
+            files lack, because they were added later.
     """
     types = ", ".join(f"{name}: VARCHAR" for name in table.partition_by)
-    # Files of earlier versions lack added columns: these get their type from an empty table.
-    added = f"FROM {no_rows(table)} UNION ALL BY NAME SELECT * " if table.added else ""
+    added = f"{empty} UNION ALL BY NAME SELECT * " if table.added else ""
     by_name = ", union_by_name = true" if table.added else ""
     folders = f", hive_partitioning = true, hive_types = {{{types}}}" if types else ""
     selects = []
@@ -77,9 +78,10 @@ def view_of_files(table: Table, paths: Iterable[str], topics: Callable[[], Itera
     return view(table.name, " UNION ALL ".join(selects))
 
 
-def no_rows(table: Table) -> str:
-    """Return the name of an empty relation with a table's columns."""
-    return f"no_rows_of_{table.name}"
+def no_rows(columns: Iterable[tuple[str, str]]) -> str:
+    """Return a query without rows, given the names of its columns and DuckDB's types of them."""
+    fields = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in columns)
+    return f"SELECT {fields} WHERE false"
 
 
 def literal(text: str) -> str:
@@ -90,9 +92,9 @@ def literal(text: str) -> str:
 def _by_reading(
     table: Table, paths: Sequence[str], topics: Callable[[], Iterable[str]]
 ) -> dict[str | None, list[str]]:
-    """Group files by the topic to name for DuckDB, or None if it reads the folder correctly.
+    """Group files by topic; the key is None if DuckDB gets the topic right from the folder's name.
 
-    DuckDB reads some folder names as NULL, and a cut name as a whole one.
+    DuckDB reads some folder names as NULL, and cannot know which names are truncated.
     """
     if not table.partition_by:
         return {None: [*paths]}

@@ -1,6 +1,7 @@
-"""Exceptions of the lake, with facts as attributes.
+"""Exceptions of the lake, with details as attributes.
 
-Bad bytes never raise these: they become rows. These are wrong calls and a failing world.
+They are raised for wrong calls and failing systems, never for damaged Kafka data: damage becomes
+rows of `quarantine`.
 """
 
 import re
@@ -13,10 +14,10 @@ _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SchemaError(SeglakeError):
-    """Columns do not fit a table; it has every difference, not only the first."""
+    """Columns do not fit a table; the error has all differences."""
 
     def __init__(self, *, table: str, differences: Sequence[str]) -> None:
-        """Store the table's name and all differences, in words."""
+        """Store the table's name and all differences, as text."""
         self.table = table
         self.differences = tuple(differences)
         super().__init__(f"columns do not fit table {table}: {'; '.join(self.differences)}")
@@ -37,83 +38,82 @@ class TimestampRangeError(SeglakeError):
 
 
 class NotALakeError(LakeFolderError):
-    """The named folder is not a lake, or a table is missing."""
+    """The folder is not a lake, or a table is missing."""
 
     def _text(self) -> str:
-        """Return the message."""
+        """Return the message: why the folder is no lake, and what to do."""
         remedy = "Give the folder that `seglake ingest --lake` wrote to."
         return f"{self.path} is not a lake: {self.reason}. {remedy}"
 
 
 class LakeRefusedError(LakeFolderError):
-    """The storage denies access when the lake is opened; nothing was touched.
+    """The storage denied access when the lake was opened, before anything was changed.
 
-    `reason` is the text of its `RefusedError`, with the path that it refuses.
+    `reason` is the text of the storage's `RefusedError`, which has the path.
     """
 
     def _text(self) -> str:
-        """Return the message."""
+        """Return the message: the storage's own reason."""
         return f"the lake is refused: {self.reason}"
 
 
 class UnsafeStoreError(WrongCallError):
-    """The lake's store lets two writers create the same file: commits could be lost silently."""
+    """The lake's store lets two writers create the same file, so commits could be lost silently."""
 
     def __init__(self, *, path: str) -> None:
         """Store the path of the lake."""
         self.path = path
         super().__init__(
-            f"{path} lies on a store that let us create the same object twice: it ignores"
-            " If-None-Match, so of two runs at a time one could overwrite what the other"
-            " committed. Take a store that honours it, or set write.single_writer = true and see"
-            " to it that one run at a time writes to this lake; nothing was touched"
+            f"{path} lies on a store that let seglake create the same object twice: it ignores"
+            " If-None-Match, so one of two simultaneous runs could overwrite a commit of the"
+            " other. Use a store that supports it, or set write.single_writer = true and ensure"
+            " that only one run at a time writes to this lake; nothing was touched"
         )
 
 
 class NewerLakeError(LakeFolderError):
     """A later version of seglake made or upgraded the lake.
 
-    It may have done so during a run; then the later version completes what the run had begun to
-    commit.
+    If this happened during a run, the later version completes the commits that the run has begun.
     """
 
     def __init__(self, *, path: str, made_by: str, lake_format: str, known_format: int) -> None:
-        """Store the path and that version.
+        """Store the path and the later version.
 
         Args:
             path: path of the lake.
-            made_by: the version, as the table's properties name it.
+            made_by: the later version, from the table's properties.
             lake_format: format of the lake.
             known_format: newest format that this version knows.
         """
         self.made_by = made_by
-        reason = f"its format is {lake_format}, and this version knows those up to {known_format}"
+        reason = f"its format is {lake_format}, and this version knows formats up to {known_format}"
         super().__init__(path=path, reason=reason)
 
     def _text(self) -> str:
-        """Return the message."""
+        """Return the message: the lake is of a later version, and which one to install."""
         remedy = f"Install seglake {self.made_by}, which made or upgraded it, or a later version."
         return f"{self.path} is of a later version: {self.reason}. {remedy}"
 
 
 class OlderLakeError(LakeFolderError):
-    """An earlier version of seglake made the lake, and it needs an upgrade; nothing was touched."""
+    """An earlier version of seglake made the lake, which needs an upgrade. Nothing was changed."""
 
     def __init__(self, *, path: str, lacks: str) -> None:
         """Store the path, and the table or column that the lake lacks."""
         super().__init__(path=path, reason=f"it lacks {lacks}")
 
     def _text(self) -> str:
-        """Return the message."""
-        remedy = "The next ingest adds it, or seglake maintain --upgrade."
+        """Return the message: what the lake lacks, and what upgrades it."""
+        remedy = "The next ingest or seglake maintain --upgrade adds it."
         return f"{self.path} is of an earlier version: {self.reason}. {remedy}"
 
 
 class TableRefusedError(SeglakeError):
-    """A table has a protocol, a setting or a feature that this library does not write."""
+    """A table has a protocol, a setting or a feature that seglake does not support."""
 
     def __init__(self, *, table: str, path: str, reasons: Sequence[str]) -> None:
-        """Store the table, its path and all reasons, in words."""
+        """Store the table, its path, and the reasons of all failures, each as text."""
         self.table = table
         self.path = path
         self.reasons = tuple(reasons)
@@ -121,10 +121,10 @@ class TableRefusedError(SeglakeError):
 
 
 class ForeignChangeError(SeglakeError):
-    """Another tool changed rows of a table, so that it no longer fits the other tables."""
+    """Another tool changed rows of a table, which may no longer match the other tables."""
 
     def __init__(self, *, table: str, path: str, operation: str, version: int) -> None:
-        """Store the table, its path, and the change: Delta's operation and its version."""
+        """Store the table, its path, and the operation and version of the change in Delta's log."""
         self.table = table
         self.path = path
         self.operation = operation
@@ -137,16 +137,16 @@ class ForeignChangeError(SeglakeError):
 
 
 class TornLogError(SeglakeError):
-    """A file of a table's log is damaged, as after a power cut; no run was told that it exists."""
+    """A file of a table's log is damaged, as after a power cut; no run has used this file."""
 
     def __init__(self, *, path: str, is_commit: bool) -> None:
         """Store the path of the file; `is_commit` is False for a checkpoint."""
         self.path = path
         self.is_commit = is_commit
         what = (
-            "no run was told that its commit had happened; delete the file"
+            "no run has reported this commit as done; delete the file"
             if is_commit
-            else "the log holds all that it held; delete the file, and _last_checkpoint beside it"
+            else "the log still has its content; delete the file, and _last_checkpoint beside it"
         )
         super().__init__(
             f"{path} is damaged, as by a power cut: {what} and run again; nothing was touched"
@@ -154,25 +154,25 @@ class TornLogError(SeglakeError):
 
 
 class TablesDisagreeError(SeglakeError):
-    """The tables' generations of a topic cannot come from our commits: one was restored or lost.
+    """A topic's generations in the tables contradict each other: a table was restored or lost.
 
-    `versions` are those of records, the followers and checkpoints, in this order.
+    `versions` has the generations in records, the other tables, and checkpoints, in this order.
     """
 
     def __init__(self, *, topic: str, versions: Sequence[int], reason: str) -> None:
-        """Store the topic, the generations that were found, and the broken rule in words."""
+        """Store the topic, its generations, and the broken rule as text."""
         self.topic = topic
         self.versions = tuple(versions)
         self.reason = reason
         super().__init__(
             f"tables disagree on topic {topic}: generations of records, followers, checkpoints are "
-            f"{', '.join(map(str, self.versions))}; {reason}; was a table dropped or put back from "
+            f"{', '.join(map(str, self.versions))}; {reason}; was a table dropped or restored from "
             "a copy? nothing was touched"
         )
 
 
 class RedoMissingError(SeglakeError):
-    """Records have a generation that other tables lack, and no redo file lists its files."""
+    """A commit reached only `records`, and the redo file for completing the commit is missing."""
 
     def __init__(self, *, topic: str, generation: int, folder: str) -> None:
         """Store the topic, the generation, and the folder of the redo files."""
@@ -180,33 +180,33 @@ class RedoMissingError(SeglakeError):
         self.generation = generation
         self.folder = folder
         super().__init__(
-            f"generation {generation} of topic {topic} is in records alone, and no file in "
-            f"{folder} says what the other tables lack; nothing was touched"
+            f"generation {generation} of topic {topic} is only in records, and no file in "
+            f"{folder} lists the files that the other tables lack; nothing was touched"
         )
 
 
 class RedoFileError(SeglakeError):
-    """A redo file does not have the content that this library writes."""
+    """A redo file does not have the content that seglake writes."""
 
     def __init__(self, *, path: str, reason: str) -> None:
-        """Store the path of the file and the reason, in words."""
+        """Store the path of the file and the reason, as text."""
         self.path = path
         self.reason = reason
         super().__init__(f"cannot use redo file {path}: {reason}")
 
 
 class WaveError(SeglakeError):
-    """The input of a commit is invalid; nothing was committed."""
+    """The input of a commit is invalid. Nothing was committed."""
 
     def __init__(self, *, topic: str, reason: str) -> None:
-        """Store the topic and the reason, in words."""
+        """Store the topic and the reason, as text."""
         self.topic = topic
         self.reason = reason
         super().__init__(f"cannot commit topic {topic}: {reason}")
 
 
 class DataFileError(SeglakeError):
-    """A data file is missing or has another size than reported; nothing was committed."""
+    """A data file is missing or has another size than its task reported; nothing was committed."""
 
     def __init__(self, *, path: str, expected_bytes: int, found_bytes: int | None) -> None:
         """Store the path and both sizes in bytes; `found_bytes` is None for a missing file."""
@@ -221,7 +221,7 @@ class DataFileError(SeglakeError):
 
 
 class RowCountError(SeglakeError):
-    """Data files do not have as many rows as the log says: other files were committed."""
+    """The number of rows in data files differs from Delta's log, so a file was replaced."""
 
     def __init__(self, *, table: str, path: str, expected: int, found: int) -> None:
         """Store the table, one of the files, and both numbers of rows."""
@@ -230,30 +230,30 @@ class RowCountError(SeglakeError):
         self.expected = expected
         self.found = found
         super().__init__(
-            f"{path} and the files of {table} beside it have {found} rows, and the log says "
+            f"{path} and the files of {table} to merge with it have {found} rows, and the log has "
             f"{expected}: a file is not the one that was committed; nothing was changed"
         )
 
 
 class DecidedFileGoneError(SeglakeError):
-    """A run died between its commits, and a file that the remaining commits must add is gone."""
+    """A run died between its commits, and a data file for the remaining commits is missing."""
 
     def __init__(self, *, path: str, topics: Sequence[str]) -> None:
         """Store the path of the file, and the topics that cannot be completed."""
         self.path = path
         self.topics = tuple(topics)
         super().__init__(
-            f"cannot complete what an earlier run began for {', '.join(self.topics)}: data file "
-            f"{path} is gone or has another size; was the lake vacuumed since that run died? put "
-            "the file back and run again; nothing was touched"
+            f"cannot complete an earlier run's commit of {', '.join(self.topics)}: data file "
+            f"{path} is missing or has another size; was the lake vacuumed since that run died? "
+            "restore the file and run again; nothing was touched"
         )
 
 
 class CommitUnknownError(SeglakeError):
-    """A commit failed and may yet have happened; a later run finds out and completes it."""
+    """A commit reported a failure, but may have happened; the next run checks and completes it."""
 
     def __init__(self, *, table: str, attempt_count: int, reason: str) -> None:
-        """Store the table, the number of attempts and the last failure, in words."""
+        """Store the table, the number of attempts and the last failure, as text."""
         self.table = table
         self.attempt_count = attempt_count
         self.reason = reason
@@ -263,8 +263,27 @@ class CommitUnknownError(SeglakeError):
         )
 
 
+class TypedTableError(SeglakeError):
+    """Error for a typed table that cannot get the values of its topic."""
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        """Store the name of the table, and the reason as text."""
+        self.table = table
+        self.reason = reason
+        super().__init__(f"table {table} cannot be written: {reason}")
+
+
+class LatestTableError(SeglakeError):
+    """A folder in `latest` is a table that seglake did not make."""
+
+    def __init__(self, *, table: str) -> None:
+        """Store the name of the table of latest state."""
+        self.table = table
+        super().__init__(f"table {table} is not a table of latest state: move its folder away")
+
+
 def in_one_line(error: Exception) -> str:
-    """Return the text of an error of delta-rs, which draws it as a tree for a terminal."""
+    """Return the text of a delta-rs error, which is formatted as a tree, as one line."""
     plain = _TERMINAL_CODES.sub("", str(error))
     lines = [line.strip(" \t\u21b3\u2502\u2570\u251c\u2500\u25b6") for line in plain.splitlines()]
     return ": ".join(line for line in lines if line)

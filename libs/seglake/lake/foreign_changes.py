@@ -1,7 +1,8 @@
-"""Detects changes of a table's rows by other tools since seglake last committed. Effect.
+"""Detects changes of a table's rows by other tools since seglake last committed.
 
-Delta keeps the generations of topics through a RESTORE, an append or an overwrite, so they do not
-reveal one. The log does: each commit of seglake is marked, and any other names its operation.
+A RESTORE, an append or an overwrite by another tool does not change the topics' generations. Only
+the table's log shows the change: seglake's commits have a mark, and other commits name Delta's
+operation.
 """
 
 import json
@@ -17,28 +18,28 @@ _CHANGES_NO_ROW = frozenset(
     ("CREATE TABLE", "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
 )
 MAINTAINS = "maintains"
-"""Key in the info of a commit that changes no row; such a commit did not check those before it."""
+"""Key in the info of seglake's maintenance commits, which do not check for foreign changes."""
 
-# Lengths of history to read, until a run's commit is in it; it is the newest except after
-# a maintenance.
+# How many of the newest commits to read, step by step, until one was made by a run.
+# Usually that is the newest one; a maintenance adds others.
 _COMMITS_READ = (1, 20, None)
 
 
 def refuse_foreign_changes(tables: LakeTables, requested: Iterable[Table]) -> None:
     """Require that only seglake has changed the rows of tables.
 
-    Deleted rows of `records` are allowed: an owner may have to erase them. If the log no longer
-    reaches back to a commit of seglake, nothing can be detected.
+    Other tools may delete rows from `records`, since personal data may have to be erased. If the
+    log no longer has a commit of seglake, no change can be detected.
 
     Raises:
-        ForeignChangeError: another tool changed rows; nothing was touched.
-        TornLogError: the newest commit was cut short by a power cut.
+        ForeignChangeError: another tool changed rows; nothing was touched by this call.
+        TornLogError: a power cut has truncated the newest log entry.
     """
     for table in requested:
         version = tables.state(table).version
         if tables.own_versions.get(table.name) == version:
             continue
-        if _is_ours(_commit_of(tables, table, version)):  # nearly always, and cheap to see
+        if _is_ours(commit_of(tables, table, version)):  # most often, the newest commit is a run's
             tables.own_versions[table.name] = version
             continue
         handle = tables.newest(table)
@@ -60,8 +61,8 @@ def refuse_foreign_changes(tables: LakeTables, requested: Iterable[Table]) -> No
 
 
 # Any: JSON that any tool may have written.
-def _commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, Any]:
-    """Return the info of the commit that made a version; empty if the log entry has none."""
+def commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, Any]:
+    """Return the commit info in a version's log entry; empty if there is none."""
     path = tables.log_entry_path(table, version)
     try:
         for line in tables.storage.read_bytes(path).splitlines():
@@ -77,13 +78,14 @@ def _commit_of(tables: LakeTables, table: Table, version: int) -> Mapping[str, A
 def foreign_change(
     history: Sequence[Mapping[str, Any]], harmless: frozenset[str]
 ) -> Mapping[str, Any] | None:
-    """Return the newest commit, after seglake's last, that changed rows; None without one.
+    """Return another tool's newest row-changing commit since seglake's last commit, or None.
 
-    A RESTORE that undid only other tools' commits brings back the version that it names.
+    A RESTORE that undid only commits of other tools is no change. Then the commits before it are
+    examined.
 
     Args:
-        history: infos of commits, the newest first.
-        harmless: Delta's operations that change no rows.
+        history: commit infos, the newest first.
+        harmless: Delta operations that do not change rows.
     """
     place = 0
     while place < len(history) and not _is_ours(history[place]):
@@ -101,7 +103,7 @@ def foreign_change(
 
 # Any: JSON that any tool may have written.
 def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> int | None:
-    """Return how many commits a RESTORE undid; None if unknown, or if one is seglake's."""
+    """Return how many commits a RESTORE undid; None if unknown, or if one of them was seglake's."""
     parameters = restore.get("operationParameters") or {}
     named = str(parameters.get("version", "")).strip('"')
     for count, commit in enumerate(older):
@@ -114,5 +116,5 @@ def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> i
 
 # Any: JSON that any tool may have written.
 def _is_ours(commit: Mapping[str, Any]) -> bool:
-    """Return whether a run made the commit: it checked the commits before (`require_own_rows`)."""
+    """Return whether a run of seglake made the commit, after it checked the earlier commits."""
     return "run_id" in commit and MAINTAINS not in commit

@@ -1,4 +1,4 @@
-"""Checks the folder of a lake, and the access to its storage. Effect."""
+"""Checks a lake's folder and the access to it."""
 
 import contextlib
 import uuid
@@ -10,14 +10,14 @@ from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
 SUCCESS = "_SUCCESS"
-"""Name of the last file of a conversion to plain Parquet, which marks it as complete."""
+"""Name of the file that is written last and marks a conversion to plain Parquet as complete."""
 
 
 @contextlib.contextmanager
 def opening(lake_path: str) -> Iterator[None]:
-    """Turn a refusal of the storage into LakeRefusedError, before anything was touched.
+    """Turn RefusedError into LakeRefusedError, which states that nothing was changed.
 
-    Later in a run, a refusal may come after changes, so it stays a `RefusedError`.
+    Use this only before a run's first change.
 
     Raises:
         LakeRefusedError: the storage denies access.
@@ -29,11 +29,11 @@ def opening(lake_path: str) -> Iterator[None]:
 
 
 def require_writable(storage: Storage, lake_path: str, folder: str) -> None:
-    """Write a small file into a folder of a lake, and remove it.
+    """Check that a folder of a lake is writable: create an empty file and delete it.
 
     Raises:
-        LakeRefusedError: the storage denies writing.
-        StorageError: writing failed, and may succeed later.
+        LakeRefusedError: the storage denies write access.
+        StorageError: writing failed, but may succeed later.
     """
     path = storage.join(folder, f"{uuid.uuid4().hex}.tmp")
     with opening(lake_path):
@@ -42,30 +42,32 @@ def require_writable(storage: Storage, lake_path: str, folder: str) -> None:
 
 
 def holds_tables(storage: Storage, path: str) -> bool:
-    """Return whether a folder is a lake, a table of one, or a complete conversion to Parquet."""
+    """Return whether a folder is a lake, one of its tables, or a conversion to plain Parquet."""
     logs = (("_delta_log",), (RECORDS.name, "_delta_log"))
     has_log = any(storage.info(storage.join(path, *names)) is not None for names in logs)
     return has_log or holds_conversion(storage, path)
 
 
 def holds_conversion(storage: Storage, path: str) -> bool:
-    """Return whether a folder without tables is a complete conversion, by its mark and folder."""
+    """Return whether a folder is a complete conversion to plain Parquet."""
     named = [storage.info(storage.join(path, name)) for name in (SUCCESS, RECORDS.name)]
     return all(info is not None for info in named)
 
 
 def why_no_lake(storage: Storage, path: str, missing: str) -> str:
-    """Return the reason why a folder that lacks a mandatory table is not a lake."""
+    """Return why a folder without a mandatory table is not a lake, as text."""
     if holds_conversion(storage, path):
-        return "it holds a conversion to Parquet, for readers of Parquet"
+        return "it is a conversion to Parquet"
     reason = f"it has no table {missing}"
     if entries_of(storage, path):
         return reason
-    return f"{reason}; no run has written to it yet: see what the last ingest said"
+    if storage.info(path) is None:
+        return "it does not exist: check the path"
+    return f"{reason}; the folder is empty: see the output of the last ingest"
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
-    """Return the files and folders in a folder; empty if there is none."""
+    """Return the files and folders in a folder; empty if the folder does not exist."""
     try:
         return [entry for entry in storage.list_folder(folder) if not entry.problem]
     except NotFoundError:
@@ -73,15 +75,15 @@ def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
 
 
 def files_of(storage: Storage, entry: FileInfo) -> list[FileInfo]:
-    """Return all files in and below a folder; for a file, itself."""
+    """Return all files below a folder; for a file, the file itself."""
     if not entry.is_folder:
         return [entry]
     return [f for below in entries_of(storage, entry.path) for f in files_of(storage, below)]
 
 
 def unusable_name(path: str) -> str:
-    """Return the reason why delta-rs cannot find a folder of this name; empty if it can."""
-    if "%" in path:  # delta-rs decodes it in some places
+    """Return why delta-rs cannot handle a folder with this name, as text; empty if it can."""
+    if "%" in path:  # delta-rs decodes some escapes, such as %20
         return "its name has a percent sign"
     try:
         path.encode()

@@ -1,6 +1,6 @@
-"""Makes tables' logs survive a power cut: entries in their order, then checkpoints. Effect.
+"""Syncs tables' logs, first entries and then checkpoints, so that they survive a power cut.
 
-delta-rs syncs nothing. S3 and HDFS need no sync.
+delta-rs itself does not sync. On S3 and HDFS, no sync is needed.
 """
 
 import contextlib
@@ -12,10 +12,11 @@ from seglake.storage.errors import PlaceError
 
 
 def sync_log(tables: LakeTables, table: Table, version: int) -> None:
-    """Sync the log entries up to a version, and any later ones.
+    """Sync the log entries up to a version, and existing later entries.
 
-    Other drivers may have written entries and died before they synced them. Entries that this
-    driver has synced before, and those older than a checkpoint, are left out.
+    Entries of other drivers are synced too, since a driver may have died between writing and
+    syncing. Entries that this driver has already synced, and entries older than a checkpoint, are
+    skipped.
     """
     if not tables.storage.needs_sync(tables.lake_path):
         return
@@ -39,14 +40,14 @@ def sync_log(tables: LakeTables, table: Table, version: int) -> None:
 
 
 def write_checkpoint(tables: LakeTables, table: Table, handle: Handle) -> None:
-    """Write a checkpoint of the newest version, unless there is one, and remove expired entries.
+    """Write a checkpoint of the newest version unless it exists, and delete expired log entries.
 
-    A checkpoint that cannot be written is no failure: the next one is due soon.
+    Failing to write a checkpoint is no error, since the next one is due soon.
 
     Args:
         tables: the lake.
         table: the table.
-        handle: a handle, which is advanced to the newest version.
+        handle: a handle; it is advanced to the newest version.
 
     Raises:
         StorageError: the checkpoint may not be durable.
@@ -65,17 +66,18 @@ def write_checkpoint(tables: LakeTables, table: Table, handle: Handle) -> None:
             handle.create_checkpoint()
     except PlaceError:
         return
-    tables.storage.sync(paths)
+    # If another driver wrote this checkpoint, it may not have written `_last_checkpoint` yet.
+    tables.storage.sync([path for path in paths if _is_there(tables, path)])
     with contextlib.suppress(PlaceError), tables.named("clean up the log of", table):
         handle.cleanup_metadata()
 
 
 def _checkpoint_paths(tables: LakeTables, table: Table, version: int) -> tuple[str, str]:
-    """Return the paths of a version's checkpoint, and of the file that names the newest one."""
+    """Return the paths of a version's checkpoint and of `_last_checkpoint`."""
     checkpoint = tables.log_entry_path(table, version).removesuffix("json") + "checkpoint.parquet"
     return checkpoint, tables.storage.join(tables.path(table), LOG_FOLDER, HINT)
 
 
 def _is_there(tables: LakeTables, path: str) -> bool:
-    """Return whether a file exists."""
+    """Return whether a file of the log exists."""
     return tables.storage.info(path) is not None

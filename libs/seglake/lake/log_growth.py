@@ -1,4 +1,4 @@
-"""Finds the data files that a table's log has added since a version, without opening it. Effect."""
+"""Finds the data files added to a table since a version, without opening the table."""
 
 import hashlib
 import json
@@ -9,18 +9,18 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import Table
 from seglake.storage.errors import PlaceError
 
-_MOST_ENTRIES = 100  # they are read one by one
+_MOST_ENTRIES = 100  # a limit, since reading each entry is a request
 
 
 class LogPlace(NamedTuple):
-    """A version of a table, with a hash that distinguishes its log from a copy put in its place."""
+    """A version of a table, with a hash of its log entry, which shows if the log was replaced."""
 
     version: int
     entry_sha256: str
 
 
 def place_of(tables: LakeTables, table: Table, version: int) -> LogPlace | None:
-    """Return the place of a version in the log; None if its entry has expired or is unreadable."""
+    """Return a version with its entry's hash; None if the log entry is expired or unreadable."""
     try:
         entry = tables.storage.read_bytes(tables.log_entry_path(table, version))
     except PlaceError:
@@ -31,10 +31,10 @@ def place_of(tables: LakeTables, table: Table, version: int) -> LogPlace | None:
 def added_after(
     tables: LakeTables, table: Table, place: LogPlace, version: int
 ) -> list[str] | None:
-    """Return the paths of the data files added after a place, up to an existing version.
+    """Return the paths of the data files added after one version up to another.
 
-    None if files were also removed, if the log is another one than the place's, or if it has
-    expired or too many entries.
+    The result is None if files were also removed, if the log was replaced, or if the log entries
+    between the versions are expired or too many.
     """
     if not 0 <= version - place.version <= _MOST_ENTRIES:
         return None
@@ -57,5 +57,5 @@ def added_after(
 
 # Any: JSON.
 def _is_new(added: dict[str, Any]) -> bool:
-    """Return whether a file brought new rows; a compaction does not."""
+    """Return whether an added file has new rows; a file from a compaction has none."""
     return bool(added["dataChange"])

@@ -1,7 +1,8 @@
-"""Writes the rows of several data files of one topic into a new one, in offset order. Effect.
+"""Merges several data files of one topic into a new file, in order of offsets.
 
-Runs in tasks. Rows in a file are ordered by partition and offset. The merge keeps one row group of
-each file in memory and emits rows up to the smallest offset that an unread row group may have.
+Runs in tasks. The rows of each file are ordered by partition and offset. The merge keeps one row
+group of each file in memory. It writes rows up to the smallest offset that an unread row group may
+have.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,14 +12,17 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
+from seglake.lake.arranged import rows_arranged
 from seglake.lake.errors import RowCountError
 from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.parquet_rows import numbers, read_rows
 from seglake.lake.tables import BATCHES, RECORDS, Table
+from seglake.lake.typed_tables import is_typed
 from seglake.storage.storage import Storage
 
-_ROW_GROUP_BYTES = 32 << 20  # size in memory
+_ROW_GROUP_BYTES = 32 << 20  # uncompressed size of a row group to write
 _ORDERED_BY = {RECORDS.name: ("partition", "offset"), BATCHES.name: ("partition", "base_offset")}
+_TYPED_ORDER = ("_partition", "_offset")
 
 _Place = tuple[int, int]  # partition and offset
 
@@ -28,10 +32,10 @@ class MergeTask:
     """Files of one table to be merged into one.
 
     Attributes:
-        topic: topic of the files in a table partitioned by it, else empty.
-        paths: whole paths; a table without offsets keeps the rows in this order.
-        row_count: rows of all files, as the log says.
-        compression_level: level of zstd.
+        topic: topic of the files; empty if the table is not partitioned.
+        paths: absolute paths; rows without offsets are written in this order.
+        row_count: total number of rows of the files, according to Delta's log.
+        compression_level: zstd level.
     """
 
     storage: Storage
@@ -44,15 +48,15 @@ class MergeTask:
 
 
 def merge(task: MergeTask) -> DataFile:
-    """Write the new file and return it; the old ones stay.
+    """Write the merged file and return it, without deleting the old files.
 
     Raises:
-        RowCountError: the files do not have the rows that the log says.
+        RowCountError: the files have another number of rows than `row_count`.
         StorageError: a file cannot be read.
         OutputError: the new file cannot be written.
     """
     files = [_rows_of(task, path) for path in task.paths]
-    order = _ORDERED_BY.get(task.table.name)
+    order = _TYPED_ORDER if is_typed(task.table) else _ORDERED_BY.get(task.table.name)
     pieces = chain.from_iterable(files) if order is None else _in_order(files, order)
     with ParquetFile(
         task.storage, task.lake_path, task.table, task.topic, task.compression_level
@@ -72,19 +76,20 @@ def merge(task: MergeTask) -> DataFile:
 
 def _rows_of(task: MergeTask, path: str) -> Iterator[pa.Table]:
     """Yield the row groups of a file, with the columns and types of the table's files."""
-    schema = task.table.file_schema
-    for rows in read_rows(task.storage, path, schema.names):
-        yield rows.select(schema.names).cast(schema)
+    table, schema = task.table, task.table.file_schema
+    grows = is_typed(table)
+    for rows in read_rows(task.storage, path, schema.names, may_lack=table.added if grows else ()):
+        yield rows_arranged(rows, schema) if grows else rows.select(schema.names).cast(schema)
 
 
 class _Ahead:
-    """One row group of a file in memory, and the row groups after it."""
+    """A file's current row group in memory, and an iterator over the next row groups."""
 
     def __init__(self, groups: Iterator[pa.Table], order: tuple[str, str]) -> None:
         """Read the first row group.
 
         Args:
-            groups: row groups of the file, in its order.
+            groups: row groups of the file, in the file's order.
             order: columns of partition and offset.
         """
         self._groups = groups
@@ -101,7 +106,7 @@ class _Ahead:
         return self._rows.num_rows == 0
 
     def pop_up_to(self, place: _Place) -> pa.Table:
-        """Return and remove the rows up to a place, inclusive."""
+        """Remove and return the rows up to a partition and offset, inclusive."""
         rows, (partitions, offsets) = self._rows, self._places
         is_due = (partitions < place[0]) | ((partitions == place[0]) & (offsets <= place[1]))
         if is_due.all():
@@ -111,7 +116,7 @@ class _Ahead:
         return rows.filter(pa.array(is_due))
 
     def _hold(self, rows: pa.Table) -> None:
-        """Keep these rows in memory, and find their first and last place."""
+        """Store rows as the current rows, with the first and last partition and offset."""
         self._rows = rows
         if rows.num_rows:
             self._places = np.stack([numbers(rows, name) for name in self._order])
@@ -126,7 +131,7 @@ def _in_order(files: Sequence[Iterator[pa.Table]], order: tuple[str, str]) -> It
     """Yield the rows of all files, ordered by partition and offset."""
     ahead = [file for file in (_Ahead(groups, order) for groups in files) if not file.is_over]
     while ahead:
-        # Unread rows of each file come after its rows in memory.
+        # Unread rows of a file come after its rows in memory.
         place = min(file.last for file in ahead)
         rows = pa.concat_tables([file.pop_up_to(place) for file in ahead if file.first <= place])
         partitions, offsets = (numbers(rows, name) for name in order)

@@ -1,10 +1,10 @@
-"""Writes one finished Parquet file of a table, with exact statistics. Effect.
+"""Writes a Parquet file of a table, with exact statistics.
 
-Runs in tasks, on executors. A file gets a name of its own and is never overwritten. No reader sees
-it until a commit names it, so an attempt that dies leaves only an unreferenced file.
+Runs in tasks, on executors. A file gets a unique name and is never overwritten. Readers see it only
+after a commit adds it, so a task that dies leaves only an unreferenced file.
 
-Row groups are written column by column as they are encoded, so a writer needs memory for only a few
-pages besides the given rows.
+Row groups are encoded and written column by column, so a writer needs memory for a few pages
+besides the given rows.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple, Self
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,8 +24,8 @@ from seglake.lake.tables import Table
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 
-# Measured: numbers that grow by small steps compress best as deltas; columns of few values (most
-# are the same in every row of a file) as dictionaries; payloads without an encoding.
+# Measured: numbers that grow in small steps compress best as deltas, payloads unencoded.
+# All other columns have few distinct values and compress best as dictionaries.
 _DELTA_COLUMNS = {
     "records": "offset timestamp timestamp_ms",
     "batches": (
@@ -51,10 +52,10 @@ _PLAIN_COLUMNS = {
     "remote_log_metadata": "custom_metadata key value",
     "salvaged_records": "key value headers.list.element.value",
 }
-# Measured: zstd compresses pages of this size as well as 1 MiB pages, in up to a tenth less time.
+# Measured: files are as small as with 1 MiB pages, and zstd takes up to a tenth less time.
 _PAGE_BYTES = 64 << 10
-# By default Arrow ends a page after 20,000 rows, for readers of a page index, which is not written
-# here. More pages would start the codec more often.
+# Arrow's default of 20,000 rows is for page indexes, which are not written here.
+# Fewer pages mean fewer starts of the codec.
 _MOST_PAGE_ROWS = 1 << 20
 MOST_IN_A_FOLDER = 255 - len("topic=")
 _DIGEST_LETTERS = 32
@@ -62,11 +63,11 @@ _STRANGE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class DataFile(NamedTuple):
-    """A finished file, as a task reports it and a commit names it.
+    """A finished file: a task reports it, and a commit adds it to the table.
 
     Attributes:
-        path: path relative to the table's folder; it is the same in a URI.
-        statistics_json: text of the statistics for Delta's log.
+        path: path relative to the table's folder, without characters that need URI encoding.
+        statistics_json: the statistics as JSON for Delta's log.
     """
 
     table: str
@@ -77,23 +78,41 @@ class DataFile(NamedTuple):
     statistics_json: str
 
 
-class ParquetFile:
-    """A file of one topic's rows; use it in a `with` block, which abandons it unless closed.
+class RemovedFile(NamedTuple):
+    """A data file that a commit removes from a table.
 
-    The file is created with the first row.
+    Attributes:
+        topic: topic of the file; None if the table is not partitioned.
+        log_path: path in the table's log, relative to the table's folder and URL-encoded.
+    """
+
+    topic: str | None
+    log_path: str
+    size_bytes: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file, without folders."""
+        return unquote(self.log_path).rpartition("/")[2]
+
+
+class ParquetFile:
+    """A new file for rows of one topic; a `with` block around it deletes an unclosed file.
+
+    The file is created when the first rows are written.
     """
 
     def __init__(
         self, storage: Storage, lake_path: str, table: Table, topic: str, compression_level: int = 1
     ) -> None:
-        """Choose a new name in the table's folder; nothing is written yet.
+        """Choose a unique name in the table's folder; nothing is written yet.
 
         Args:
-            storage: storage of the lake; borrowed.
+            storage: storage of the lake.
             lake_path: folder of the lake.
             table: the table.
-            topic: topic of all rows, which names the partition's folder.
-            compression_level: level of zstd.
+            topic: topic of all rows, after which the partition folder is named.
+            compression_level: zstd level.
         """
         self._storage = storage
         self._table = table
@@ -113,16 +132,16 @@ class ParquetFile:
 
     @property
     def written_bytes(self) -> int:
-        """Return the bytes of the row groups so far, for a caller that cuts files by size."""
+        """Return the total size in bytes of all row groups written so far."""
         return 0 if self._output is None else self._output.tell()
 
     def write(self, rows: pa.RecordBatch) -> None:
-        """Append rows as one row group; every call must have the same Arrow types.
+        """Append rows as one row group; all calls must have the same Arrow types.
 
         Raises:
-            SchemaError: the columns are not those of the table's files.
+            SchemaError: the columns differ from the table's files.
             TimestampRangeError: a timestamp is outside the years 0001 to 9999.
-            OutputError: the storage refuses.
+            OutputError: writing failed.
         """
         check(self._table, rows.schema)
         if rows.num_rows == 0:
@@ -141,10 +160,10 @@ class ParquetFile:
             raise self._failed(error) from error
 
     def close(self) -> DataFile | None:
-        """Finish the file and return it; without rows there is no file, and the result is None.
+        """Finish the file and return it; None if no rows were written, and so no file exists.
 
         Raises:
-            OutputError: the storage refuses.
+            OutputError: writing failed.
             StorageError: the file has vanished.
         """
         if self._writer is None or self._output is None:
@@ -157,7 +176,7 @@ class ParquetFile:
         self._writer = self._output = None
         info = self._storage.info(self._path)
         if info is None:
-            raise StorageError(action="write", path=self._path, reason="it is gone again")
+            raise StorageError(action="write", path=self._path, reason="it has vanished")
         return DataFile(
             table=self._table.name,
             topic=self._topic,
@@ -168,11 +187,12 @@ class ParquetFile:
         )
 
     def abandon(self) -> None:
-        """Close and delete an unfinished file; does nothing after `close`."""
+        """Delete an unfinished file; do nothing after `close`."""
         if self._output is None:
             return
         if self._writer is not None:
-            self._writer.is_open = False  # else its finalizer would write the end of the file
+            # Otherwise the writer's finalizer would write the footer.
+            self._writer.is_open = False
         output, self._writer, self._output = self._output, None, None
         self._storage.discard(output, self._path)
 
@@ -189,7 +209,7 @@ class ParquetFile:
         self._arrow_schema = first
 
     def _failed(self, error: OSError | StorageError) -> OutputError:
-        """Return the error that the file cannot be written."""
+        """Return the error for a file that cannot be written."""
         reason = error.reason if isinstance(error, StorageError) else error.strerror
         return OutputError(action="write", path=self._path, reason=reason or str(error))
 
@@ -198,16 +218,16 @@ class ParquetFile:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Abandon the file, unless it was closed."""
+        """Delete the file, unless it was closed."""
         self.abandon()
 
 
 def row_groups(pieces: Iterable[pa.Table], least_bytes: int) -> Iterator[pa.RecordBatch]:
-    """Yield rows in batches large enough for a row group each.
+    """Yield rows in batches that are large enough for a row group each.
 
     Args:
         pieces: the rows.
-        least_bytes: size of a batch in memory; the last one may be smaller.
+        least_bytes: least size of a batch in memory; the last batch may be smaller.
     """
     waiting: list[pa.Table] = []
     size_bytes = 0
@@ -222,7 +242,7 @@ def row_groups(pieces: Iterable[pa.Table], least_bytes: int) -> Iterator[pa.Reco
 
 
 def _check_dictionaries(table: Table, rows: pa.RecordBatch) -> None:
-    """Raise SchemaError for nulls among dictionary values, which Arrow's writer cannot store."""
+    """Raise SchemaError for nulls in dictionaries, which Arrow's writer cannot store."""
     differences = [
         f"column {name} has a null inside its dictionary"
         for name, column in zip(rows.schema.names, rows.columns, strict=True)
@@ -241,10 +261,11 @@ def _new_path(table: Table, topic: str) -> str:
 
 
 def folder_value(topic: str) -> str:
-    """Return a topic's name in its folder; the exact name is in Delta's log.
+    """Return a topic's name as it is in its partition folder; Delta's log has the exact name.
 
-    Legal topic names are kept. Brokers before 0.10 allow 255 characters, too long for a folder with
-    `topic=`: the rest is replaced by a digest.
+    Most topic names are used unchanged. Brokers before Kafka 0.10 allow 255 characters, which is
+    too long for a folder name that begins with `topic=`. In that case, the end of the topic's name
+    is replaced by a digest.
     """
     value = _STRANGE_CHARACTERS.sub("_", topic)
     if len(value) <= MOST_IN_A_FOLDER:
@@ -256,7 +277,7 @@ def folder_value(topic: str) -> str:
 def _open_writer(
     output: BinaryIO, table: Table, schema: pa.Schema, compression_level: int
 ) -> pq.ParquetWriter:
-    """Return a writer with an encoding for each column."""
+    """Return a Parquet writer with the encoding of each column."""
     deltas = _DELTA_COLUMNS.get(table.name, "").split()
     without_dictionary = {*deltas, *_PLAIN_COLUMNS.get(table.name, "").split()}
     leaves = [leaf for field in table.file_schema for leaf in _leaves(field.name, field.type)]
@@ -268,7 +289,7 @@ def _open_writer(
         version="2.6",
         compression="zstd",
         compression_level=compression_level,
-        use_dictionary=dictionaries,  # type: ignore[arg-type]  # lists too; the stubs lag
+        use_dictionary=dictionaries,  # type: ignore[arg-type]  # a list is allowed; the stubs lag
         column_encoding=dict.fromkeys(deltas, "DELTA_BINARY_PACKED"),
         data_page_size=_PAGE_BYTES,
         max_rows_per_page=_MOST_PAGE_ROWS,
@@ -278,14 +299,17 @@ def _open_writer(
 
 
 def _leaves(name: str, kind: pa.DataType) -> list[str]:
-    """Return the paths of the primitive columns, as Parquet names them."""
+    """Return the Parquet paths of a column's primitive fields, without booleans."""
     if pa.types.is_list(kind):
         return _leaves(f"{name}.list.element", kind.value_type)
+    if pa.types.is_map(kind):
+        inside = (("key", kind.key_type), ("value", kind.item_type))
+        return [leaf for of, t in inside for leaf in _leaves(f"{name}.key_value.{of}", t)]
     if pa.types.is_struct(kind):
         return [leaf for field in kind for leaf in _leaves(f"{name}.{field.name}", field.type)]
     return [] if pa.types.is_boolean(kind) else [name]
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Return whether statistics of a type are useful: numbers and times."""
+    """Return whether a type is a number or a time, so that its statistics are useful."""
     return pa.types.is_integer(kind) or pa.types.is_timestamp(kind) or pa.types.is_decimal(kind)

@@ -1,10 +1,10 @@
-"""Reads columns of data files, one row group at a time. Effect.
+"""Reads columns of data files, one row group at a time.
 
-Runs in tasks and on the driver. It avoids pyarrow.dataset, whose import and threads cost more than
-most of these files.
+Runs in tasks and on the driver. It does not use pyarrow.dataset, whose import and threads take
+longer than reading most of these files.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from seglake.lake.tables import ADDED_TYPES
+from seglake.lake.tables import ADDED_TYPES, Table
 from seglake.storage.errors import StorageError
 from seglake.storage.reader_file import ReaderFile
 from seglake.storage.storage import Storage
@@ -22,18 +22,18 @@ LOWEST = -(1 << 63)
 HIGHEST = (1 << 63) - 1
 _BATCH_ROWS = 4096
 NULL_NUMBER = -1
-"""Stand-in for null in a column of numbers; no offset, position or count is negative."""
+"""Replacement for null in columns of numbers: offsets, positions and counts are never negative."""
 
 
 class Within(NamedTuple):
-    """Condition that a row's number is in [at_least, at_most]."""
+    """Condition that a column's number is in [at_least, at_most]."""
 
     column: str
     at_least: int = LOWEST
     at_most: int = HIGHEST
 
     def may_hold(self, least: int, greatest: int) -> bool:
-        """Return whether a file or row group with such bounds may have a matching row."""
+        """Return whether a file or row group with these bounds may have a matching row."""
         return least <= self.at_most and greatest >= self.at_least
 
 
@@ -44,23 +44,28 @@ def read_rows(
     only: Sequence[Within] = (),
     *,
     group: int | None = None,
+    may_lack: Container[str] = (),
 ) -> Iterator[pa.Table]:
-    """Yield the matching rows, a row group at a time; texts come as dictionaries.
+    """Yield the matching rows, one row group at a time; strings are dictionary-encoded.
+
+    Views, which delta-rs writes, come as plain columns, since Arrow cannot filter views.
 
     Args:
         storage: storage of the file.
         path: path of the file.
         columns: columns to read; columns of `only` must be among them.
-        only: conditions that a row must meet, all of them.
-        group: index of the only row group to read; None for all.
+        only: conditions that each row must meet.
+        group: index of the only row group to read; None reads all.
+        may_lack: columns that are left out if the file lacks them.
 
     Raises:
         StorageError: the file does not exist, is not a Parquet file, or lacks a column that every
-            version of the table has.
+            version of seglake writes.
     """
     with _opened(storage, path) as stream:
         file = pq.ParquetFile(stream)
-        schema = file.schema_arrow  # each access builds a new schema
+        schema = file.schema_arrow  # Arrow builds this object anew at each access, so it is stored
+        columns = [name for name in columns if name in schema.names or name not in may_lack]
         lacking = [name for name in columns if name not in schema.names]
         if not ADDED_TYPES.keys() >= {*lacking}:
             raise StorageError(action="read", path=path, reason=f"it has no column {lacking[0]}")
@@ -70,19 +75,19 @@ def read_rows(
             file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
         for index in range(file.metadata.num_row_groups) if group is None else (group,):
             if _may_hold(file.metadata.row_group(index), only):
-                rows = file.read_row_group(index, there, use_threads=False)
+                rows = _without_views(file.read_row_group(index, there, use_threads=False))
                 kept = _kept(with_added(rows, columns) if lacking else rows, only)
                 if kept.num_rows:
                     yield kept
 
 
 def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield some thousand rows at a time, whatever the size of the row groups.
+    """Yield the rows in batches of at most 4,096, however large the row groups are.
 
     Args:
         storage: storage of the file.
         path: path of the file.
-        columns: columns to read if the file has them; `a.b` is a field of a struct.
+        columns: columns to read, if the file has them; `a.b` is a field of a struct.
 
     Raises:
         StorageError: the file does not exist, or is not a Parquet file.
@@ -92,12 +97,45 @@ def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterato
         yield from file.iter_batches(_BATCH_ROWS, columns=[*columns], use_threads=False)
 
 
+def columns_of(storage: Storage, path: str) -> pa.Schema:
+    """Return the columns that a Parquet file has; views, which delta-rs writes, as plain columns.
+
+    Raises:
+        StorageError: the file does not exist, or is not a Parquet file.
+    """
+    with _opened(storage, path) as stream:
+        schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
+    return pa.schema([field.with_type(_plain_type(field.type)) for field in schema])
+
+
+def _without_views(rows: pa.Table) -> pa.Table:
+    """Return rows whose columns of views are plain."""
+    plain = pa.schema([field.with_type(_plain_type(field.type)) for field in rows.schema])
+    # A conversion is slow: convert only if types differ.
+    return rows if plain.equals(rows.schema) else rows.cast(plain)
+
+
+# Any: pyarrow's types have parameters that do not matter here.
+def _plain_type(kind: Any) -> Any:
+    """Return a type without views, also in its lists and structs."""
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_list(kind):
+        element = kind.value_field
+        return pa.list_(element.with_type(_plain_type(element.type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_plain_type(each.type)) for each in kind])
+    return kind
+
+
 def row_group_starts(
     storage: Storage, path: str, column: str, only: Sequence[Within] = ()
 ) -> list[tuple[int, int]]:
-    """Return a column's lowest number, and the index, of each row group that may match.
+    """Return, for each row group that may match, the column's lowest number and the group's index.
 
-    The number is LOWEST if the statistics lack it.
+    The number is LOWEST if the statistics do not have it.
 
     Raises:
         StorageError: the file does not exist, or is not a Parquet file.
@@ -114,14 +152,14 @@ def row_group_starts(
 
 @contextmanager
 def _opened(storage: Storage, path: str) -> Iterator[pa.PythonFile]:
-    """Open a file for Arrow, whose errors become ours."""
+    """Open a file for Arrow, and turn Arrow's errors into seglake's."""
     with storage.open_reader(path) as reader, naming_what_is_no_parquet(path):
         yield pa.PythonFile(ReaderFile(reader), mode="r")
 
 
 @contextmanager
 def naming_what_is_no_parquet(path: str) -> Iterator[None]:
-    """Turn Arrow's errors about a file into StorageError, which names the file."""
+    """Turn Arrow's errors about a file into StorageError with the file's path."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -129,8 +167,27 @@ def naming_what_is_no_parquet(path: str) -> Iterator[None]:
         raise StorageError(action="read", path=path, reason=reason) from error
 
 
+def read_files(
+    storage: Storage, table: Table, paths: Iterable[str], columns: Iterable[str]
+) -> pa.Table:
+    """Return columns of small data files of a table, in the order of the paths."""
+    schema = pa.schema([table.schema.field(name) for name in columns])
+    files = (_read_whole(storage, path, schema) for path in paths)
+    return pa.concat_tables([schema.empty_table(), *files])
+
+
+def _read_whole(storage: Storage, path: str, schema: pa.Schema) -> pa.Table:
+    """Read a small file in one request, and return columns with the types of the schema."""
+    content = storage.read_bytes(path)
+    with naming_what_is_no_parquet(path):
+        rows = pq.ParquetFile(pa.BufferReader(content)).read(schema.names, use_threads=False)
+    complete = with_added(rows, schema.names)
+    # A conversion is slow: convert only if types differ.
+    return complete if complete.schema.equals(schema) else complete.cast(schema)
+
+
 def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return columns of a file; those that a later version added are null."""
+    """Return columns of a file's rows; columns that the file lacks are null."""
     for name in columns:
         if name not in rows.column_names:
             kind: Any = ADDED_TYPES[name]
@@ -144,9 +201,9 @@ def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
     return all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in only)
 
 
-# Any: pyarrow's stubs do not know the values; callers ask only about numbers.
+# Any: pyarrow's stubs do not know the values; callers request only columns of numbers.
 def _bounds(group: pq.RowGroupMetaData, columns: Container[str]) -> dict[str, tuple[Any, Any]]:
-    """Return the least and greatest value of columns without nulls, if statistics have them."""
+    """Return the least and greatest value of each column that has no nulls, from the statistics."""
     found: dict[str, tuple[Any, Any]] = {}
     for index in range(group.num_columns):
         column = group.column(index)
@@ -159,7 +216,7 @@ def _bounds(group: pq.RowGroupMetaData, columns: Container[str]) -> dict[str, tu
 
 
 def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:
-    """Return the rows that meet all conditions."""
+    """Return the rows of a table that meet all conditions."""
     keep = np.ones(rows.num_rows, np.bool_)
     for condition in only:
         found = numbers(rows, condition.column)
@@ -168,8 +225,8 @@ def _kept(rows: pa.Table, only: Sequence[Within]) -> pa.Table:
 
 
 def numbers(rows: pa.Table | pa.RecordBatch, column: str) -> NDArray[np.int64]:
-    """Return a column of numbers, NULL_NUMBER for null."""
-    # Any: pyarrow's stubs know neither the type of a column nor that of its null.
+    """Return a column of numbers as an array, with NULL_NUMBER for null."""
+    # Any: pyarrow's stubs do not know the column's type.
     values: Any = rows.column(column).cast(pa.int64())
     found: NDArray[np.int64] = values.fill_null(NULL_NUMBER).to_numpy(zero_copy_only=False)
     return found
@@ -187,7 +244,7 @@ def distinct_rows(rows: pa.Table, columns: Sequence[str]) -> list[dict[str, Any]
 
 
 def plain_texts(rows: pa.Table) -> pa.Table:
-    """Return the rows with plain texts: Arrow cannot group different dictionaries."""
+    """Return rows with decoded dictionaries, since Arrow cannot group by different dictionaries."""
     fields = [
         field.with_type(pa.string()) if pa.types.is_dictionary(field.type) else field
         for field in rows.schema

@@ -1,8 +1,8 @@
-"""Turns a finished lake into plain Parquet folders, without the tables' logs. Effect.
+"""Turns a finished lake into plain Parquet folders without the tables' logs.
 
-The tables are append-only, so the newest snapshot names all committed files. In a plain folder
-every file counts, so files that no snapshot names (of attempts that were lost) are deleted first.
-`_SUCCESS` is written last and marks the conversion as complete.
+Readers of a plain folder read every file in it. So files that failed attempts have left, which are
+not in the newest snapshot, are deleted first. The file `_SUCCESS` is written last and marks the
+conversion as complete.
 """
 
 import io
@@ -17,10 +17,10 @@ from seglake.storage.storage import Storage
 
 
 def check_is_empty(storage: Storage, path: str) -> None:
-    """Refuse a folder that has any entry; a missing one is fine.
+    """Require that a folder is empty or does not exist.
 
     Raises:
-        LakeFolderError: it is not empty, or a file.
+        LakeFolderError: the folder is not empty, or the path is a file.
         LakeRefusedError: the storage denies access.
     """
     with opening(path):
@@ -35,20 +35,20 @@ def check_is_empty(storage: Storage, path: str) -> None:
         held = "a conversion to Parquet" if is_conversion else entries[0].name
         raise LakeFolderError(
             path=path,
-            reason=f"it holds {held}, and a conversion begins in an empty folder; what an earlier"
-            f" one left is whole only if it has {SUCCESS}",
+            reason=f"it holds {held}, and a conversion needs an empty folder; an earlier conversion"
+            f" is complete only if it has {SUCCESS}",
         )
 
 
 def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
-    """Remove the tables' logs, and all files except the committed ones.
+    """Delete the tables' logs, and all data files that are not committed.
 
-    Nobody else may work in the folder. A table without rows gets a file without rows, so that every
-    reader finds its columns; tables of internal topics are left out.
+    No other program may use the folder meanwhile. A table without rows gets a file without rows, so
+    that readers find the table's columns; empty tables of internal topics are deleted.
 
     Args:
-        tables: the lake, which is gone afterwards.
-        is_whole: write `_SUCCESS`, because all data were ingested.
+        tables: the lake; afterwards it is only a folder of Parquet files.
+        is_whole: whether all data was ingested, so that `_SUCCESS` is written.
     """
     storage = tables.storage
     named = {table.name: frozenset(tables.file_paths(table)) for table in TABLES}
@@ -56,7 +56,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
         _check_listed(storage, tables.path(table), named[table.name])
     for table in TABLES:
         folder = tables.path(table)
-        # Delete the log first: without it nobody mistakes the rest for a table that lost files.
+        # Delete the log first: nobody may see a Delta table whose data files are missing.
         storage.delete_folder(storage.join(folder, LOG_FOLDER))
         for path in _files_below(storage, folder):
             if path not in named[table.name]:
@@ -71,7 +71,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
 
 
 def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
-    """Require that committed files are listed by the log's names, or they would be deleted."""
+    """Require that the listing has all committed files, so that no committed file is deleted."""
     for path in sorted(named.difference(_files_below(storage, folder))):
         raise StorageError(action="convert", path=path, reason="it is committed and not listed")
 

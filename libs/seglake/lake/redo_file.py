@@ -1,10 +1,12 @@
-"""Redo files: the files that a commit is about to add to every table, written before it decides.
+"""Reads and writes redo files: lists of the data files that a commit adds to each table.
 
-Effect. If records have a generation that the other tables lack, any driver completes it from this
-file, without the source and without decoding. A file is small, is written whole or not at all, and
-is deleted once checkpoints are published, or once its commit can no longer happen.
+A redo file is written before the commit to `records`. If that commit succeeds and the driver dies,
+any driver can complete the other tables from the redo file, without the source and without
+decoding. The file is small and written atomically. It is deleted when the commit has reached
+`checkpoints`, or when the commit can no longer happen.
 
-One file is one try to decide: its `commit_id` is in the try's commit info, and in no other.
+Each try to commit has its own redo file; the same `commit_id` is in the redo file and in the
+commit's info.
 """
 
 import contextlib
@@ -14,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 from seglake.lake.errors import RedoFileError
 from seglake.lake.lake_folder import entries_of
-from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_files import DataFile, RemovedFile
 from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
@@ -24,7 +26,12 @@ _SUFFIX = ".json"
 
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """One try to commit: the generation of each topic, and the files of all tables."""
+    """Content of a redo file: the generation of each topic, and the data files of all tables.
+
+    Attributes:
+        removed: files that the commit removes from the deciding table. A recovery does not need
+            them, and redo files of earlier versions lack them.
+    """
 
     source_id: str
     attempt_id: str
@@ -33,6 +40,7 @@ class Redo:
     created_at_ms: int
     generations: Mapping[str, int]
     files: tuple[DataFile, ...]
+    removed: tuple[RemovedFile, ...] = ()
 
     @property
     def file_name(self) -> str:
@@ -42,7 +50,11 @@ class Redo:
 
 def write(storage: Storage, folder: str, redo: Redo) -> None:
     """Write the redo file to its folder, durable on return."""
-    content = asdict(redo) | {"format": _FORMAT, "files": [file._asdict() for file in redo.files]}
+    content = asdict(redo) | {
+        "format": _FORMAT,
+        "files": [file._asdict() for file in redo.files],
+        "removed": [file._asdict() for file in redo.removed],
+    }
     storage.write_bytes(storage.join(folder, redo.file_name), json.dumps(content).encode())
 
 
@@ -52,10 +64,10 @@ def delete(storage: Storage, folder: str, redo: Redo) -> None:
 
 
 def read_all(storage: Storage, folder: str) -> list[Redo]:
-    """Return the redo files of a folder, without those that vanish meanwhile.
+    """Return the redo files in a folder, except files that vanish meanwhile.
 
     Raises:
-        RedoFileError: this library did not write a file as it is.
+        RedoFileError: a file does not have the content that seglake writes.
     """
     redos = []
     for entry in entries_of(storage, folder):
@@ -66,12 +78,13 @@ def read_all(storage: Storage, folder: str) -> list[Redo]:
 
 
 def _parse(path: str, data: bytes) -> Redo:
-    """Return the content of a redo file; raise RedoFileError if it is not as written."""
+    """Return the content of a redo file; raise RedoFileError if it is not valid."""
     try:
         content = json.loads(data)
         if content.pop("format") != _FORMAT:
             raise RedoFileError(path=path, reason=f"expected format {_FORMAT}")
         content["files"] = tuple(DataFile(**file) for file in content["files"])
+        content["removed"] = tuple(RemovedFile(**file) for file in content.pop("removed", ()))
         return Redo(**content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RedoFileError(path=path, reason=f"not as written: {error!r}") from error

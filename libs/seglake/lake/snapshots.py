@@ -1,6 +1,6 @@
-"""Reads the tables at one moment: their data files, and the generation of each topic. Effect.
+"""Reads consistent snapshots of tables: data files and generations of topics.
 
-Runs on the driver; memory grows with the number of files.
+Runs on the driver. Memory grows with the number of files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import Handle, LakeTables
+from seglake.lake.parquet_files import RemovedFile
 from seglake.lake.parquet_rows import Within
 from seglake.lake.tables import Table
 
@@ -19,17 +20,18 @@ Bounds = Mapping[str, tuple[int, int]]
 
 
 class StoredFile(NamedTuple):
-    """A data file that a snapshot names.
+    """A data file of a snapshot.
 
     Attributes:
-        path: whole path.
-        log_path: path in the log: relative to the table's folder, encoded.
-        topic: topic of a file in a table partitioned by it, else None.
-        written_at_ms: time when its newest rows were written, in ms since 1970.
-        row_count: number of rows, None if the log lacks it.
+        path: absolute path.
+        log_path: path in the log, relative to the table's folder and URL-encoded.
+        topic: topic of the file; None if the table is not partitioned.
+        written_at_ms: when the file's newest rows were written, in ms since 1970.
+        row_count: number of rows; None if the table's log does not have it.
         bounds: least and greatest value of integer columns with statistics.
         time_bounds_us: least and greatest value of timestamp columns with statistics, in
             microseconds since 1970.
+        columns_with_nulls: columns with statistics in which some rows are null, or may be.
     """
 
     path: str
@@ -40,9 +42,15 @@ class StoredFile(NamedTuple):
     row_count: int | None
     bounds: Bounds
     time_bounds_us: Bounds
+    columns_with_nulls: frozenset[str] = frozenset()
+
+    @property
+    def removed(self) -> RemovedFile:
+        """Return the file as one that a commit removes."""
+        return RemovedFile(self.topic, self.log_path, self.size_bytes)
 
     def may_hold(self, conditions: Iterable[Within]) -> bool:
-        """Return whether a row may meet all conditions, as far as the bounds are known."""
+        """Return whether a row may meet all conditions; unknown bounds exclude nothing."""
         known = self.bounds
         return all(c.column not in known or c.may_hold(*known[c.column]) for c in conditions)
 
@@ -53,17 +61,17 @@ def by_time(file: StoredFile) -> tuple[int, str]:
 
 
 class Snapshot:
-    """One version of one table; it keeps the table's id even if the files are replaced later."""
+    """A version of a table, with its data files and generations."""
 
     def __init__(
         self, handle: Handle, files: Iterable[StoredFile], version_of: Callable[[str], int]
     ) -> None:
-        """Read the version's id; the handle may advance afterwards.
+        """Read the table's id and version; the handle may advance afterwards.
 
         Args:
             handle: handle at the version.
             files: data files of the version.
-            version_of: returns the `txn` version of an app, 0 for none.
+            version_of: returns the `txn` version of an application id; 0 if it has none.
         """
         self._version_of = version_of
         self.files = tuple(files)
@@ -71,15 +79,15 @@ class Snapshot:
         self.version = handle.version()
 
     def generation(self, source_id: str, topic: str) -> int:
-        """Return the newest generation of a topic in this version; 0 for none."""
+        """Return the generation of a topic in this version; 0 before its first commit."""
         return self._version_of(app_id(source_id, topic))
 
 
 def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, Snapshot]:
-    """Return the newest snapshot of each table, by its name.
+    """Return a snapshot of each table, by its name.
 
-    Tables are read in the reverse of the order in which they are committed: all that the
-    checkpoints in this result cover is in the other tables of this result.
+    The tables are read in the reverse order of commits, so `checkpoints` is first. Then the other
+    snapshots have all rows of the offsets that the snapshot of `checkpoints` covers.
 
     Args:
         tables: the lake.
@@ -87,8 +95,8 @@ def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, 
 
     Raises:
         LakeFolderError: a table does not exist.
-        SchemaError: the columns are not those of this library.
-        TableRefusedError: a table uses features that this library does not write.
+        SchemaError: the columns differ from this version's.
+        TableRefusedError: a table uses features that seglake does not support.
     """
     found = {}
     for table in reversed(requested):
@@ -99,7 +107,7 @@ def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, 
 
 
 def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[StoredFile]:
-    """Yield the data files of a handle's version."""
+    """Yield the data files in a handle's version of a table."""
     actions = _with_integers(pa.table(handle.get_add_actions(flatten=True)))
     kinds = {name: table.schema.field(name).type for name in table.statistics_columns}
     times = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind)]
@@ -114,12 +122,15 @@ def stored_files(tables: LakeTables, table: Table, handle: Handle) -> Iterator[S
             row_count=row.get("num_records"),
             bounds=_bounds(row, numbers),
             time_bounds_us=_bounds(row, times),
+            columns_with_nulls=frozenset(
+                name for name in kinds if row.get(f"null_count.{name}") != 0
+            ),
         )
 
 
 # Any: columns have values of many types.
 def _bounds(row: Mapping[str, Any], columns: Iterable[str]) -> Bounds:
-    """Return least and greatest value of the columns that have both."""
+    """Return the least and greatest value of each column that has both."""
     return {
         name: (row[f"min.{name}"], row[f"max.{name}"])
         for name in columns
@@ -128,10 +139,10 @@ def _bounds(row: Mapping[str, Any], columns: Iterable[str]) -> Bounds:
 
 
 def _with_integers(actions: pa.Table) -> pa.Table:
-    """Return the actions with timestamps as microseconds: Python has no year 10000."""
+    """Return add actions with timestamps as microseconds, since Python has no year 10000."""
     for index, field in enumerate(actions.schema):
         if pa.types.is_timestamp(field.type):
-            # Use a view: a cast imports pyarrow.compute, 0.05 s.
+            # `view` is used because `cast` imports pyarrow.compute, which takes 0.05 s
             numbers = [chunk.view(pa.int64()) for chunk in actions.column(index).chunks]
             actions = actions.set_column(
                 index, field.name, pa.chunked_array(numbers, type=pa.int64())

@@ -1,8 +1,8 @@
-"""Statistics of one data file, folded over its rows as they are written.
+"""Computes the statistics of a data file while its rows are written.
 
-Readers skip a file if its statistics exclude a match, so a wrong bound hides rows and a missing one
-costs only time. Delta stores timestamps in milliseconds: the least one is rounded down and the
-greatest up.
+Readers skip a file if its statistics exclude a match, so a wrong bound hides rows; a missing bound
+only costs time. Delta stores timestamps in milliseconds, so the lower bound is rounded down and the
+upper bound up.
 
 Format: "Per-file Statistics" in the Delta transaction log protocol.
 """
@@ -23,13 +23,13 @@ _GREATEST_US = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _US
 
 
 class Statistics:
-    """Row count, and bounds and null counts of the table's statistics columns.
+    """Row count of a file, and bounds and null counts of the columns with statistics.
 
-    Bounds are kept as integers, timestamps as microseconds since the epoch.
+    Bounds are integers; bounds of timestamps are in microseconds since 1970.
     """
 
     def __init__(self, table: Table) -> None:
-        """Start without rows."""
+        """Start with no rows."""
         self._table = table
         self.row_count = 0
         self._null_counts = dict.fromkeys(table.statistics_columns, 0)
@@ -42,7 +42,8 @@ class Statistics:
         Raises:
             TimestampRangeError: a timestamp is outside the years 0001 to 9999.
         """
-        import pyarrow.compute as pc  # takes 0.05 s, which a run without new rows saves
+        # imported only for runs with new rows, since the import takes 0.05 s
+        import pyarrow.compute as pc
 
         for name in self._table.statistics_columns:
             column = _integers(rows.column(name))
@@ -59,7 +60,7 @@ class Statistics:
         self.row_count += rows.num_rows
 
     def to_json(self) -> str:
-        """Return the text for the `stats` of an add action."""
+        """Return the JSON for `stats` in Delta's add action."""
         least: dict[str, int | str] = {}
         greatest: dict[str, int | str] = {}
         for name, low in self._least.items():
@@ -101,6 +102,6 @@ def _integers(column: _Array) -> _Array:
 
 
 def _iso_ms(timestamp_ms: int) -> str:
-    """Return a time in Delta's format, with milliseconds."""
+    """Return a time in the format of Delta's statistics, with milliseconds."""
     moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
     return f"{moment:%Y}".zfill(4) + f"{moment:-%m-%dT%H:%M:%S}.{timestamp_ms % 1000:03d}Z"

@@ -1,7 +1,7 @@
-"""Serves a lake's files to DuckDB, on any storage. Effect: reads.
+"""Lets DuckDB read a lake's files on any storage.
 
-DuckDB accepts Python file systems in the form of fsspec. It gets only plain names: a path may have
-characters that are special in its globs, and credentials that it need not know.
+DuckDB accepts Python file systems of fsspec. DuckDB gets plain names instead of paths, since a path
+may contain credentials and characters that are special in globs.
 """
 
 from datetime import UTC, datetime
@@ -16,13 +16,13 @@ from seglake.storage.storage import Storage
 
 # Any: fsspec has no types.
 class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
-    """Read-only file system of the files below a folder, named `seglake://path/below/it`."""
+    """Read-only file system of a folder's files; `seglake://x/y` is the file x/y in the folder."""
 
     protocol = SCHEME
     cachable = False
 
     def __init__(self, storage: Storage, folder: str) -> None:
-        """Store the storage, which is borrowed, and the folder."""
+        """Store the storage and the folder."""
         super().__init__()
         self._storage = storage
         self._folder = folder
@@ -34,12 +34,12 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
         return _OpenFile(self._storage.open_reader(self._at(path)))
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
-        """Return name, size in bytes and type of a file, as fsspec does."""
+        """Return a file's name, size in bytes and type, with fsspec's keys."""
         with self._storage.open_reader(self._at(path)) as reader:
             return {"name": path, "size": reader.size_bytes, "type": "file"}
 
     def glob(self, path: str, **_: Any) -> list[str]:
-        """Return the path alone: each path names one file."""
+        """Return a list with only the path itself, since paths here have no patterns."""
         return [path]
 
     def exists(self, path: str, **_: Any) -> bool:
@@ -51,12 +51,12 @@ class StorageFiles(AbstractFileSystem):  # type: ignore[misc]
         return datetime.fromtimestamp(0, UTC)
 
     def _at(self, path: str) -> str:
-        """Return the path in the storage for a name."""
+        """Return the storage's path for a `seglake://` name."""
         return self._storage.join(self._folder, path.removeprefix(f"{SCHEME}://"))
 
 
 class _OpenFile(ReaderFile):
-    """An open file that closes its reader with it."""
+    """File for fsspec that closes its reader with itself."""
 
     def close(self) -> None:
         """Close the file and its reader."""

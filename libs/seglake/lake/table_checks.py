@@ -1,4 +1,4 @@
-"""Checks that a table, or columns, have the form that this library makes. Pure."""
+"""Checks that a table's columns, protocol and properties are as seglake creates them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from seglake.lake.tables import Table
 READER_VERSION = 1
 WRITER_VERSION = 2
 
-# Settings that change a writer's duties, or that would let Delta forget a generation.
+# Table properties that writers must support specially, or that make Delta delete generations.
 _REFUSED_SETTINGS = (
     "delta.columnMapping.mode",
     "delta.constraints.",
@@ -23,24 +23,23 @@ _REFUSED_SETTINGS = (
 
 
 def check(table: Table, found: pa.Schema) -> None:
-    """Refuse columns that do not fit the table's data files, before they are written.
+    """Check the columns of rows before they are written to a data file.
 
-    Binary views and dictionaries count as the plain type of their values: that is the type in the
-    file.
+    Binary views and dictionaries count as the type of their values, which is the type in the file.
 
     Raises:
-        SchemaError: with every difference.
+        SchemaError: columns differ; the error has all differences.
     """
     _refuse(table, _differences(table.file_schema, [(f.name, plain_type(f.type)) for f in found]))
 
 
 def check_whole(table: Table, found: pa.Schema) -> None:
-    """Refuse columns that are not those of the table as its readers see it.
+    """Check the columns of a table.
 
     Raises:
-        SchemaError: with every difference.
+        SchemaError: columns differ; the error has all differences.
     """
-    if found.equals(table.schema):  # the usual case; a run checks some twenty times
+    if found.equals(table.schema):  # fast path, because a run checks some twenty tables
         return
     differences = _differences(table.schema, [(f.name, f.type) for f in found])
     differences += [f"column {f.name} must be nullable" for f in found if not f.nullable]
@@ -55,14 +54,14 @@ def foreign_features(
     settings: Iterable[str],
     columns: Mapping[str, Iterable[str]],
 ) -> list[str]:
-    """Return the parts of a table's protocol and metadata that seglake would not have written.
+    """Return how a table's protocol and metadata differ from what seglake writes, as text.
 
     Args:
-        table: the table, as it should be.
+        table: definition of the table.
         protocol: lowest versions of a reader and of a writer.
         partition_by: the table's partition columns.
         settings: names of the table's properties.
-        columns: for each column, its metadata keys: generated, identity, renamed, invariant.
+        columns: metadata keys of each column, such as for generated, identity or renamed columns.
     """
     reasons = []
     if protocol != (READER_VERSION, WRITER_VERSION):
@@ -85,7 +84,7 @@ def foreign_features(
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values, in whatever form Arrow holds them."""
+    """Return the type of the values that a dictionary or a binary view has."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if pa.types.is_binary_view(kind):

@@ -1,14 +1,15 @@
-"""Commits to one Delta table, durable on return. Effect, on the driver only."""
+"""Commits to one Delta table, durable on return. Runs on the driver only."""
 
 import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
+import pyarrow as pa
+
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.log_durability import sync_log, write_checkpoint
-from seglake.lake.parquet_files import DataFile
-from seglake.lake.snapshots import StoredFile
+from seglake.lake.parquet_files import DataFile, RemovedFile
 from seglake.lake.tables import Table
 from seglake.lake.torn_logs import ACTION_COUNT
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction, Transaction
 
 _LOG = logging.getLogger(__name__)
-_CHECKPOINT_EACH = 10  # commits, as in Spark: readers fetch every entry since the last one
+CHECKPOINT_EACH = 10
+"""Interval of checkpoints in commits, as in Spark; readers read all entries since a checkpoint."""
 
 
 class Addition(NamedTuple):
@@ -24,6 +26,31 @@ class Addition(NamedTuple):
 
     file: DataFile
     written_at_ms: int
+
+
+class Removal(NamedTuple):
+    """A file to remove.
+
+    Attributes:
+        loses_rows: whether the added files lack some of its rows. Then the commit fails if any
+            other commit was made since the handle's version, because Delta accepts the removal of
+            a file that another tool has just compacted.
+    """
+
+    file: RemovedFile
+    loses_rows: bool
+
+
+def sync_files(tables: LakeTables, table: Table, paths: Iterable[str]) -> None:
+    """Sync data files of a table to the disk, so that they survive a power cut.
+
+    Args:
+        tables: the lake.
+        table: the table.
+        paths: the files' paths, relative to the table's folder.
+    """
+    folder = tables.path(table)
+    tables.storage.sync(sorted(tables.storage.join(folder, path) for path in paths))
 
 
 def add_files(
@@ -35,7 +62,7 @@ def add_files(
     now_ms: int,
     commit_info: Mapping[str, str],
     generations: Mapping[str, int],
-    replaced: Iterable[StoredFile] = (),
+    removals: Iterable[Removal] = (),
 ) -> str:
     """Add finished files to a table in one commit, and make its log durable.
 
@@ -46,30 +73,38 @@ def add_files(
         additions: the files to add.
         now_ms: time of the commit, in ms since 1970.
         commit_info: keys and values for the commit's info.
-        generations: new version of each app; the commit fails if another one changed it first.
-        replaced: files of the table to remove, whose rows the added files have.
+        generations: new `txn` version of each application id; the commit fails if another commit
+            has changed one of these ids since the handle's version.
+        removals: files to remove, whose rows the added files have in whole or in part.
 
     Returns:
-        The failure in words, empty if there is none; the commit may yet have happened.
+        The failure as text, which is empty if there is none. A commit that failed may have
+        happened.
     """
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import Transaction
 
-    gone = [_removal(table, file, now_ms) for file in replaced]
-    added = [_addition(table, *each, changes_rows=not gone) for each in additions]
+    removed = [*removals]
+    loses_rows = any(removal.loses_rows for removal in removed)
+    changes_rows = loses_rows or not removed
+    gone = [_removal(table, each.file, now_ms, changes_rows=changes_rows) for each in removed]
+    added = [_addition(table, *each, changes_rows=changes_rows) for each in additions]
     apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
     count = len(added) + len(gone) + len(apps)
     try:
-        _commit(handle, table, [*added, *gone], apps, {**commit_info, ACTION_COUNT: str(count)})
+        info = {**commit_info, ACTION_COUNT: str(count)}
+        _commit(handle, table, [*added, *gone], apps, info, is_retried=not loses_rows)
     except (DeltaError, OSError, ValueError) as error:
         failure = f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
         _LOG.debug("%s: commit failed: %s", table.name, failure)
         return failure
-    # The handle stays at the version before the commit, which Delta names so.
+    # The handle stays at the version before the commit, which Delta calls the read version.
     counts = (handle.version(), len(added), len(gone), len(apps))
     _LOG.debug("%s: committed read_version=%d added=%d removed=%d topics=%d", table.name, *counts)
     sync_log(tables, table, handle.version())
-    if handle.version() % _CHECKPOINT_EACH == _CHECKPOINT_EACH - 1:  # the handle is one behind
+    # If another run commits meanwhile, a multiple of ten may be skipped.
+    # Then the checkpoint waits for the next one, which only costs readers time.
+    if handle.version() % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
         write_checkpoint(tables, table, handle)
     return ""
 
@@ -80,8 +115,13 @@ def _commit(
     actions: "list[AddAction | RemoveAction]",
     apps: "list[Transaction]",
     info: dict[str, str],
+    *,
+    is_retried: bool,
 ) -> None:
-    """Write one commit to a table's log; the caller makes it durable."""
+    """Write a commit to a table's log, without a sync.
+
+    Unless `is_retried`, the commit must directly follow the handle's version.
+    """
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
     handle.create_write_transaction(
@@ -89,16 +129,61 @@ def _commit(
         mode="append",
         schema=table.schema,
         partition_by=list(table.partition_by),
-        commit_properties=CommitProperties(custom_metadata=info, app_transactions=apps),
-        # The caller writes the checkpoint, once the commit is durable.
+        commit_properties=CommitProperties(
+            custom_metadata=info,
+            app_transactions=apps,
+            max_commit_retries=None if is_retried else 0,
+        ),
+        # No checkpoint is written here. The caller writes it when the commit is durable.
         post_commithook_properties=PostCommitHookProperties(False, False),
     )
+
+
+def empty_table(
+    tables: LakeTables,
+    table: Table,
+    handle: Handle,
+    schema: pa.Schema,
+    *,
+    now_ms: int,
+    commit_info: Mapping[str, str],
+    generations: Mapping[str, int],
+) -> str:
+    """Remove all rows of an unpartitioned table, and give it other columns, in one commit.
+
+    The commit fails if any other commit was made since the handle's version. For the arguments and
+    the result see `add_files`.
+    """
+    from deltalake.exceptions import DeltaError
+    from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
+
+    apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
+    changes_columns = table.schema.names != schema.names
+    count = len(handle.file_uris()) + len(apps) + changes_columns
+    try:
+        handle.create_write_transaction(
+            [],
+            mode="overwrite",
+            schema=schema,
+            partition_by=[],
+            commit_properties=CommitProperties(
+                custom_metadata={**commit_info, ACTION_COUNT: str(count)},
+                app_transactions=apps,
+                max_commit_retries=0,
+            ),
+            post_commithook_properties=PostCommitHookProperties(False, False),
+        )
+    except (DeltaError, OSError, ValueError) as error:
+        return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
+    _LOG.debug("%s: emptied read_version=%d", table.name, handle.version())
+    sync_log(tables, table, handle.version())
+    return ""
 
 
 def _addition(
     table: Table, file: DataFile, written_at_ms: int, *, changes_rows: bool
 ) -> "AddAction":
-    """Return Delta's action that adds a file."""
+    """Return Delta's add action for a data file."""
     from deltalake.transaction import AddAction
 
     return AddAction(
@@ -111,13 +196,15 @@ def _addition(
     )
 
 
-def _removal(table: Table, file: StoredFile, removed_at_ms: int) -> "RemoveAction":
-    """Return Delta's action that removes a file."""
+def _removal(
+    table: Table, file: RemovedFile, removed_at_ms: int, *, changes_rows: bool
+) -> "RemoveAction":
+    """Return Delta's remove action for a data file."""
     from deltalake.transaction import RemoveAction
 
     return RemoveAction(
         path=file.log_path,
-        data_change=False,
+        data_change=changes_rows,
         deletion_timestamp=removed_at_ms,
         size=file.size_bytes,
         partition_values=dict.fromkeys(table.partition_by, file.topic),
@@ -127,13 +214,13 @@ def _removal(table: Table, file: StoredFile, removed_at_ms: int) -> "RemoveActio
 def commit_ids(
     tables: LakeTables, table: Table, handle: Handle, count: int | None
 ) -> set[str | None]:
-    """Return the commit ids of a table's newest commits, None for a commit without one.
+    """Return the ids of a table's newest commits; None for a commit without an id.
 
     Args:
         tables: the lake.
         table: the table.
-        handle: the table at its newest version.
-        count: number of commits to read; None reads all that the log still has.
+        handle: handle at the newest version.
+        count: number of commits to read; None reads all in the log.
     """
     with tables.named("read the history of", table):
         return {entry.get("commit_id") for entry in handle.history(count)}

@@ -1,7 +1,7 @@
-"""Creates a lake's tables, and upgrades those of an earlier version. Effect, on the driver only.
+"""Creates a lake's tables, and upgrades lakes of earlier versions. Runs on the driver only.
 
-An upgrade adds tables and columns, which may stay empty: no row changes. Tables come first, then
-the mark that earlier versions refuse, then columns. The next run completes an interrupted upgrade.
+An upgrade adds tables and columns without changing rows: first the tables, then the mark that makes
+earlier versions refuse the lake, then the columns. The next run completes an interrupted upgrade.
 """
 
 import time
@@ -23,27 +23,30 @@ from seglake.lake.table_log import TableState
 from seglake.lake.tables import CHECKPOINTS, GAPS, TABLES, Table
 from seglake.storage.errors import LakeFolderError, PlaceError
 
+APPEND_ONLY = "delta.appendOnly"
+"""Property of tables from which no commit may remove rows."""
+
 
 def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> list[str]:
-    """Create missing tables, and upgrade and check existing ones.
+    """Create missing tables, and upgrade and check existing tables.
 
-    Two drivers may do this at once: both succeed.
+    If two drivers do this at the same time, both succeed.
 
     Args:
         tables: the lake.
-        is_single_writer: the operator guarantees that only one driver writes at a time, so the
-            store need not.
+        is_single_writer: whether the operator guarantees that only one driver writes at a time;
+            then the store is not checked.
 
     Returns:
-        The additions of an upgrade to a lake of an earlier version, in words.
+        The tables and columns that an upgrade has added, as text; empty without an upgrade.
 
     Raises:
-        LakeFolderError: the place is a file, or has other content, or has lost a table, or a later
-            version made it.
+        LakeFolderError: the path is a file, the folder has other content, a table is missing, or a
+            later version made the lake.
         LakeRefusedError: the storage denies access.
         UnsafeStoreError: the store could lose commits.
-        SchemaError: the columns of a table are not those of this library.
-        TableRefusedError: a table uses features that this library does not write.
+        SchemaError: the columns of a table differ from this version's.
+        TableRefusedError: a table uses features that seglake does not support.
     """
     tables.check_path()
     with opening(tables.lake_path):
@@ -51,14 +54,14 @@ def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> lis
 
 
 def upgrade_notes(added: Sequence[str]) -> list[str]:
-    """Return the notes on an upgrade: empty if nothing was added."""
+    """Return a note for the run's summary on an upgrade; empty if nothing was added."""
     if not added:
         return []
     return [f"the lake was upgraded: {', '.join(added)}; earlier versions of seglake refuse it"]
 
 
 def pending_upgrade(tables: LakeTables) -> list[str]:
-    """Return the additions of an upgrade, in words; write nothing.
+    """Return the tables and columns that an upgrade would add, as text.
 
     Raises:
         NewerLakeError: a later version made the lake.
@@ -74,12 +77,13 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
 
 
 def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
-    """Create, upgrade and check; see `create_missing`."""
-    tables.forget_handles()  # existing tables are opened and checked again
+    """Create, upgrade and check all tables; see `create_missing`."""
+    tables.forget_handles()  # so that existing tables are opened and checked again
     present = _present(tables)
     lake_format = _format_of(tables, present)
     has_commits = any(state.version > 0 for state in present.values())
-    # Check after reading the versions: all tables are created before the first commit to any.
+    # Check again, since another driver may have created tables meanwhile.
+    # No table gets a commit before all tables exist.
     missing = [t for t in TABLES if t.name not in present and not tables.has(t)]
     lost = [table.name for table in missing if table.since <= lake_format and not table.is_apart]
     if lost and has_commits:
@@ -89,7 +93,7 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
         _check_folder(tables, missing)
     if not is_single_writer:
         tables.require_safe_commits()
-    with ThreadPoolExecutor(len(TABLES)) as pool:  # on a remote store each takes a while
+    with ThreadPoolExecutor(len(TABLES)) as pool:  # in parallel, since remote stores are slow
         create = partial(_create, tables, present=present)
         list(pool.map(create, missing))
     added = [f"table {table.name}" for table in missing if table.since > lake_format]
@@ -105,18 +109,19 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 def _present(tables: LakeTables) -> dict[str, TableState]:
     """Return the unchecked state of each existing table, by its name."""
-    # Read a small one alone first: it imports the modules that all need. Threads that import
-    # modules which import each other can fail.
+    # Read one small table before threads start, so that all modules are imported.
+    # Concurrent imports of modules that import each other can fail.
     gaps = _found(tables, GAPS)
     others = [table for table in TABLES if table is not GAPS]
-    with ThreadPoolExecutor(len(others)) as pool:  # a remote or long log takes a while
+    # in parallel, because this is slow on remote stores or for long logs
+    with ThreadPoolExecutor(len(others)) as pool:
         states = dict(zip(others, pool.map(partial(_found, tables), others), strict=True))
     states[GAPS] = gaps
     return {table.name: state for table in TABLES if (state := states[table]) is not None}
 
 
 def _found(tables: LakeTables, table: Table) -> TableState | None:
-    """Return the unchecked state of a table, None if it does not exist."""
+    """Return the unchecked state of a table; None if it does not exist."""
     try:
         return tables.unchecked_state(table)
     except NotALakeError:
@@ -124,14 +129,14 @@ def _found(tables: LakeTables, table: Table) -> TableState | None:
 
 
 def _format_of(tables: LakeTables, present: Mapping[str, TableState]) -> int:
-    """Return the oldest format of the tables; raise NewerLakeError for a later one."""
+    """Return the lowest format of the tables; raise NewerLakeError if one is too new."""
     for state in present.values():
         refuse_newer(tables.lake_path, state.settings)
     return min((format_of(state.settings) for state in present.values()), default=FORMAT)
 
 
 def _upgrade(tables: LakeTables, table: Table) -> None:
-    """Add the marks and the columns that a table of an earlier version lacks."""
+    """Add the missing format mark and columns to a table."""
     from deltalake import Schema
 
     def alter(handle: Handle) -> None:
@@ -153,6 +158,18 @@ def _upgrade(tables: LakeTables, table: Table) -> None:
     )
 
 
+def allow_removals(tables: LakeTables, table: Table) -> None:
+    """Make a table no longer append-only, unless it is so already; durable on return.
+
+    Raises:
+        PlaceError: all attempts to commit failed.
+    """
+    if tables.state(table).settings.get(APPEND_ONLY) != "false":
+        set_property(
+            tables, table, APPEND_ONLY, "false", purpose="removals", check=lambda settings: None
+        )
+
+
 def set_property(
     tables: LakeTables,
     table: Table,
@@ -162,17 +179,17 @@ def set_property(
     purpose: str,
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
-    """Set a property of a table, which changes no row; durable on return.
+    """Set a property of a table without changing rows; durable on return.
 
-    If two drivers set properties at once, the second commits on top of the first.
+    If two drivers set properties at the same time, both commits succeed, one after the other.
 
     Args:
         tables: the lake.
         table: the table.
         name: name of the property.
-        value: its new value.
-        purpose: purpose recorded in the commit.
-        check: raises if the value conflicts with the table's other properties.
+        value: new value of the property.
+        purpose: text for the commit's info.
+        check: raises an error if the value conflicts with the table's other properties.
 
     Raises:
         PlaceError: all attempts to commit failed.
@@ -196,17 +213,17 @@ def _alter(
     check: Callable[[Mapping[str, str]], None],
     is_done: Callable[[TableState], bool],
 ) -> None:
-    """Alter a table until its newest version is as wanted, by any driver; durable on return.
+    """Alter a table until `is_done` holds for its newest version; durable on return.
 
-    Another driver may alter it at the same time: a refused commit is tried again.
+    Another driver may alter the table at the same time. So a commit that fails is tried again.
 
     Args:
         tables: the lake.
         table: the table.
         action: verb for messages.
-        alter: commits the change with a handle of the newest version.
-        check: raises if the properties of the newest version forbid it.
-        is_done: whether a version is as wanted.
+        alter: commits the change with a handle at the newest version.
+        check: raises an error if the properties of the newest version forbid the change.
+        is_done: returns whether a version already has the change.
 
     Raises:
         PlaceError: all attempts to commit failed.
@@ -232,14 +249,14 @@ def _alter(
 
 
 def _set_properties(handle: Handle, properties: dict[str, str], purpose: str) -> None:
-    """Commit properties of a table; the purpose goes into the commit's info."""
+    """Commit properties of a table, with the purpose in the commit's info."""
     handle.alter.set_table_properties(
         properties, raise_if_not_exists=False, **_commit_options(purpose)
     )
 
 
 def _commit_options(purpose: str) -> dict[str, Any]:
-    """Return the options of a commit that alters a table: its purpose, and no hooks."""
+    """Return delta-rs's options for a commit with a purpose and without hooks."""
     from deltalake.transaction import CommitProperties, PostCommitHookProperties
 
     return {
@@ -251,22 +268,22 @@ def _commit_options(purpose: str) -> dict[str, Any]:
 
 
 def _lacking(table: Table, state: TableState) -> list[str]:
-    """Return the columns that a table's version lacks."""
+    """Return the columns that an upgrade would add to a table."""
     return added_columns(table, state.column_names)
 
 
 def _columns(table: Table, names: Iterable[str]) -> list[str]:
-    """Return columns of a table in words."""
+    """Return the names and types of columns as text, for messages."""
     return [f"column {name} of {table.name}" for name in names]
 
 
 def _is_marked(state: TableState) -> bool:
-    """Return whether a table has the mark of this version's format."""
+    """Return whether a table has this version's format."""
     return format_of(state.settings) == FORMAT
 
 
 def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
-    """Refuse to create tables in a place that is neither an empty folder nor a new lake."""
+    """Require that the folder is empty or a new lake before tables are created in it."""
     strange = [e.name for e in tables.entries() if e.name not in {t.name for t in TABLES}]
     if strange and len(missing) == len(TABLES):
         is_conversion = holds_conversion(tables.storage, tables.lake_path)
@@ -281,31 +298,89 @@ def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
 
 
 def _begun(tables: LakeTables, table: Table, present: Mapping[str, TableState]) -> dict[str, int]:
-    """Return the generations, by app, of a table's topics that a lake ingested before it had it.
+    """Return the generations with which a new table must begin, by application id.
 
-    The table begins with them, as if it had been in those commits and got no row: see
-    `app_versions`.
+    If topics of the table were ingested before the table existed, the table must begin with the
+    topics' generations, as if earlier commits had added no rows to it: see `app_versions`.
     """
     checkpoints = present.get(CHECKPOINTS.name)
     if checkpoints is None or not table.topics:
         return {}
-    sources = tables.source_ids(tables.unchecked(CHECKPOINTS))  # as an earlier version made it
+    sources = tables.source_ids(tables.unchecked(CHECKPOINTS))
     apps = [app_id(source, topic) for source in sources for topic in table.topics]
     return {app: number for app in apps if (number := checkpoints.generation(app))}
 
 
-def _create(tables: LakeTables, table: Table, *, present: Mapping[str, TableState]) -> None:
-    """Create a table, durable on return, unless another driver does so at the same time."""
+def create_table(tables: LakeTables, table: Table, properties: Mapping[str, str]) -> None:
+    """Create a table that takes no part in an ingest, with more properties; durable on return.
+
+    If another driver has just created it, nothing is changed.
+    """
+    _create(tables, table, present={}, properties=properties)
+
+
+def extend_table(tables: LakeTables, table: Table, schema: pa.Schema) -> None:
+    """Add the columns, and the fields of structs, that a table lacks; durable on return.
+
+    Args:
+        tables: the lake.
+        table: the table as it is.
+        schema: the columns that it needs; types of existing columns are not changed.
+    """
+    from deltalake import Schema
+
+    def lacks(state: TableState) -> bool:
+        return _lacks(pa.struct([*tables.columns(state)]), pa.struct([*schema]))
+
+    if lacks(tables.unchecked_state(table)):
+        _alter(
+            tables,
+            table,
+            "extend",
+            lambda handle: handle.alter.add_columns(
+                Schema.from_arrow(schema).fields, **_commit_options("extend")
+            ),
+            check=partial(refuse_newer, tables.lake_path),
+            is_done=lambda state: not lacks(state),
+        )
+
+
+def _lacks(there: pa.DataType, requested: pa.DataType) -> bool:
+    """Return whether a type lacks a field of a struct, at any depth."""
+    if pa.types.is_struct(requested) and pa.types.is_struct(there):
+        return any(
+            there.get_field_index(field.name) < 0
+            or _lacks(there.field(field.name).type, field.type)
+            for field in requested
+        )
+    if pa.types.is_list(requested) and pa.types.is_list(there):
+        return _lacks(there.value_type, requested.value_type)
+    if pa.types.is_map(requested) and pa.types.is_map(there):
+        return _lacks(there.item_type, requested.item_type)
+    return False
+
+
+def _create(
+    tables: LakeTables,
+    table: Table,
+    *,
+    present: Mapping[str, TableState],
+    properties: Mapping[str, str] | None = None,
+) -> None:
+    """Create a table, unless another driver has just done so; durable on return."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties, Transaction
 
     begun = _begun(tables, table, present)
     configuration: dict[str, str | None] = {
-        "delta.appendOnly": "true",
+        APPEND_ONLY: "true",
         "delta.dataSkippingStatsColumns": ",".join(table.statistics_columns),
         **marks(),
+        **(properties or {}),
     }
+    # On HDFS, delta-rs would give new folders permissions that the configured umask forbids.
+    tables.storage.make_folder(tables.storage.join(tables.path(table), LOG_FOLDER))
     try:
         DeltaTable.create(
             tables.path(table),
@@ -313,8 +388,8 @@ def _create(tables: LakeTables, table: Table, *, present: Mapping[str, TableStat
             mode="error",
             partition_by=list(table.partition_by),
             configuration=configuration,
-            raise_if_key_not_exists=False,  # the marks are not Delta's keys
-            # A retry would add a second definition to a table that another driver just created.
+            raise_if_key_not_exists=False,  # seglake's property names are not Delta's
+            # A retry could define the table a second time, after another driver created it.
             commit_properties=CommitProperties(
                 max_commit_retries=0,
                 app_transactions=[Transaction(app, number) for app, number in begun.items()],

@@ -1,8 +1,8 @@
-"""Reads a table's log without its data files, for all topics at once. Effect.
+"""Reads a table's state and all generations from its log, without its data files.
 
-delta-rs loads all files of a table that it opens, and returns the generation of one topic at a
-time: a run without new rows needs neither. This module reads entries and plain checkpoints; a log
-in any other form is left to delta-rs.
+When delta-rs opens a table, it loads the list of all data files, and it returns one generation per
+call. This is slow for a run without new rows. This module reads log entries and single-file
+checkpoints; for any other log, callers use delta-rs.
 """
 
 import json
@@ -14,11 +14,11 @@ from seglake.lake.parquet_rows import read_batches
 from seglake.storage.errors import NotFoundError, PlaceError
 from seglake.storage.storage import Storage
 
-HINT = "_last_checkpoint"  # Delta's file that names the newest checkpoint
+HINT = "_last_checkpoint"  # Delta's pointer to the newest checkpoint
 _VERSION_DIGITS = 20
-_VERSIONS = (".json", ".checkpoint.parquet")  # endings of files whose names begin with a version
+_VERSIONS = (".json", ".checkpoint.parquet")  # ends of file names in the log, after the version
 _ACTIONS = ("txn", "protocol", "metaData")
-_FIELDS = (  # columns of a checkpoint, without those of its many data files
+_FIELDS = (  # fields of a checkpoint, except those of data files
     *("txn.appId", "txn.version", "protocol.minReaderVersion", "protocol.minWriterVersion"),
     *("metaData.schemaString", "metaData.partitionColumns", "metaData.configuration"),
 )
@@ -31,10 +31,10 @@ class TableState:
     """State of one version of a table, without its data files.
 
     Attributes:
-        protocol: lowest versions of a reader and of a writer.
+        protocol: lowest Delta protocol versions that a reader and a writer must support.
         settings: the table's properties.
         schema_text: schema as Delta's JSON.
-        generation: returns the `txn` version of an app, 0 for none.
+        generation: returns the `txn` version of an application id; 0 if it has none.
     """
 
     version: int
@@ -46,13 +46,13 @@ class TableState:
 
     @property
     def column_names(self) -> list[str]:
-        """Return the names of the columns, in their order."""
+        """Return the names of the columns, in order."""
         return [column["name"] for column in json.loads(self.schema_text)["fields"]]
 
 
 @dataclass
 class _Actions:
-    """Newest action of each kind, up to a version."""
+    """Newest action of each kind up to a version: metadata, protocol, generations."""
 
     version: int = -1
     # Any: JSON.
@@ -71,23 +71,24 @@ class _Actions:
 
 
 class TableLog:
-    """Log of one table, read up to the newest requested version, and later only onwards."""
+    """Log of one table; an entry is read once, when its version or a later one is requested."""
 
     def __init__(self, storage: Storage, log_folder: str) -> None:
-        """Store where the log is; nothing is read yet.
+        """Store the path of the log; nothing is read yet.
 
         Args:
-            storage: storage of the lake; borrowed.
+            storage: storage of the lake.
             log_folder: the table's `_delta_log` folder.
         """
         self._storage = storage
         self._log_folder = log_folder
         self._actions = _Actions()
-        self._state: TableState | None = None  # state made of these actions
+        # Made from `_actions`, and kept until a newer entry is read.
+        self._state: TableState | None = None
         self._unreadable_version = -1
 
     def newest(self) -> TableState | None:
-        """Return the newest version; None if the log is in another form, damaged, or missing."""
+        """Return the newest version's state; None if this module cannot read the log."""
         try:
             if self._actions.version < 0:
                 self._actions = self._checkpoint()
@@ -97,7 +98,10 @@ class TableLog:
         return self._read_up_to(version)
 
     def at(self, version: int) -> TableState | None:
-        """Return an existing version of the table; None also for one older than already read."""
+        """Return the state of a version.
+
+        None if it is unreadable, or older than a version that was read before.
+        """
         try:
             if self._actions.version < 0:
                 self._actions = self._checkpoint(version)
@@ -106,7 +110,7 @@ class TableLog:
         return self._read_up_to(version)
 
     def _read_up_to(self, version: int) -> TableState | None:
-        """Return the state of a version, None if it cannot be read."""
+        """Return the state of a version; None if it is unreadable."""
         if self._state is not None and self._state.version == version:
             return self._state
         if version < self._actions.version or version == self._unreadable_version:
@@ -118,18 +122,19 @@ class TableLog:
         except _UNREADABLE as error:
             self._actions, self._state = _Actions(), None
             if isinstance(error, NotFoundError) or not isinstance(error, PlaceError):
-                self._unreadable_version = version  # expired or damaged for good: no second try
+                # The log is expired or damaged: do not try again.
+                self._unreadable_version = version
         return self._state
 
     def _newest_version(self) -> int:
-        """Return the newest version by a listing: entries after an old hint may have expired."""
+        """Return the newest version from a listing, since the next entry may have been deleted."""
         known = self._actions.version
         listed = self._storage.list_after(self._log_folder, _digits(known) if known >= 0 else "")
         names = [info.name for info in listed if info.name[:_VERSION_DIGITS].isdecimal()]
         return max(int(n[:_VERSION_DIGITS]) for n in names if n[_VERSION_DIGITS:] in _VERSIONS)
 
     def _checkpoint(self, most: int | None = None) -> _Actions:
-        """Return the actions of the newest checkpoint; none if it is missing or above `most`."""
+        """Return the actions of the newest checkpoint; empty if it is missing or above `most`."""
         found = _Actions()
         try:
             hint = self._storage.read_bytes(self._path(HINT))
@@ -147,34 +152,37 @@ class TableLog:
         return found
 
     def _read_next(self) -> None:
-        """Read the next entry of the log."""
+        """Read the next entry of the log into the actions."""
         entry = self._storage.read_bytes(self._path(f"{_digits(self._actions.version + 1)}.json"))
         for kind, action in _actions_of(entry):
             self._actions.add(kind, action)
         self._actions.version += 1
 
     def _path(self, name: str) -> str:
-        """Return the path of a file of the log."""
+        """Return the path of a file in the log's folder."""
         return self._storage.join(self._log_folder, name)
 
 
 def _digits(version: int) -> str:
-    """Return a version as the names of log files have it."""
+    """Return a version with the leading zeros of log file names."""
     return f"{version:0{_VERSION_DIGITS}d}"
 
 
 # Any: JSON.
 def _actions_of(entry: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the actions of an entry, without the many actions of data files."""
+    """Yield an entry's actions, except those for data files."""
     for line in entry.splitlines():
         if line.strip() and not line.startswith(_OF_FILES):
             yield from (item for item in json.loads(line).items() if item[0] in _ACTIONS)
 
 
 def _state(actions: _Actions) -> TableState:
-    """Return the state; raise one of `_UNREADABLE` if a field is missing or of a wrong type."""
+    """Return the state.
+
+    If a field is missing or has a wrong type, one of the errors in `_UNREADABLE` is raised.
+    """
     generations = dict(actions.generations)
-    settings = dict(actions.metadata["configuration"])  # a checkpoint has pairs
+    settings = dict(actions.metadata["configuration"])  # checkpoints have maps as lists of pairs
     partition_by = [*actions.metadata["partitionColumns"]]
     if not all(isinstance(text, str) for text in (*settings, *settings.values(), *partition_by)):
         raise TypeError

@@ -1,6 +1,6 @@
-"""Definitions of all tables: columns in order, partitioning, and columns with statistics.
+"""Defines all tables: columns in order, partitioning, and columns with statistics.
 
-All columns are nullable. Times are UTC with microseconds; columns beside them have Kafka's raw
+All columns are nullable. Times are UTC with microseconds; `_ms` columns have Kafka's raw
 milliseconds. Ranges are half-open.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-# The stubs make fields generic in their type; this is a column of any type.
+# A column of any type; in pyarrow's stubs, fields are generic in their type.
 _Field: TypeAlias = "pa.Field[Any]"
 
 
@@ -18,10 +18,12 @@ class Table(NamedTuple):
     """Definition of a table.
 
     Attributes:
-        statistics_columns: numbers and timestamps whose statistics let readers skip files.
-        topics: topics whose commits add rows; None for all, empty for a table outside of commits.
-        since: format of lakes that introduced the table, see `lake_format`.
-        added: last columns of the schema that a later format introduced.
+        statistics_columns: columns of numbers and timestamps with statistics, so that readers can
+            skip files.
+        topics: topics whose commits add rows to the table; None for all topics, empty if no topic's
+            commits do.
+        since: lake format that introduced the table, see `lake_format`.
+        added: columns that a later lake format introduced; they are the last columns.
     """
 
     name: str
@@ -33,22 +35,22 @@ class Table(NamedTuple):
     added: frozenset[str] = frozenset()
 
     def serves(self, topic: str) -> bool:
-        """Return whether the table takes part in the topic's commits."""
+        """Return whether the topic's commits add rows to the table."""
         return self.topics is None or topic in self.topics
 
     @property
     def is_apart(self) -> bool:
-        """Return whether no topic's commit adds rows, so that the table may be dropped."""
+        """Return whether the table takes no part in topics' commits, so that it may be dropped."""
         return self.topics == frozenset()
 
     @property
     def file_schema(self) -> pa.Schema:
-        """Return the columns inside a data file: all except those in the folder's name."""
+        """Return the columns in data files: all except the partition columns."""
         return pa.schema([field for field in self.schema if field.name not in self.partition_by])
 
     # Any: columns have values of many types.
     def to_arrow(self, rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
-        """Return rows, at least one, with values in the order of `file_schema`, as Arrow."""
+        """Convert at least one row, with values in the order of `file_schema`, to Arrow."""
         schema, columns = self.file_schema, zip(*rows, strict=True)
         arrays = [pa.array(column, f.type) for column, f in zip(columns, schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -68,7 +70,7 @@ _timestamp = partial(_columns, pa.timestamp("us", tz="UTC"))
 
 
 def _list_of(kind: pa.DataType) -> "pa.ListType[Any]":
-    """Return the type of a list, with Parquet's name of its elements."""
+    """Return a list type, with Parquet's name for its elements."""
     return pa.list_(pa.field("element", kind))
 
 
@@ -80,10 +82,10 @@ NOT_INGESTED_TYPE = _list_of(
 LEADER_EPOCHS_TYPE = _list_of(pa.struct([*_int("leader_epoch"), *_bigint("start_offset")]))
 _INTS = _list_of(pa.int32())
 
-# Generation of the commit that added the row: with source and topic it identifies ledger rows.
+# Number of the commit that added the row, counted for each source and topic.
 _GENERATION = _bigint("generation")
 
-# Place of the record that a row was read from: with `source_id` its identity in `records`.
+# Topic id, partition and offset of the record that the row was decoded from.
 _RECORD_PLACE = [
     *_string("record_topic_id"),
     *_int("record_partition"),
@@ -102,7 +104,7 @@ def _table(
     since: int = 0,
     added: frozenset[str] = frozenset(),
 ) -> Table:
-    """Return a table; names in `statistics` are separated by blanks."""
+    """Return a table; `statistics` has names of columns, separated by blanks."""
     return Table(
         name=name,
         schema=pa.schema(columns),
@@ -296,7 +298,8 @@ CHECKPOINTS = _table(
     statistics="partition start_offset next_offset committed_at generation",
 )
 
-# Observations of each partition by runs. They publish nothing, so no topic's commit waits for them.
+# What runs have observed about partitions; no other table depends on these rows.
+# They are appended outside of topics' commits.
 OBSERVATIONS = _table(
     "observations",
     *_string("source_id topic_id topic"),
@@ -313,8 +316,9 @@ OBSERVATIONS = _table(
     since=1,
 )
 
-# Records of damaged batches that decode whole. A row belongs to the row of `quarantine` with the
-# same place, hash and generation, and its view hides it once a commit resolves that row.
+# Records decoded from damaged batches.
+# A row belongs to the row of `quarantine` with the same position, hash and generation.
+# The view hides it once that row is resolved.
 SALVAGED_RECORDS = _table(
     "salvaged_records",
     *RECORDS.schema,
@@ -343,18 +347,41 @@ TABLES = (
     OBSERVATIONS,
     SALVAGED_RECORDS,
 )
-"""Tables in the order of writing: records decide, the rest follow, checkpoints publish."""
+"""Tables in the order of commits: `records` decides, `checkpoints` is last and publishes."""
 
 ADDED_TYPES: Mapping[str, pa.DataType] = {
     name: table.schema.field(name).type for table in TABLES for name in table.added
 }
-"""Types of columns that older files lack (null there). A name has one type in all tables."""
+"""Types of columns that files of earlier formats lack; in all tables, a name has the same type."""
 
 REQUIRED_TABLES = tuple(table for table in TABLES if table.since == 0)
-"""Tables of a lake of any version; an upgrade adds the others."""
+"""Tables that lakes of all formats have; an upgrade adds the others."""
 
 
-def tables_of(topics: Iterable[str]) -> tuple[Table, ...]:
-    """Return the tables that a commit of these topics writes to, in its order."""
-    named = list(topics)
-    return tuple(table for table in TABLES if any(map(table.serves, named)))
+class CommitTables(NamedTuple):
+    """Tables of one kind of commits, in their order: the first decides, the last publishes.
+
+    Attributes:
+        tables: at least two tables; the first is partitioned by topic.
+    """
+
+    tables: tuple[Table, ...]
+
+    @property
+    def deciding(self) -> Table:
+        """Return the table whose commit decides."""
+        return self.tables[0]
+
+    @property
+    def publishing(self) -> Table:
+        """Return the table whose commit publishes the rows of all tables."""
+        return self.tables[-1]
+
+    def of(self, topics: Iterable[str]) -> tuple[Table, ...]:
+        """Return the tables to which these topics are committed, in the order of commits."""
+        named = list(topics)
+        return tuple(table for table in self.tables if any(map(table.serves, named)))
+
+
+LOG_TABLES = CommitTables(tuple(table for table in TABLES if not table.is_apart))
+"""Tables to which an ingest commits a wave, in their order."""

@@ -1,7 +1,7 @@
-"""Detects files of a table's log that a power cut has damaged on a local disk. Effect.
+"""Detects files of a table's log that a power cut has damaged on a local disk.
 
-An entry is synced before its run reports the commit, and a checkpoint before old entries are
-deleted: so nobody has relied on a file that is cut short or has zeros in it.
+A log entry is synced before its run reports the commit, and a checkpoint is synced before old
+entries are deleted. So no run has relied on a file that is truncated or has zeros in it.
 """
 
 import contextlib
@@ -18,28 +18,30 @@ from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
 ACTION_COUNT = "action_count"
-"""Key in a commit's info: the number of lines after it. delta-rs writes the generations last."""
+"""Key in a commit's info: how many lines follow the info in the log entry."""
 
 
 def refuse_cut_entry(storage: Storage, path: str) -> None:
-    """Refuse a log entry that is cut short; one of another tool is whole if its lines are.
+    """Reject a truncated log entry.
 
-    Readers take an entry that ends between two lines for a whole one: the table would have its data
-    files, but not its generations.
+    Delta readers accept an entry that is truncated between two lines. Then the table would have the
+    data files without the generations. Only seglake's own entries contain the expected number of
+    lines.
 
     Raises:
-        TornLogError: the entry is cut short.
+        TornLogError: the entry is truncated.
     """
-    with contextlib.suppress(NotFoundError):  # an expired entry is in a checkpoint
+    with contextlib.suppress(NotFoundError):  # an entry that was deleted is part of a checkpoint
         if not _is_whole_entry(storage.read_bytes(path)):
             raise TornLogError(path=path, is_commit=True)
 
 
 def refuse_torn_log(storage: Storage, log_folder: str) -> None:
-    """Raise an error that names the damaged file that keeps a table from being opened, if any.
+    """Reject a log with a damaged file that keeps a table from being opened.
 
     Raises:
-        TornLogError: the newest entry or checkpoint is damaged, or the hint names a missing one.
+        TornLogError: the newest entry or checkpoint is damaged, or `_last_checkpoint` exists
+            without a checkpoint.
     """
     paths = {info.name: info.path for info in entries_of(storage, log_folder)}
     commits = [name for name in paths if name.endswith(".json") and name[:20].isdigit()]
@@ -53,7 +55,7 @@ def refuse_torn_log(storage: Storage, log_folder: str) -> None:
 
 
 def _is_whole_entry(content: bytes) -> bool:
-    """Return whether an entry has valid lines, as many as its info says."""
+    """Return whether an entry's lines are all valid JSON and as many as its commit info says."""
     try:
         actions: list[dict[str, Any]] = [json.loads(line) for line in content.splitlines()]
     except ValueError:

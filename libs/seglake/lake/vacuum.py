@@ -1,4 +1,4 @@
-"""Deletes data files that no version of a table needs, and scratch files of dead runs. Effect."""
+"""Deletes unreferenced data files, and scratch files of dead runs."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from seglake.lake.tables import Table
 from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
 
-# Delta's own default. Younger files may belong to an active run.
+# Delta's default age; newer files may belong to an active run.
 _LEAST_HOURS = 7 * 24
 _HOUR_MS = 3_600_000
 
 
 class DeletedFiles(NamedTuple):
-    """Number and bytes of files that were deleted, or would be."""
+    """Number and total bytes of deleted files; in a dry run, of files that would be deleted."""
 
     file_count: int
     size_bytes: int
@@ -27,18 +27,18 @@ class DeletedFiles(NamedTuple):
 def vacuumed(
     tables: LakeTables, table: Table, handle: Handle, *, run_id: str, dry_run: bool
 ) -> DeletedFiles:
-    """Delete files that no version of a table needs; return their number and bytes.
+    """Delete old files that a table no longer references; return their number and bytes.
 
-    A file is deleted seven days after it was replaced or, if no commit has named it, after it was
-    written; later if the table's `delta.deletedFileRetentionDuration` says so. Folders whose names
-    begin with _ are left alone.
+    A file is deleted seven days after it was replaced. A file that was never committed is deleted
+    seven days after it was written. If the table's `delta.deletedFileRetentionDuration` is longer
+    than seven days, it applies instead. Folders whose names begin with `_` are skipped.
 
     Args:
         tables: the lake.
         table: the table.
-        handle: handle at its newest version.
-        run_id: id of the run, for the vacuum's commits.
-        dry_run: only count the files.
+        handle: handle at the table's newest version.
+        run_id: id of the run, for the infos of the vacuum's commits.
+        dry_run: whether only to count the files.
     """
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties
@@ -47,7 +47,8 @@ def vacuumed(
     with tables.named("vacuum", table):
         try:
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
-        except DeltaError:  # the table's own retention is longer; any other error will repeat
+        # The table's own retention may be longer: use it. Any other error comes again below.
+        except DeltaError:
             hours = None
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
         size_bytes = _size_bytes(tables.storage, tables.path(table), found)
@@ -62,9 +63,49 @@ def vacuumed(
     return DeletedFiles(len(found), size_bytes)
 
 
-def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> DeletedFiles:
-    """Delete the scratch files of replays and probes that died at least seven days ago."""
-    latest_ms = now_ms - _LEAST_HOURS * _HOUR_MS
+def purged(tables: LakeTables, table: Table, handle: Handle, *, run_id: str) -> DeletedFiles:
+    """Delete all files that commits of a table have removed, however new; return their number.
+
+    Readers of earlier versions fail. Files that were never committed are kept: they may belong to
+    an active run.
+
+    Args:
+        tables: the lake.
+        table: the table.
+        handle: handle at the table's newest version.
+        run_id: id of the run, for the infos of the vacuum's commits.
+    """
+    from deltalake.transaction import CommitProperties
+
+    commit_info = {"run_id": run_id, MAINTAINS: "vacuum"}
+    with tables.named("vacuum", table):
+        found = handle.vacuum(
+            retention_hours=0, dry_run=True, full=False, enforce_retention_duration=False
+        )
+        size_bytes = _size_bytes(tables.storage, tables.path(table), found)
+        if found:
+            handle.vacuum(
+                retention_hours=0,
+                dry_run=False,
+                full=False,
+                enforce_retention_duration=False,
+                commit_properties=CommitProperties(custom_metadata=commit_info),
+            )
+    return DeletedFiles(len(found), size_bytes)
+
+
+def scratch_deleted(
+    tables: LakeTables, now_ms: int, *, least_hours: int = _LEAST_HOURS, dry_run: bool
+) -> DeletedFiles:
+    """Delete old scratch files that dead replays and probes left; return number and bytes.
+
+    Args:
+        tables: the lake.
+        now_ms: time from which the age counts, in ms since 1970.
+        least_hours: least age of the files that are deleted.
+        dry_run: whether only to count the files.
+    """
+    latest_ms = now_ms - least_hours * _HOUR_MS
     count = size_bytes = 0
     for folder in tables.scratch_folders:
         for entry in entries_of(tables.storage, folder):
@@ -81,7 +122,7 @@ def scratch_deleted(tables: LakeTables, now_ms: int, *, dry_run: bool) -> Delete
 
 
 def _size_bytes(storage: Storage, folder: str, places: Iterable[str]) -> int:
-    """Return the bytes of files below a folder; a vanished file counts as 0."""
+    """Return the total size of files in bytes, without files that have vanished."""
     by_folder: dict[str, set[str]] = defaultdict(set)
     for place in places:
         above, _, name = place.rpartition("/")

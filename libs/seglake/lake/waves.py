@@ -1,30 +1,36 @@
-"""Input of a commit: topics with their finished files, checked before anything is decided."""
+"""Input of a commit: topics with their finished files, and its checks. Syncs files."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import DataFileError, WaveError
-from seglake.lake.parquet_files import DataFile
-from seglake.lake.tables import TABLES
+from seglake.lake.parquet_files import DataFile, RemovedFile
+from seglake.lake.tables import LOG_TABLES, CommitTables
 
 
 class TopicWave(NamedTuple):
-    """Additions of one topic: the files of all tables, and their generation."""
+    """A topic's files for all tables, and the generation with which they are committed.
+
+    Attributes:
+        removed: files of the deciding table that the commit removes, because their rows are in
+            `files` or no longer wanted. If a file is no longer in the table, the topic is lost.
+    """
 
     topic: str
     generation: int
     files: tuple[DataFile, ...]
+    removed: tuple[RemovedFile, ...] = ()
 
 
-def check_waves(waves: Sequence[TopicWave]) -> None:
+def check_waves(waves: Sequence[TopicWave], commits_to: CommitTables = LOG_TABLES) -> None:
     """Check the input of a commit.
 
     Raises:
-        WaveError: a topic or a file comes twice, a generation is below 1, or a file is not the
-            topic's.
+        WaveError: a topic or a file appears twice, a generation is below 1, or a file belongs to
+            another topic.
     """
-    by_name = {table.name: table for table in TABLES}
+    by_name = {table.name: table for table in commits_to.tables}
     seen: set[str] = set()
     paths: set[tuple[str, str]] = set()
     for wave in waves:
@@ -41,10 +47,14 @@ def check_waves(waves: Sequence[TopicWave]) -> None:
             if (file.table, file.path) in paths:
                 raise WaveError(topic=wave.topic, reason=f"{file.path} comes twice")
             paths.add((file.table, file.path))
+        for removed in wave.removed:
+            if removed.topic != wave.topic:
+                reason = f"{removed.log_path} is to be removed, and belongs to {removed.topic}"
+                raise WaveError(topic=wave.topic, reason=reason)
 
 
 def require_files(tables: LakeTables, files: Iterable[DataFile]) -> None:
-    """Check the files that a commit will name, and make them durable; delta-rs does neither.
+    """Check that a commit's files exist, and make them durable, because delta-rs does neither.
 
     Raises:
         DataFileError: a file is missing or has another size.

@@ -1,1 +1,1 @@
-"""Finds brokers' log dirs, lists their segments, and reads headers and side files."""
+"""Finds brokers' log dirs, lists their segments, and reads batch headers and side files."""

@@ -1,4 +1,4 @@
-"""Partitions that a log dir's checkpoint names and for which no source has a folder. Pure."""
+"""Finds partitions that are in a log dir's checkpoint files but have no folder."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 
 
 class AbsentPartition(NamedTuple):
-    """A partition without a folder whose offsets [start_offset, next_offset) were replicated."""
+    """A partition without a folder; its checkpoint entries prove the offsets [start, next)."""
 
     partition: TopicPartition
     log_dir: str
@@ -26,14 +26,17 @@ class AbsentPartition(NamedTuple):
 
 
 class _Folders(NamedTuple):
-    """Partitions with a folder; folder names in `cut` were too long, so their topics are cut."""
+    """Partitions that have a folder in some log dir.
+
+    `cut` has folders whose name shows only the beginning of the topic.
+    """
 
     known: frozenset[TopicPartition]
     cut: tuple[PartitionFolder, ...]
 
     @classmethod
     def of(cls, log_dirs: Iterable[FoundLogDir]) -> "_Folders":
-        """Return the folders of log dirs, except those without any file of Kafka's."""
+        """Collect the partition folders of log dirs, except folders without any Kafka file."""
         folders = [
             folder
             for log_dir in log_dirs
@@ -46,7 +49,7 @@ class _Folders(NamedTuple):
         return cls(known, tuple(each for each in folders if not each.topic_is_complete))
 
     def has(self, partition: TopicPartition) -> bool:
-        """Return whether a folder belongs, or may belong, to a partition."""
+        """Return whether a partition has a folder, or may have one whose name is cut short."""
         return partition in self.known or any(
             folder.partition == partition.partition and partition.topic.startswith(folder.topic)
             for folder in self.cut
@@ -54,10 +57,10 @@ class _Folders(NamedTuple):
 
 
 class _Named(NamedTuple):
-    """A partition that a checkpoint names and that has no folder in that log dir.
+    """A partition in a log dir's checkpoint files that has no folder in this log dir.
 
     Attributes:
-        is_elsewhere: another log dir has a folder for it.
+        is_elsewhere: whether another log dir has a folder for the partition.
     """
 
     absent: AbsentPartition
@@ -69,12 +72,12 @@ def absent_partitions(
     files: Mapping[str, LogDirFiles],
     selects_topic: Callable[[str], bool],
 ) -> list[AbsentPartition]:
-    """Return partitions that a checkpoint names and for which no log dir has a folder.
+    """Return the partitions in checkpoint files for which no log dir has a folder.
 
     Args:
-        found: all log dirs; only those searched as a whole are asked.
-        files: checkpoints by the path of the log dir.
-        selects_topic: whether a topic is selected.
+        found: all log dirs; checkpoint files are used only in log dirs whose folders are all known.
+        files: checkpoint files by the path of the log dir.
+        selects_topic: returns whether a topic is selected.
     """
     return [each.absent for each in _named(found, files, selects_topic) if not each.is_elsewhere]
 
@@ -84,12 +87,12 @@ def folders_made_up_for(
     files: Mapping[str, LogDirFiles],
     selects_topic: Callable[[str], bool],
 ) -> dict[str, list[str]]:
-    """Return partitions that one log dir lacks and another one has, by log dir.
+    """Return the partitions that a log dir's checkpoint files name and another log dir has.
 
     Args:
-        found: all log dirs; only those searched as a whole are asked.
-        files: checkpoints by the path of the log dir.
-        selects_topic: whether a topic is selected.
+        found: all log dirs; checkpoint files are used only in log dirs whose folders are all known.
+        files: checkpoint files by the path of the log dir.
+        selects_topic: returns whether a topic is selected.
     """
     names: dict[str, list[str]] = {}
     for absent, is_elsewhere in _named(found, files, selects_topic):
@@ -104,14 +107,15 @@ def _named(
     files: Mapping[str, LogDirFiles],
     selects_topic: Callable[[str], bool],
 ) -> Iterator[_Named]:
-    """Yield the partitions that a whole log dir's checkpoint names and that lack a folder there.
+    """Yield the partitions in a log dir's checkpoint files that have no folder in this log dir.
 
-    A folder that the broker deletes or moves counts: the broker renames it first, and writes its
-    checkpoints a few seconds later. A folder of that name without any of Kafka's files does not
-    count.
+    A folder that the broker is deleting or moving counts as a folder, because the broker renames it
+    first, and updates the checkpoint files a few seconds later. A folder without any Kafka file
+    does not count.
 
-    The high watermarks of a log dir stay when its last partition has gone. Recovery points do not:
-    a broker rewrites them for every log dir whenever it drops a partition.
+    When the last partition of a log dir is removed, the file of high watermarks keeps the
+    partition's entry. The file of recovery points does not keep it, because a broker rewrites this
+    file whenever it removes a partition.
     """
     log_dirs = [*found]
     everywhere = _Folders.of(log_dirs)
@@ -123,7 +127,7 @@ def _named(
         for partition, high_watermark in (stated.high_watermarks or {}).items():
             end, stated_by = _end(high_watermark, (stated.recovery_points or {}).get(partition, 0))
             claimed = (stated.log_start_offsets or {}).get(partition, 0)
-            start = claimed if claimed <= end else 0  # a log never starts above its high watermark
+            start = claimed if claimed <= end else 0  # no log starts above its high watermark
             is_held = stated.recovery_points is None or partition in stated.recovery_points
             is_here = here.has(partition)
             if is_held and not is_here and start < end and selects_topic(partition.topic):
@@ -132,7 +136,7 @@ def _named(
 
 
 def _end(high_watermark: int, recovery_point: int) -> tuple[int, SideFile]:
-    """Return the proved end of a log, and the file that proves it."""
+    """Return the highest plausible end of a log in checkpoint files, and the file that has it."""
     if is_far(high_watermark, recovery_point):
         return recovery_point, SideFile.RECOVERY_POINTS
     return high_watermark, SideFile.HIGH_WATERMARKS

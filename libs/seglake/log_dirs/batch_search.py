@@ -1,6 +1,6 @@
-"""Finds one batch of a log by its offset, with as few reads as the offset index allows.
+"""Finds the batch of a log that has an offset, with few reads. Runs in tasks.
 
-Runs in tasks. Effect: reads.
+The offset index shows where to begin.
 """
 
 from contextlib import suppress
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from seglake.kafka_log.batch_headers import last_batch_of
 from seglake.kafka_log.log_identity import LogBatch
 from seglake.kafka_log.replica import Replica, SegmentFile
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_dirs.segment_side_files import read_index
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
@@ -28,16 +29,16 @@ from seglake.storage.storage import Storage
 
 HEADER_READ_BYTES = 4096
 MOST_WRAPPED_BYTES = 64 << 20
-_ANYWHERE = SegmentBounds.of_whole(0, 1 << 62)
+_ANYWHERE = SegmentBounds.of_batches(0, 1 << 62)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """A segment, and an offset that a batch to find contains or precedes.
+    """Request to find the first batch of a segment that ends at or after an offset.
 
     Attributes:
-        is_last: no later segment exists.
-        window_bytes: bytes of one read.
+        is_last: whether no later segment exists.
+        window_bytes: size of a read.
         proved_offset: see `limit_after`.
     """
 
@@ -50,7 +51,7 @@ class BatchRequest:
 
 
 class LogEnd(NamedTuple):
-    """A log that ends below the searched offset; `next_offset` is its last sound batch's end."""
+    """Answer for a log that ends below the requested offset: its exclusive end."""
 
     next_offset: int
 
@@ -68,13 +69,13 @@ class Message(NamedTuple):
 def request_for(
     replica: Replica, offset: int, storage: Storage, window_bytes: int
 ) -> BatchRequest | None:
-    """Return the request to search an offset; None if it is below the first segment.
+    """Return the request for an offset; None if the offset is below the first segment.
 
     Args:
         replica: the replica to search.
         offset: the offset.
-        storage: storage of its files.
-        window_bytes: bytes of one read.
+        storage: storage of the replica's files.
+        window_bytes: size of a read.
     """
     files = [file for file in replica.segments if file.base_offset <= offset]
     if not files:
@@ -91,18 +92,19 @@ def request_for(
 
 
 def find_batches(requests: tuple[BatchRequest, ...]) -> list[Answer]:
-    """Return the answers to several requests, one after the other; the task function."""
+    """Find the batches for several requests, in their order; a task function."""
     return [find_batch(request) for request in requests]
 
 
 def find_batch(request: BatchRequest) -> Answer:
-    """Return the first sound batch that ends at or after the offset.
+    """Find the first valid batch that ends at or after the offset.
 
     Returns:
-        The end of the log if it is below the offset; None if the segment does not answer.
+        The batch; the end of the log if it is below the offset; None if damage or a read error
+        hides the answer.
     """
     try:
-        with request.storage.open_reader(request.file.path) as reader:
+        with open_segment(request.storage, request.file) as reader:
             size_bytes = min(reader.size_bytes, request.file.size_bytes)
             headers = Window(reader, HEADER_READ_BYTES, size_bytes)
             found = _walk(request, headers, headers_only=True)
@@ -110,16 +112,16 @@ def find_batch(request: BatchRequest) -> Answer:
                 full = Window(reader, request.window_bytes, size_bytes)
                 found = _walk(request, full, headers_only=False)
     except (StorageError, SegmentCodecError):
-        return None  # the code that reads the segment will report the error
+        return None  # the ingest of the segment reports this error
     return None if isinstance(found, LogEnd) and not request.is_last else found
 
 
 def find_message(request: BatchRequest) -> Message | None:
-    """Return the message at the offset; None unless it is uncompressed and of an old format."""
+    """Return the message of an old format at the offset; None if compressed or not found."""
     file, offset = request.file, request.offset
     with (
         suppress(StorageError, SegmentCodecError),
-        request.storage.open_reader(file.path) as reader,
+        open_segment(request.storage, file) as reader,
     ):
         size_bytes = min(reader.size_bytes, file.size_bytes)
         window = Window(reader, request.window_bytes, size_bytes)
@@ -138,7 +140,10 @@ def find_message(request: BatchRequest) -> Message | None:
 
 
 def _walk(request: BatchRequest, window: Window, *, headers_only: bool) -> Answer:
-    """Return the answer of a walk to the offset; None if headers alone do not decide."""
+    """Read batches up to the requested offset, and return the answer.
+
+    None if headers alone cannot give the answer.
+    """
     file, offset = request.file, request.offset
     position, base_offset = walk_start(request.storage, file, offset, window)
     limit = limit_after(file.base_offset, request.proved_offset)
@@ -160,9 +165,9 @@ def walk_start(
     window: Window,
     notes: list[str] | None = None,
 ) -> tuple[int, int]:
-    """Return position and offset of a sound batch at or before an offset, by the offset index.
+    """Return position and first offset of a valid batch at or below an offset.
 
-    Without a usable index, return the segment's start.
+    The offset index gives the position; without a usable index it is the segment's start.
 
     Args:
         storage: storage of the files.
@@ -175,10 +180,10 @@ def walk_start(
 
 
 def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int, int]:
-    """Return position and offset of a sound batch at or before an offset, by an index's entries.
+    """Return position and first offset of a valid batch at or below an offset, from an index.
 
-    A wrong entry costs one read of a header: then an earlier one is tried, in the end the segment's
-    start.
+    If the batch at an entry's position is not valid, an earlier entry is tried, and finally the
+    segment's start.
     """
     for entry in index.lookups(offset):
         unit = _indexed_unit(window, entry.position, index.base_offset)
@@ -189,7 +194,7 @@ def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int,
 
 
 def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | None:
-    """Return the batch at an index's position; read all of it only if its header is plausible."""
+    """Return the valid batch at an index entry's position; None without a valid one."""
     left = window.size_bytes - position
     if left < PREFIX_BYTES:
         return None
@@ -203,10 +208,10 @@ def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | Non
 
 
 def is_proved(window: Window, unit: Unit) -> bool:
-    """Return whether the checksum is right in a unit that was read by its header alone."""
+    """Read the rest of a batch, and return whether its checksum is valid."""
     if isinstance(unit, MessageRun):
         return True
-    bounds = SegmentBounds.of_whole(unit.first_offset, unit.last_offset + 1)
+    bounds = SegmentBounds.of_batches(unit.first_offset, unit.last_offset + 1)
     stop = unit.position + unit.size_bytes
     return unit_at(window, unit.position, stop, bounds) is not None
 
@@ -214,7 +219,7 @@ def is_proved(window: Window, unit: Unit) -> bool:
 def unit_at(
     window: Window, position: int, stop: int, bounds: SegmentBounds = _ANYWHERE
 ) -> Unit | None:
-    """Return the batch at a position if its checksum is right; nothing is read after `stop`."""
+    """Return the batch at a position if its checksum is valid; nothing is read after `stop`."""
     order = OffsetOrder(bounds.base_offset)
     walk = SegmentWalk(window, bounds, order, stop=stop, compares_neighbours=False)
     item = next(walk.items(position))
@@ -222,7 +227,7 @@ def unit_at(
 
 
 def _found(unit: Unit) -> LogBatch:
-    """Return the facts about a found batch."""
+    """Convert a decoded batch or message to a LogBatch."""
     first_offset, count = unit.first_offset, unit.last_offset - unit.first_offset + 1
     is_whole = True
     match unit:

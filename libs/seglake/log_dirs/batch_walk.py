@@ -1,16 +1,19 @@
-"""Walks a copy's log batch by batch, by headers, in rising order of offsets. Effect: reads."""
+"""Reads the batch headers of a copy's log in rising order of offsets."""
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.batch_search import MOST_WRAPPED_BYTES, unit_at, walk_start
 from seglake.log_dirs.segment_files import with_limits
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.segment_codec.formats import message_set
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError
 from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
+from seglake.segment_codec.formats.record import Record
 from seglake.segment_codec.formats.record_batch import RecordBatch
 from seglake.segment_codec.formats.reference_decoder import decode
 from seglake.segment_codec.formats.units import Unit
@@ -25,16 +28,17 @@ _HEADER_READ_BYTES = 4096
 
 
 class BatchHead(NamedTuple):
-    """Header of a batch, or of one message of the formats before magic 2.
+    """Header of a batch, or of a message in a format before magic 2.
 
-    For an old wrapper only the last offset is known. It stands for the first one, too, unless the
-    log has no holes: then the wrapper begins where the batch before it ends.
+    A compressed message of the old formats (a wrapper) has only its last offset in its header. If
+    no offsets are missing before this message, its first offset is where the previous batch ends;
+    otherwise `first_offset` equals `last_offset`.
 
     Attributes:
-        leader_epoch: leader epoch, None if format or broker has none.
-        is_dense: the batch has a record for each of its offsets and no delete horizon, so the
-            cleaner never rewrote it.
-        record_count: number of records, None for an old wrapper.
+        leader_epoch: leader epoch; None if the format has none or the broker set none.
+        is_dense: whether the batch has a record for each offset and no delete horizon, which shows
+            that the log cleaner never rewrote the batch.
+        record_count: number of records; None for a compressed message of the old formats.
     """
 
     first_offset: int
@@ -50,7 +54,7 @@ class BatchHead(NamedTuple):
 
 
 class LogHeads:
-    """Walk over the segments of a copy; asked for bytes, it reads from its current segment."""
+    """Reader of a copy's batch headers, segment by segment."""
 
     def __init__(
         self,
@@ -62,9 +66,9 @@ class LogHeads:
         """Store the arguments; nothing is read yet.
 
         Args:
-            storage: storage of the files; borrowed.
+            storage: storage of the files.
             files: segments of the copy, by base offset.
-            cleaner_offset: end of the range that the cleaner has processed, 0 if none.
+            cleaner_offset: exclusive end of the range that the cleaner has processed; 0 if none.
             proved_offset: see `limit_after`.
         """
         self._storage = storage
@@ -75,16 +79,16 @@ class LogHeads:
         self.file: SegmentFile | None = None
 
     def between(self, offsets: OffsetRange) -> Generator[BatchHead, None, None]:
-        """Yield the batches that begin in a range of offsets, without damage and late batches.
+        """Yield the valid batches in order that begin in a range of offsets.
 
-        Close the generator if it is not read to its end.
+        Close the generator if it is not exhausted.
         """
         start, stop = offsets
         reached = start
         for file, limit in with_limits(self._files, self._proved_offset):
             if limit <= start or file.base_offset >= stop:
                 continue
-            with self._storage.open_reader(file.path) as reader:
+            with open_segment(self._storage, file) as reader:
                 size_bytes = min(reader.size_bytes, file.size_bytes)
                 window = Window(reader, _HEADER_READ_BYTES, size_bytes)
                 self.file, self._window = file, window
@@ -94,21 +98,17 @@ class LogHeads:
                         yield head
 
     def is_sound(self, head: BatchHead) -> bool:
-        """Return whether the checksum of the last yielded batch is right."""
+        """Return whether the checksum of the last yielded batch is valid."""
         if self._window is None:
             return False
         found = batch_checksum(self._window, head.position, head.size_bytes, head.magic)
         return found == head.crc
 
     def exact(self, head: BatchHead) -> BatchHead:
-        """Return the last yielded batch; an old wrapper with the offsets of its messages."""
+        """Return the last yielded batch, with offsets read from a wrapper's inner messages."""
         if self._window is None or head.magic == 2 or head.codec_id == 0:
             return head
-        unit = unit_at(self._window, head.position, head.position + head.size_bytes)
-        try:
-            records = [] if unit is None else decode(unit, MOST_WRAPPED_BYTES)
-        except DefectError:
-            records = []
+        records = self.records(head)
         if not records:
             return head._replace(is_dense=False)
         first, last = records[0].offset, records[-1].offset
@@ -116,15 +116,24 @@ class LogHeads:
         return head._replace(first_offset=first, is_dense=is_dense)
 
     def content(self, head: BatchHead, most_bytes: int) -> bytes:
-        """Return the bytes of the last yielded batch, at most `most_bytes`."""
+        """Return the first bytes of the last yielded batch, at most `most_bytes`."""
         if self._window is None:
             return b""
         return bytes(self._window.view(head.position, min(head.size_bytes, most_bytes)))
 
+    def records(self, head: BatchHead) -> list[Record]:
+        """Return the last yielded batch's records; empty if the batch is damaged or too large."""
+        if self._window is None:
+            return []
+        unit = unit_at(self._window, head.position, head.position + head.size_bytes)
+        with suppress(DefectError):
+            return [] if unit is None else decode(unit, MOST_WRAPPED_BYTES)
+        return []
+
     def _heads(
         self, file: SegmentFile, limit: int, offsets: OffsetRange, window: Window
     ) -> Iterator[BatchHead]:
-        """Yield the batches of one segment."""
+        """Yield the batch headers of one segment, from the requested offsets on."""
         position, base_offset = walk_start(self._storage, file, offsets[0], window)
         bounds = SegmentBounds.of_search(file.base_offset, limit, *offsets)
         walk = SegmentWalk(window, bounds, OffsetOrder(base_offset), headers_only=True)
@@ -136,7 +145,7 @@ class LogHeads:
 
 
 def _heads_of(unit: Unit, cleaner_offset: int, expected: int | None) -> Iterator[BatchHead]:
-    """Yield the batches of a unit; `expected` is the offset after the batch before, if known."""
+    """Yield the headers in a batch or message run; `expected` is the end of the batch before."""
     is_above = unit.first_offset >= cleaner_offset
     match unit:
         case RecordBatch():
@@ -166,7 +175,7 @@ def _heads_of(unit: Unit, cleaner_offset: int, expected: int | None) -> Iterator
 
 
 def _messages(run: MessageRun, *, is_above: bool) -> Iterator[BatchHead]:
-    """Yield each message of a run."""
+    """Yield the header of each message of a run."""
     position = 0
     while position < run.size_bytes:
         offset, length, crc, *_ = message_set.PREFIX.unpack_from(run.data, position)

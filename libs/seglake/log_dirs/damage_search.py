@@ -1,4 +1,4 @@
-"""Finds damaged bytes between sound batches, above an offset of a log. Effect: reads."""
+"""Finds damaged bytes between valid batches at or above an offset of a log."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -7,6 +7,7 @@ from typing import NamedTuple
 from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.log_dirs.batch_search import walk_start
 from seglake.log_dirs.segment_files import with_limits
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
 from seglake.segment_codec.walk.offset_order import OffsetOrder
@@ -17,11 +18,11 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 _WINDOW_BYTES = 1 << 16
-_MOST_FOUND = 20  # limit per log
+_MOST_FOUND = 20  # damaged places of a log to return at most
 
 
 class DamageFound(NamedTuple):
-    """Damaged bytes, and the offset range between the sound batches around them."""
+    """Damaged bytes, and the offsets between the valid batches before and after them."""
 
     segment: str
     position: int
@@ -34,7 +35,8 @@ class DamageSearch(NamedTuple):
     """Result of a search for damage.
 
     Attributes:
-        stopped_offset: first offset that was not read because the log is too large; else None.
+        stopped_offset: first offset that was not searched because of the limit; None if all offsets
+            were searched.
     """
 
     found: tuple[DamageFound, ...]
@@ -42,15 +44,15 @@ class DamageSearch(NamedTuple):
 
 
 def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: int) -> DamageSearch:
-    """Return the first damage of a log at or above an offset; unreadable files have none.
+    """Return up to 20 damaged places of a log at or above an offset; skip unreadable files.
 
-    Bytes after the last sound batch are left out: their writer may complete them.
+    Bytes after the last valid batch are not damage, since the broker may still complete them.
 
     Args:
         storage: storage of the files.
         replica: the replica to search.
         offset: lowest offset of interest.
-        most_bytes: most bytes of the segments to read.
+        most_bytes: highest number of bytes to read.
     """
     found: list[DamageFound] = []
     search = _Search(storage, replica, offset, most_bytes)
@@ -63,7 +65,7 @@ def damage_above(storage: Storage, replica: Replica, offset: int, most_bytes: in
 
 
 class _Search:
-    """Walk over the segments above an offset, up to a limit of bytes."""
+    """Search through the segments above an offset, up to a limit of bytes."""
 
     def __init__(self, storage: Storage, replica: Replica, offset: int, most_bytes: int) -> None:
         """Store the arguments of `damage_above`; nothing is read yet."""
@@ -76,11 +78,11 @@ class _Search:
 
     @property
     def stopped_offset(self) -> int | None:
-        """Return the first offset after the limit of bytes; None if the limit sufficed."""
+        """Return the first offset that was not searched; None if the limit was not reached."""
         return max(self._offset, self._reached) if self._is_cut else None
 
     def damage(self) -> Iterator[DamageFound]:
-        """Yield damage with a sound batch after it."""
+        """Yield damaged bytes that a valid batch follows."""
         waiting: list[tuple[SegmentFile, Defect]] = []
         for file, limit in with_limits(self._replica.segments):
             if limit <= self._offset:
@@ -95,7 +97,7 @@ class _Search:
                     case Tail():
                         pass
                     case _:
-                        # Damage that begins below the offset belongs to the ingested range.
+                        # Damage that begins below the requested offset was ingested.
                         for place, defect in waiting if self._reached >= self._offset else ():
                             where = place.name, defect.position, defect.code
                             yield DamageFound(*where, self._reached, item.first_offset)
@@ -103,8 +105,8 @@ class _Search:
                         self._reached = max(self._reached, item.last_offset + 1)
 
     def _items(self, file: SegmentFile, limit: int) -> Iterator[Item]:
-        """Yield the items of one segment from the offset on, within the limit of bytes."""
-        with self._storage.open_reader(file.path) as reader:
+        """Yield a segment's batches and defects from the offset on, within the limit of bytes."""
+        with open_segment(self._storage, file) as reader:
             size_bytes = min(reader.size_bytes, file.size_bytes)
             window = Window(reader, _WINDOW_BYTES, size_bytes)
             position, base_offset = walk_start(self._storage, file, self._offset, window)

@@ -1,25 +1,34 @@
-"""Finds the partitions of sources: log dirs, their cluster, and the files in them. Effect.
+"""Finds log dirs, their cluster and their partitions in the sources.
 
-It lists folders and reads only small files; segments are opened only for the end of a `.swap`. The
-source is never written to.
+Folders are listed and only small files are read. A segment is opened only if it is a `.swap` file,
+to find its end. The source is never written to.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Self
 
+from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
+from seglake.kafka_log.read_policy import PLAIN_TIERS, TierPolicy
 from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.absent_partitions import (
     AbsentPartition,
     absent_partitions,
     folders_made_up_for,
 )
-from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_cluster_id, read_log_dir_files
 from seglake.log_dirs.log_dir_search import FoundLogDir, find_sources, is_refused, refused_or_failed
 from seglake.log_dirs.partition_replica import ReadFolder, examples, not_kafkas, read_folder
 from seglake.log_dirs.removed_segments import given_up_note, removed_note
-from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, source_id_of
-from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind, is_recognised
+from seglake.log_dirs.source_ids import KnownSources, NoSources, SourceId, only_source, source_id_of
+from seglake.log_dirs.tier_elsewhere import with_tiers_elsewhere
+from seglake.log_dirs.tier_keys import TierKeys
+from seglake.log_dirs.tier_layouts import TierFolder
+from seglake.log_dirs.tier_owners import require_own
+from seglake.log_dirs.tiers import TierRequest, Tiers, with_tiers
+from seglake.log_dirs.topic_ids import made_again_notes, with_known_topic_ids
+from seglake.log_dirs.unread_files import UnreadFiles, is_recognised, named_folders
 from seglake.segment_codec.formats.side_files.known_names import Place, known_name
 from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
@@ -38,17 +47,24 @@ _NO_SOURCES = NoSources()
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Logs and files in the sources, with notes on those that are not read.
+    """Log dirs, partitions and unread files in the sources.
 
     Attributes:
         sources: paths that were searched.
-        unreadable: reasons, by name of partition folders that cannot be listed or read, or that
-            disappeared; by path of other folders, and of unreadable files beside segments.
-        topics: topics of all partition folders, selected or not.
-        unread_files: recognised files that are not read.
-        absent: partitions with a high watermark in a log dir, but without a folder in any source.
-        cluster_id: cluster id in meta.properties, None without one.
-        missing_topics: reasons by topic that the user named in full and no source has.
+        notes: sentences for the summary.
+        unreadable: why a folder or file could not be read, by name for a partition folder, by path
+            for other folders and for files beside segments.
+        topics: topics of all partition folders, whether selected or not.
+        unread_files: files that have records but are not read, such as compressed segments.
+        absent: partitions that are in a log dir's checkpoint files, but have no folder in any
+            source.
+        cluster_id: cluster id in meta.properties; None if no file has one.
+        missing_topics: why a topic was not found, by its name; only topics that the user named
+            exactly.
+        tier_folders: folders of remote tiers.
+        unproved_tiers: why a remote tier cannot be shown to belong to the cluster, by its path.
+        tier_copies: logs of remote tiers as separate copies, for repairs. Their segments are in
+            `replicas`, too.
     """
 
     sources: tuple[str, ...]
@@ -62,6 +78,9 @@ class Discovery:
     absent: tuple[AbsentPartition, ...] = ()
     cluster_id: str | None = None
     missing_topics: Mapping[str, str] = field(default_factory=dict)
+    tier_folders: tuple[str, ...] = ()
+    tier_copies: tuple[Replica, ...] = ()
+    unproved_tiers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def partitions(self) -> set[str]:
@@ -70,7 +89,7 @@ class Discovery:
 
     @property
     def left_out_partitions(self) -> set[str]:
-        """Return the names of the partitions that have an unreadable folder and no log."""
+        """Return the names of the partitions whose only folders are unreadable."""
         folders = map(parse_folder_name, self.unreadable)
         return {
             f"{folder.topic}-{folder.partition}"
@@ -80,19 +99,19 @@ class Discovery:
 
     @property
     def not_read(self) -> dict[str, str]:
-        """Return the reasons of all that is not read, by path or name."""
+        """Return the reasons for all unread files and folders, by path or name."""
         found = {f"{files.folder}/{files.example}": files.reason for files in self.unaccounted}
         return self.unreadable | found
 
     @property
     def unaccounted(self) -> list[UnreadFiles]:
-        """Return the files that are not read, except those whose offsets a log reports as gaps."""
+        """Return the unread files, except files whose offsets are reported as gaps of a log."""
         known = self.partitions
         return [files for files in self.unread_files if not files.is_accounted(known)]
 
     @property
     def has_all_topics(self) -> bool:
-        """Return whether every folder that may hold a topic could be listed."""
+        """Return whether every folder that may have partitions could be listed."""
         names = (place.rpartition("/")[2] for place in self.unreadable)
         return all(
             parse_folder_name(place) is not None
@@ -110,83 +129,132 @@ def discover(
     source_id: str | None = None,
     unnamed_id: str | None = None,
     known: KnownSources = _NO_SOURCES,
+    tier_policy: TierPolicy = PLAIN_TIERS,
 ) -> Discovery:
-    """Return all partitions of the sources whose topic is selected.
+    """Find the partitions of the sources whose topics are selected.
 
     Args:
         sources: paths or URIs of log dirs, partition folders, or folders above log dirs.
         storage: storage of the sources.
-        selects_topic: whether a topic is selected.
-        source_id: the cluster, if meta.properties names none, or the lake's name for it.
-        unnamed_id: id if neither meta.properties nor the user names one; None if one of them must.
-        known: sources that a lake knows.
+        selects_topic: returns whether a topic is selected.
+        source_id: the user's or the lake's name for a cluster without an id in meta.properties.
+        unnamed_id: source id if there is neither an id nor a name; None raises an error then.
+        known: sources in the lake.
+        tier_policy: rules for reading remote tiers.
 
     Raises:
-        WrongSourceError: a source is missing, refused, no folder or log dir, or of unknown cluster.
-        StorageError: a source cannot be listed now, or no log dir in it can be read.
-        StoreSilentError: a store does not answer.
+        WrongSourceError: a source, its cluster or a private key is missing or cannot be read.
+        StorageError: a source cannot be listed, or no log dir in it can be read; a retry may help.
     """
-    notes: list[str] = []
-    unreadable: dict[str, str] = {}
-    unread: list[UnreadFiles] = []
-    found = find_sources(sources, storage, notes, unreadable, unread)
-    named = _named_folders(unread, unreadable)
-    files, failed = _log_dir_files(found, storage, notes, unreadable, named)
-    named_ids = _cluster_ids(found, files, storage)
-    source = _source_id(named_ids, files, failed, source_id, unnamed_id, known)
-    replicas = _all_replicas(storage, found, files, selects_topic, notes, unread, unreadable, named)
-    unreadable |= _unreadable_folders(found, selects_topic)
-    notes += _made_up_for(found, files, selects_topic)
+    TierKeys(tier_policy.key_paths).check(storage)
+    found = _searched(sources, storage)
+    source = _source_id(found, source_id, unnamed_id, known)
+    replicas = with_known_topic_ids(_all_replicas(found, selects_topic))
+    found.unreadable |= _unreadable_folders(found.log_dirs, selects_topic)
+    found.notes += _made_up_for(found, selects_topic)
+    tiers = _joined_tiers(found, replicas, selects_topic, tier_policy, known, source.source_id)
+    if not found.log_dirs:
+        require_own(tiers.owners, is_named=source_id is not None or not known.sources)
     return Discovery(
         sources=tuple(sources),
-        source_id=source.source_id,
-        cluster_id=source.cluster_id,
-        log_dirs=tuple(found),
-        replicas=tuple(_with_known_topic_ids(replicas, notes)),
-        notes=tuple(notes),
-        unreadable=unreadable,
-        topics=_topics(found),
-        unread_files=_selected_files(unread, selects_topic),
-        absent=tuple(absent_partitions(found, files, selects_topic)),
+        **source._asdict(),
+        log_dirs=tuple(found.log_dirs),
+        replicas=tuple(tiers.replicas),
+        notes=(*found.notes, *tiers.notes, *made_again_notes(tiers.replicas)),
+        unreadable={**found.unreadable, **tiers.unreadable, **tiers.owners.foreign},
+        topics=_topics(found.log_dirs) | tiers.topics,
+        unread_files=_selected_files(found.unread, selects_topic),
+        absent=tuple(absent_partitions(found.log_dirs, found.files, selects_topic)),
+        tier_folders=tuple(folder.path for folder in found.tier_folders),
+        tier_copies=tuple(tiers.copies),
+        unproved_tiers=tiers.owners.unproved,
     )
 
 
-def _made_up_for(
-    found: Iterable[FoundLogDir], files: Mapping[str, LogDirFiles], selects_topic: TopicFilter
-) -> Iterator[str]:
-    """Yield a note on each log dir that lacks folders which others have."""
-    for log_dir, names in folders_made_up_for(found, files, selects_topic).items():
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """A search of the sources, and its results so far.
+
+    Attributes:
+        tier_folders: folders with objects of a remote tier.
+        notes: sentences for the summary.
+        unreadable: see `Discovery`.
+        unread: see `Discovery.unread_files`.
+        named: folders above files and folders that are already reported as not read.
+        files: each log dir's own files, by its path.
+        failed: errors of log dirs whose files cannot be read, by path.
+    """
+
+    storage: Storage
+    log_dirs: list[FoundLogDir] = field(default_factory=list)
+    tier_folders: list[TierFolder] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    unread: list[UnreadFiles] = field(default_factory=list)
+    named: frozenset[str] = frozenset()
+    files: dict[str, LogDirFiles] = field(default_factory=dict)
+    failed: dict[str, StorageError] = field(default_factory=dict)
+
+    def unreported(self) -> Self:
+        """Return a search of the same sources with empty lists of notes and unreadable files."""
+        return replace(self, notes=[], unreadable={}, unread=[])
+
+
+def _searched(sources: Sequence[str], storage: Storage) -> _Search:
+    """Find the log dirs and tiers, and read the log dirs' own files."""
+    found = _Search(storage=storage)
+    found.log_dirs = find_sources(
+        sources, storage, found.notes, found.unreadable, found.unread, found.tier_folders
+    )
+    found.named = named_folders(found.unread, found.unreadable)
+    for log_dir in found.log_dirs:
+        _read_own_files(found, log_dir)
+    return found
+
+
+def _joined_tiers(
+    found: _Search,
+    replicas: Sequence[Replica],
+    selects_topic: TopicFilter,
+    policy: TierPolicy,
+    known: KnownSources,
+    source_id: str,
+) -> Tiers:
+    """Add the tiers' segments to the replicas, by the upload events on the brokers' disks."""
+
+    def on_disks() -> list[Replica]:
+        return _all_replicas(found.unreported(), REMOTE_LOG_METADATA.__eq__)
+
+    ids = partial(_topic_ids, found, known, source_id)
+    settled = partial(known.settled, source_id)
+    request = TierRequest(found.storage, found.tier_folders, selects_topic, policy, ids, settled)
+    if found.tier_folders:
+        return with_tiers(request, replicas, on_disks())
+    lake_events = partial(known.remote_events, source_id)
+    replicas = with_tiers_elsewhere(found.storage, replicas, on_disks, lake_events)
+    return with_tiers(request, replicas, [])
+
+
+def _topic_ids(found: _Search, known: KnownSources, source_id: str) -> dict[str, set[str]]:
+    """Return the ids of each topic that the disks or the lake have, by its name."""
+    ids = {topic: {*of_topic} for topic, of_topic in known.topic_ids(source_id).items()}
+    for replica in _all_replicas(found.unreported(), lambda topic: True):
+        if replica.key.topic_id is not None:
+            ids.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
+    return ids
+
+
+def _made_up_for(found: _Search, selects_topic: TopicFilter) -> Iterator[str]:
+    """Yield a note for each log dir whose checkpoints name partitions that other log dirs have."""
+    for log_dir, names in folders_made_up_for(found.log_dirs, found.files, selects_topic).items():
         yield (
             f"{log_dir} has no folder of {examples(names)}, which its checkpoints name: "
             "other log dirs have it"
         )
 
 
-def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
-    """Refuse a lake inside a source: sources are never written to.
-
-    If only partition folders were given, the folder above them may be anything, and the lake may be
-    in it.
-
-    Raises:
-        WrongSourceError: the lake is inside a source.
-    """
-    place = storage.without_links(lake_path)
-    for log_dir in discovery.log_dirs:
-        kind, folders = "log dir", [log_dir.path]
-        if log_dir.is_parent_only:
-            kind = "partition folder"
-            folders = [storage.join(log_dir.path, name) for name in log_dir.partition_folders]
-        for folder in folders:
-            if f"{place}/".startswith(f"{storage.without_links(folder)}/"):
-                raise WrongSourceError(
-                    f"the lake {lake_path} lies inside the {kind} {folder}: give another folder, "
-                    "sources are never written to"
-                )
-
-
 def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
-    """Return the topics of all partition folders."""
+    """Return the topics of all partition folders, selected or not."""
     names = (name for each in found for name in (*each.partition_folders, *each.unreadable))
     return frozenset(folder.topic for folder in map(parse_folder_name, names) if folder is not None)
 
@@ -194,7 +262,7 @@ def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
 def _unreadable_folders(
     log_dirs: Iterable[FoundLogDir], selects_topic: TopicFilter
 ) -> dict[str, str]:
-    """Return the reasons of selected partition folders that cannot be listed, by name."""
+    """Return why selected partition folders cannot be listed, by the folder's name."""
     return {
         name: reason
         for log_dir in log_dirs
@@ -206,7 +274,7 @@ def _unreadable_folders(
 def _selected_files(
     unread: Iterable[UnreadFiles], selects_topic: TopicFilter
 ) -> tuple[UnreadFiles, ...]:
-    """Return each entry once, for sources may overlap, without those of partitions not selected."""
+    """Return the unread files of selected partitions, each once, since sources may overlap."""
     return tuple(
         files
         for files in dict.fromkeys(unread)
@@ -215,43 +283,35 @@ def _selected_files(
 
 
 def _is_selected(name: str, selects_topic: TopicFilter) -> bool:
-    """Return whether a name is a partition folder's with a selected topic."""
+    """Return whether a name is that of a selected topic's partition folder."""
     folder = parse_folder_name(name)
     return folder is not None and selects_topic(folder.topic)
 
 
-def _log_dir_files(
-    found: Iterable[FoundLogDir],
-    storage: Storage,
-    notes: list[str],
-    unreadable: dict[str, str],
-    named: Container[str],
-) -> tuple[dict[str, LogDirFiles], dict[str, StorageError]]:
-    """Return each log dir's own files, and errors of log dirs with an unreadable one, by path."""
-    files: dict[str, LogDirFiles] = {}
-    failed: dict[str, StorageError] = {}
-    for log_dir in found:
-        own_notes: list[str] = []
-        try:
-            read = read_log_dir_files(storage, log_dir.entries, own_notes, implausible=unreadable)
-        except StorageError as error:
-            failed[log_dir.path] = error
-            unreadable[log_dir.path] = str(error)
-        else:
-            files[log_dir.path] = read
-            notes += [*own_notes, *not_kafkas(log_dir.path, _unknown_entries(log_dir, named))]
-            if read.high_watermarks is None:
-                names = [entry.name for entry in log_dir.entries]
-                which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
-                notes.append(
-                    f"{log_dir.path} has {which} {SideFile.HIGH_WATERMARKS}: logs are ingested to"
-                    " their end"
-                )
-    return files, failed
+def _read_own_files(found: _Search, log_dir: FoundLogDir) -> None:
+    """Read the files of a log dir itself; record those that cannot be read."""
+    own_notes: list[str] = []
+    try:
+        read = read_log_dir_files(
+            found.storage, log_dir.entries, own_notes, implausible=found.unreadable
+        )
+    except StorageError as error:
+        found.failed[log_dir.path] = error
+        found.unreadable[log_dir.path] = str(error)
+        return
+    found.files[log_dir.path] = read
+    unknown = _unknown_entries(log_dir, found.named)
+    found.notes += [*own_notes, *not_kafkas(log_dir.path, unknown)]
+    if read.high_watermarks is None:
+        names = [entry.name for entry in log_dir.entries]
+        which = "no usable" if SideFile.HIGH_WATERMARKS in names else "no"
+        found.notes.append(
+            f"{log_dir.path} has {which} {SideFile.HIGH_WATERMARKS}: logs are ingested to their end"
+        )
 
 
 def _unknown_entries(log_dir: FoundLogDir, named: Container[str]) -> list[str]:
-    """Return the names in a whole log dir that no broker gives and that nothing else reports."""
+    """Return a log dir's entries that are neither Kafka's nor reported elsewhere."""
     names = [
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in log_dir.entries
@@ -262,83 +322,46 @@ def _unknown_entries(log_dir: FoundLogDir, named: Container[str]) -> list[str]:
     return names if log_dir.is_whole else []
 
 
-def _named_folders(unread: Iterable[UnreadFiles], unreadable: Iterable[str]) -> frozenset[str]:
-    """Return the folders that contain anything already reported as not read, at any depth."""
-    named: set[str] = set()
-    places = (
-        f"{files.folder}/{files.example}" if files.kind is UnreadKind.LOG_DIR else files.folder
-        for files in unread
-    )
-    for place in (*places, *unreadable):
-        while place and place not in named:
-            named.add(place)
-            place = place.rpartition("/")[0]
-    return frozenset(named)
-
-
-def _cluster_ids(
-    found: Iterable[FoundLogDir], files: Mapping[str, LogDirFiles], storage: Storage
-) -> dict[str, str]:
-    """Return the cluster ids that log dirs name, by path; also of those with unreadable files."""
+def _cluster_ids(found: _Search) -> dict[str, str]:
+    """Return the cluster id of each log dir that has one, even if other files are unreadable."""
     ids = {
-        log_dir.path: files[log_dir.path].cluster_id
-        if log_dir.path in files
-        else read_cluster_id(storage, log_dir.entries)
-        for log_dir in found
+        log_dir.path: found.files[log_dir.path].cluster_id
+        if log_dir.path in found.files
+        else read_cluster_id(found.storage, log_dir.entries)
+        for log_dir in found.log_dirs
     }
     return {path: cluster_id for path, cluster_id in ids.items() if cluster_id}
 
 
 def _source_id(
-    named: dict[str, str],
-    files: dict[str, LogDirFiles],
-    failed: dict[str, StorageError],
-    given: str | None,
-    unnamed: str | None,
-    known: KnownSources,
+    found: _Search, given: str | None, unnamed: str | None, known: KnownSources
 ) -> SourceId:
-    """Return the source of the log dirs; raise the error of an unreadable log dir if needed."""
-    # An unreadable file may have the cluster's id: another id would ingest all logs again. If
-    # nothing is readable now, a later run may succeed.
+    """Return the source of the log dirs; raise an error if an unread file may name the cluster."""
+    named, files = _cluster_ids(found), found.files
+    if found.tier_folders and not found.log_dirs:  # a remote tier does not name its cluster
+        unnamed = unnamed or only_source(known)
+    # The unreadable file may name the cluster.
+    # Under a wrong source id, all logs would be ingested a second time.
+    # If no log dir is readable, a later run may succeed.
     is_known = named or given or (files and unnamed)
-    passing = [error for error in failed.values() if not (files or is_refused(error))]
-    for error in [*passing, *([] if is_known else failed.values())]:
+    passing = [error for error in found.failed.values() if not (files or is_refused(error))]
+    for error in [*passing, *([] if is_known else found.failed.values())]:
         raise refused_or_failed(error) from error
     return source_id_of(named, files, given=given, unnamed=unnamed, known=known)
 
 
-def _all_replicas(
-    storage: Storage,
-    log_dirs: Iterable[FoundLogDir],
-    files: Mapping[str, LogDirFiles],
-    selects_topic: TopicFilter,
-    notes: list[str],
-    unread: list[UnreadFiles],
-    unreadable: dict[str, str],
-    named: Container[str],
-) -> list[Replica]:
-    """Return the replicas in all readable log dirs, and collect notes and unread files."""
+def _all_replicas(found: _Search, selects_topic: TopicFilter) -> list[Replica]:
+    """Return the replicas of all readable log dirs; record notes and unread files."""
     return [
         replica
-        for log_dir in log_dirs
-        if log_dir.path in files
-        for replica in _replicas(
-            storage, log_dir, files[log_dir.path], selects_topic, notes, unread, unreadable, named
-        )
+        for log_dir in found.log_dirs
+        if log_dir.path in found.files
+        for replica in _replicas(found, log_dir, selects_topic)
     ]
 
 
-def _replicas(
-    storage: Storage,
-    log_dir: FoundLogDir,
-    files: LogDirFiles,
-    selects_topic: TopicFilter,
-    notes: list[str],
-    unread: list[UnreadFiles],
-    unreadable: dict[str, str],
-    named: Container[str],
-) -> list[Replica]:
-    """Return the replicas in a log dir, and collect notes and unread files."""
+def _replicas(found: _Search, log_dir: FoundLogDir, selects_topic: TopicFilter) -> list[Replica]:
+    """Return the replicas of a log dir; record notes and unread files."""
     selected: list[tuple[str, PartitionFolder]] = []
     given_up: dict[str, tuple[FileInfo, ...]] = {}
     for name in log_dir.partition_folders:
@@ -350,42 +373,27 @@ def _replicas(
         else:
             selected.append((name, folder))
 
+    storage, files = found.storage, found.files[log_dir.path]
+
     def read(of: tuple[str, PartitionFolder]) -> ReadFolder:
         name, folder = of
         path = storage.join(log_dir.path, name)
-        return read_folder(storage, path, folder, log_dir.partition_folders[name], files, named)
+        return read_folder(
+            storage, path, folder, log_dir.partition_folders[name], files, found.named
+        )
 
     replicas: list[Replica] = []
     removed: dict[str, list[FileInfo]] = {}
     answers = each(read, selected, storage=storage, path=log_dir.path)
     for (name, _), answer in zip(selected, answers, strict=True):
-        notes += answer.notes
-        unread += answer.unread
-        unreadable |= answer.unreadable
+        found.notes += answer.notes
+        found.unread += answer.unread
+        found.unreadable |= answer.unreadable
         removed[name] = answer.removed
         if isinstance(answer.replica, Replica):
             replicas.append(answer.replica)
         else:
             log_dir.unreadable[name] = str(answer.replica)
-    notes += removed_note(log_dir.path, removed)
-    notes += given_up_note(log_dir.path, given_up)
+    found.notes += removed_note(log_dir.path, removed)
+    found.notes += given_up_note(log_dir.path, given_up)
     return replicas
-
-
-def _with_known_topic_ids(replicas: list[Replica], notes: list[str]) -> list[Replica]:
-    """Return the replicas, completed by the topic id that the topic's other folders agree on."""
-    known: dict[str, set[str]] = {}
-    for replica in replicas:
-        if replica.key.topic_id is not None:
-            known.setdefault(replica.key.topic, set()).add(replica.key.topic_id)
-    for topic, ids in sorted(known.items()):
-        if len(ids) > 1:
-            notes.append(f"topic {topic} is there under {len(ids)} topic ids: it was made again")
-    joined = []
-    for replica in replicas:
-        ids = known.get(replica.key.topic, set())
-        if replica.key.topic_id is None and len(ids) == 1:
-            joined.append(replace(replica, key=replica.key._replace(topic_id=next(iter(ids)))))
-        else:
-            joined.append(replica)
-    return joined

@@ -1,11 +1,11 @@
-"""Errors of sources."""
+"""Errors of sources: they cannot be used, or they changed."""
 
 from seglake.errors import SeglakeError, WrongCallError
 
 
 class WrongSourceError(WrongCallError):
-    """The given sources cannot be used; nothing was touched."""
+    """Error for sources that cannot be used; nothing was changed."""
 
 
 class SourceVanishedError(SeglakeError):
-    """A file is no longer as it was when its reading was planned."""
+    """Error for a file that changed or vanished between survey and reading."""

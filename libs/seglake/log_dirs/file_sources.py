@@ -1,4 +1,4 @@
-"""Advice for a file that was given as a source. Pure."""
+"""Explains why a file cannot be a source, and what to do."""
 
 import shlex
 
@@ -12,7 +12,7 @@ _FOLDERS = "a broker's log dir, a partition folder, or a folder above log dirs"
 
 
 def why_no_source(source: str) -> str:
-    """Return why a file is not a source, by its name, and what to do instead."""
+    """Return why a file with this name cannot be a source, and what to do."""
     name, quoted = source.rstrip("/").rpartition("/")[2], shlex.quote(source)
     file = parse_file_name(name)
     if file is not None and file.kind is FileKind.LOG:

@@ -1,7 +1,7 @@
-"""Surveys a segment by its headers, before anything is decoded. Runs in tasks. Effect.
+"""Surveys a segment before decoding, by reading batch headers. Runs in tasks.
 
-It reads headers and markers of transactions, not the bodies. If it finds anything odd, it walks the
-segment again in full, with all checksums. Work is split only at batches whose checksum is right.
+Only headers and transaction markers are read. If anything is odd, the whole segment is read again,
+with all checksums. Tasks are split only at batches with a valid checksum.
 """
 
 from dataclasses import replace
@@ -9,39 +9,43 @@ from dataclasses import replace
 from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions
 from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_dirs.segment_side_files import read_transaction_files
+from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.segment_codec.formats.errors import SegmentCodecError
 from seglake.segment_codec.walk.window import Window
 from seglake.storage.errors import StorageError, is_broken
 from seglake.task_engine.task_progress import advance
 
-_HEADER_READ_BYTES = 4096  # one page: a header, and the next ones if batches are small
-# One longer read beats a second request, and a run of headers costs less than single headers.
-# Producers' batches have 16 KiB by default.
+# One page: if batches are small, one read has several headers.
+_HEADER_READ_BYTES = 4096
+# If batches are small (by default producers make 16 KiB), one read should get many headers.
 _MOST_READ_BYTES = 2 << 20
 _MOST_PASSED_BYTES = 32 << 10
 
 
 def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
-    """Return the surveys of several segments, in order; the task function of the survey stage."""
+    """Survey several segments, in order; the task function of the survey."""
     surveys = []
-    broken: dict[str, str] = {}  # folders with an unreadable file, and the reason
+    broken: dict[str, str] = {}  # why a file is unreadable, by its folder
     for request in requests:
         folder = request.file.path.rpartition("/")[0]
         try:
             reason = broken.get(folder)
             survey = _missing(request, reason) if reason else _surveyed(request)
+        except TierObjectError as error:
+            survey = replace(_missing(request, str(error)), is_unreadable=True)
         except (StorageError, SegmentCodecError) as error:
             survey = _missing(request, str(error))
-            if is_broken(error):  # a dying disk may take minutes for each bad sector
+            if is_broken(error):  # a failing disk may take minutes per bad sector
                 broken[folder] = str(error)
         surveys.append(survey)
-        advance(request.file.size_bytes)  # an upper limit: a walk may begin later in the file
+        advance(request.file.size_bytes)  # the size includes all that was read so far
     return surveys
 
 
 def survey_segment(request: SurveyRequest) -> SegmentSurvey:
-    """Return the survey of one segment; a vanished or unreadable file is a result, not an error."""
+    """Survey a segment; if it has vanished or is unreadable, the survey has the reason."""
     try:
         return _surveyed(request)
     except (StorageError, SegmentCodecError) as error:
@@ -49,9 +53,9 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
 
 
 def _surveyed(request: SurveyRequest) -> SegmentSurvey:
-    """Return the survey by headers, or of a full walk if anything is odd."""
+    """Survey a segment by its headers; read it in full if anything is odd."""
     file = request.file
-    with request.storage.open_reader(file.path) as reader:
+    with open_segment(request.storage, file) as reader:
         if reader.size_bytes != file.size_bytes and not request.is_last:
             return _missing(request, f"{file.path} changed its size after it was listed")
         size_bytes = min(reader.size_bytes, file.size_bytes)
@@ -70,7 +74,7 @@ def _surveyed(request: SurveyRequest) -> SegmentSurvey:
 
 
 def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
-    """Return the survey of a segment that cannot be read."""
+    """Return the survey of a segment that cannot be read, with the reason."""
     base_offset = request.file.base_offset
     return SegmentSurvey(
         size_bytes=0,
@@ -83,7 +87,7 @@ def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
 
 
 def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> SegmentSurvey:
-    """Return the survey from the findings of a walk."""
+    """Make the survey from what the walk over the headers has collected."""
     file, last, order = request.file, found.last, found.order
     is_cleaned = request.is_cleaned or found.has_compacted_batch
     files = read_transaction_files(

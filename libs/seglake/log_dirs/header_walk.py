@@ -1,4 +1,4 @@
-"""Walks a segment for its survey, and collects facts batch by batch. Effect: reads."""
+"""Walks over a segment's batches, and collects the facts for its survey."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,18 +25,18 @@ from seglake.segment_codec.walk.segment import Item, SegmentWalk
 from seglake.segment_codec.walk.segment_bounds import SegmentBounds, limit_after
 from seglake.segment_codec.walk.window import Window
 
-_Edge = tuple[int, Unit]  # the first offset of a batch, and the batch
+_Edge = tuple[int, Unit]  # (first offset, batch)
 
 
 @dataclass(slots=True)
 class EpochRuns:
-    """First and last of consecutive batches with the same leader epoch."""
+    """Collector of leader epochs: first and last batch of each sequence with the same epoch."""
 
     starts: list[EpochStart] = field(default_factory=list)
     epoch: int = -1
 
     def add(self, batch: RecordBatch, last: Unit | None) -> None:
-        """Add a batch; `last` is the batch before it."""
+        """Add a batch's leader epoch; `last` is the batch before."""
         epoch = batch.header.partition_leader_epoch
         if epoch != self.epoch:
             self.end(last)
@@ -45,14 +45,14 @@ class EpochRuns:
                 self.starts.append(EpochStart(epoch, batch.first_offset))
 
     def add_run(self, run: BatchRun, last: Unit | None) -> None:
-        """Add a run; `last` is the batch before it."""
+        """Add consecutive batches; `last` is the batch before the first one."""
         epochs = run.column("partition_leader_epoch")
         breaks = np.flatnonzero(epochs[1:] != epochs[:-1]) + 1
         for index in [0, *breaks.tolist()]:
             self.add(run.batch(index), run.batch(index - 1) if index else last)
 
     def end(self, last: Unit | None) -> None:
-        """End the current epoch: add its last batch, unless it is also its first."""
+        """Record the current epoch's last batch, unless it is also the epoch's first."""
         if self.epoch < 0 or not isinstance(last, RecordBatch):
             return
         if last.first_offset != self.starts[-1].start_offset:
@@ -61,10 +61,10 @@ class EpochRuns:
 
 @dataclass(slots=True)
 class Collected:
-    """Findings of a walk so far."""
+    """State of a survey after the batches so far."""
 
     base_offset: int
-    is_proved: bool  # all checksums were verified
+    is_proved: bool  # whether all checksums were verified
     order: OffsetOrder
     transactions: TransactionEvents
     splits: SplitPoints
@@ -76,15 +76,16 @@ class Collected:
     hole_count: int = 0
     tail: Tail | None = None
     window: TimeWindow = NO_WINDOW
-    window_edges: list[Unit] = field(default_factory=list)  # batches at the window's ends
+    # the batches at the two ends of the time window
+    window_edges: list[Unit] = field(default_factory=list)
     newest_ms: int | None = None
-    newest: RecordBatch | None = None  # its checksum is still to be verified
+    newest: RecordBatch | None = None  # batch with newest_ms; checksum not yet verified
     epochs: EpochRuns = field(default_factory=EpochRuns)
-    unreadable: list[str] = field(default_factory=list)  # reasons why the index was not read
+    unreadable: list[str] = field(default_factory=list)  # why an index could not be read
 
 
 def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) -> Collected:
-    """Return the findings of a walk; with headers only, it ends at the first fault."""
+    """Read a segment and collect what the survey needs; with headers only, stop at damage."""
     file = request.file
     unreadable: list[str] = []
     bounds = SegmentBounds(
@@ -98,7 +99,8 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
         is_final=request.is_final,
     )
     position, base_offset = 0, file.base_offset
-    if headers_only and request.walk_offset > base_offset:  # begin at the batch before it
+    # Batches below walk_offset may be skipped.
+    if headers_only and request.walk_offset > base_offset:
         offset = request.walk_offset - 1
         position, base_offset = walk_start(request.storage, file, offset, window, unreadable)
     order = OffsetOrder(base_offset)
@@ -122,11 +124,12 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
 
 
 def can_be_believed(found: Collected, window: Window) -> bool:
-    """Return whether headers were enough: nothing is odd, and the decisive checksums are right.
+    """Return whether the headers alone are enough for a survey.
 
-    Decisive are the last batch, the batches at the ends of the time window and, if there are
-    transactions, the first batch of each open one and the newest batch: false ones could hold a log
-    back, or end the wait for a transaction.
+    They are if nothing is odd and the decisive batches have valid checksums. Decisive are the last
+    batch and the batches at the ends of the time window; with transactions also each open
+    transaction's first batch and the batch with the newest time. If one of these headers was wrong,
+    a run could wait for a transaction in vain, or fail to wait for it.
     """
     if found.is_faulty:
         return False
@@ -138,7 +141,7 @@ def can_be_believed(found: Collected, window: Window) -> bool:
 
 
 def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
-    """Add one item of the walk to the findings."""
+    """Add what comes next: a batch, damaged bytes, or the bytes after the last batch."""
     match item:
         case Tail():
             found.tail = item
@@ -150,7 +153,8 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
             found.splits.defect(item)
             return
     if found.last is not None and item.first_offset <= found.last.last_offset:
-        found.is_faulty = True  # it is sound, but fills an earlier hole: out of order
+        # a valid batch out of order: it fills a hole before it
+        found.is_faulty = True
     found.end_damage = None
     found.splits.unit(item)
     if found.first_offset is None:
@@ -165,14 +169,14 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
 
 
 def _first_possible_offset(found: Collected, unit: Unit) -> int:
-    """Return a batch's first possible offset; for an old wrapper the end of the batch before."""
+    """Return a batch's first offset, or the end of the previous batch if the header has none."""
     if isinstance(unit, Wrapper):
         return found.base_offset if found.last is None else found.last.last_offset + 1
     return unit.first_offset
 
 
 def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
-    """Update the newest time and the time window by a batch."""
+    """Update the newest time and the time window from a batch."""
     newest_ms = max_timestamp_ms(unit)
     if newest_ms is None:
         return
@@ -187,7 +191,7 @@ def _note_time(found: Collected, unit: Unit, request: SurveyRequest) -> None:
 
 
 def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
-    """Collect a run, whose batches follow all earlier ones."""
+    """Add consecutive batches, whose offsets are above all earlier ones."""
     found.end_damage = None
     found.splits.run(run)
     if found.first_offset is None:
@@ -200,7 +204,7 @@ def _collect_run(found: Collected, run: BatchRun, request: SurveyRequest) -> Non
 
 
 def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None:
-    """Update the newest time and the time window by a run."""
+    """Update the newest time and the time window from consecutive batches."""
     newest_ms = run.column("max_timestamp_ms")
     index = int(newest_ms.argmax())
     newest = int(newest_ms[index])
@@ -213,15 +217,15 @@ def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None
 def _note_window(
     found: Collected, request: SurveyRequest, first_since: Callable[[int], _Edge | None]
 ) -> None:
-    """Find the ends of the time window in a batch or run, unless they were found before.
+    """Find the ends of the time window in new batches, if they are not known yet.
 
-    `first_since` returns the first batch there with a record at or after a time.
+    `first_since` returns the first of the new batches that has a record at or after a time.
     """
     if request.from_ms is None and request.to_ms is None:
         return
 
     def edge_at(known: int | None, since_ms: int | None) -> int | None:
-        """Return the offset of one end, known or found now."""
+        """Return the offset of one end of the window; search new batches if it is not known."""
         edge = first_since(since_ms) if known is None and since_ms is not None else None
         if edge is None:
             return known
@@ -234,7 +238,7 @@ def _note_window(
 
 
 def _first_since(run: BatchRun, newest_ms: NDArray[np.int64], since_ms: int) -> _Edge | None:
-    """Return the first batch of a run with a record at or after a time."""
+    """Return the first of consecutive batches that has a record at or after a time."""
     since = np.flatnonzero(newest_ms >= since_ms)
     if not len(since):
         return None

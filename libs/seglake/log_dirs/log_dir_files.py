@@ -1,8 +1,8 @@
-"""Reads the small files of log dirs and partition folders. Effect.
+"""Reads the small files of log dirs and partition folders.
 
-A file with content that Kafka never writes is ignored as implausible, and reported; the partitions
-are ingested by the segments themselves. An existing file that cannot be read is an error, since an
-ingest without it may be wrong.
+A file whose content Kafka never writes is ignored and reported, and the segments are ingested
+without it. If an existing file cannot be read, this is an error, since an ingest without the file
+may be wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,16 +31,16 @@ from seglake.storage.storage import FileInfo, Storage
 
 T = TypeVar("T")
 
-_REMOTE_CACHE = "remote-log-index-cache"  # folder of brokers with remote storage
+_REMOTE_CACHE = "remote-log-index-cache"  # folder of brokers with a remote tier
 Offsets = dict[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogDirFiles:
-    """Content of a log dir's files; None for a missing or ignored file.
+    """Content of the files of a log dir itself; None for a missing or ignored file.
 
     Attributes:
-        has_remote_tier: the broker keeps older segments in remote storage as well.
+        has_remote_tier: whether the broker also keeps segments in remote storage.
     """
 
     cluster_id: str | None
@@ -55,7 +55,7 @@ class LogDirFiles:
     def checkpoints_of(
         self, partition: TopicPartition, committed_end: int | None = None
     ) -> Checkpoints:
-        """Return the checkpoints of one partition.
+        """Return the offsets of one partition in the checkpoint files.
 
         Args:
             partition: the partition.
@@ -79,17 +79,17 @@ def read_log_dir_files(
     tolerated: type[StorageError] = NotFoundError,
     implausible: dict[str, str] | None = None,
 ) -> LogDirFiles:
-    """Return the content of a log dir's own files.
+    """Read a log dir's own files.
 
     Args:
         storage: storage of the files.
         entries: listing of the log dir.
         notes: receives a sentence for each ignored file.
-        tolerated: errors of this class make a file count as missing.
-        implausible: receives implausible files with the reason, by path, instead of the notes.
+        tolerated: class of errors after which a file is treated as missing.
+        implausible: receives the reasons for ignored files, by path; None puts them into `notes`.
 
     Raises:
-        StorageError: a file exists and cannot be read.
+        StorageError: an existing file cannot be read.
     """
     listed = list(entries)
     by_name = files_by_name(Place.LOG_DIR, listed)
@@ -101,8 +101,8 @@ def read_log_dir_files(
     if broker is not None and broker.cluster_id_has_blanks:
         path = by_name[SideFile.META_PROPERTIES].path
         notes.append(
-            f"{path} has blanks around the cluster.id, which Kafka takes for a part of it: it "
-            f"counts as {broker.cluster_id}"
+            f"{path} has blanks around the cluster.id, which are part of it for Kafka; they are "
+            f"ignored: {broker.cluster_id}"
         )
     return LogDirFiles(
         cluster_id=None if broker is None else broker.cluster_id,
@@ -117,7 +117,7 @@ def read_log_dir_files(
 
 
 def read_cluster_id(storage: Storage, entries: Iterable[FileInfo]) -> str | None:
-    """Return the cluster id in meta.properties, None without one or if it cannot be read."""
+    """Return the cluster id in meta.properties; None without a readable one."""
     entry = files_by_name(Place.LOG_DIR, entries).get(SideFile.META_PROPERTIES)
     broker = _read(storage, entry, parse_meta_properties, [], StorageError, None)
     return None if broker is None else broker.cluster_id
@@ -130,17 +130,17 @@ def read_topic_id(
     tolerated: type[StorageError] = NotFoundError,
     implausible: dict[str, str] | None = None,
 ) -> str | None:
-    """Return the topic id of a partition folder; brokers before 2.8 wrote none.
+    """Return the topic id of a partition folder; None without one, as before Kafka 2.8.
 
     Args:
         storage: storage of the files.
         by_name: files of the folder.
         notes: receives a sentence for each ignored file.
-        tolerated: errors of this class make a file count as missing.
-        implausible: receives implausible files with the reason, by path, instead of the notes.
+        tolerated: class of errors after which a file is treated as missing.
+        implausible: receives the reasons for ignored files, by path; None puts them into `notes`.
 
     Raises:
-        StorageError: the file exists and cannot be read.
+        StorageError: the existing file cannot be read.
     """
     entry = by_name.get(SideFile.PARTITION_METADATA)
     metadata = _read(storage, entry, parse_partition_metadata, notes, tolerated, implausible)
@@ -153,16 +153,16 @@ def read_epochs(
     notes: list[str],
     implausible: dict[str, str] | None = None,
 ) -> tuple[EpochStart, ...]:
-    """Return the leader epochs in the folder's checkpoint; none before Kafka 0.11.
+    """Return the leader epochs in the folder's checkpoint file; empty if there is none.
 
     Args:
         storage: storage of the files.
         by_name: files of the folder.
         notes: receives a sentence for each ignored file.
-        implausible: receives implausible files with the reason, by path, instead of the notes.
+        implausible: receives the reasons for ignored files, by path; None puts them into `notes`.
 
     Raises:
-        StorageError: the file exists and cannot be read.
+        StorageError: the existing file cannot be read.
     """
     entry = by_name.get(SideFile.LEADER_EPOCHS)
     return _read(storage, entry, parse_leader_epochs, notes, NotFoundError, implausible) or ()
@@ -176,7 +176,7 @@ def _read(
     tolerated: type[StorageError],
     implausible: dict[str, str] | None,
 ) -> T | None:
-    """Return the parsed content of a file, None if it is missing or ignored."""
+    """Return a file's parsed content; None if the file is missing or ignored."""
     if entry is None:
         return None
     try:
@@ -190,6 +190,6 @@ def _read(
             notes.append(note)
         else:
             implausible[entry.path] = note
-    except tolerated as error:  # such as a file that vanished since the listing
+    except tolerated as error:  # such as a file that vanished after the listing
         notes.append(f"{error}; it counts as missing")
     return None

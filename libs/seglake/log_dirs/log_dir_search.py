@@ -1,14 +1,18 @@
-"""Finds the log dirs below sources by their content, each once. Effect: lists folders.
+"""Finds the log dirs at or below sources, each once, by listing folders.
 
-A log dir is a folder with broker files or with partition folders in it. A partition folder is one
-with such a name and with segment files, since `broker-0` could be either by its name.
+A log dir is a folder that has a broker's files or partition folders. A partition folder has a name
+such as `orders-0` and has segment files. The name alone is not enough, because a log dir may be
+named `broker-0`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.file_sources import why_no_source
+from seglake.log_dirs.folder_kinds import has_log_dir_files, is_partition_folder
+from seglake.log_dirs.tier_folders import tier_folder
+from seglake.log_dirs.tier_layouts import TierFolder
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
@@ -17,37 +21,35 @@ from seglake.log_dirs.unread_files import (
     unread_files,
 )
 from seglake.segment_codec.formats.side_files.known_names import (
-    OF_LOG_DIR,
-    OF_PARTITION,
     Place,
     Use,
     known_name,
 )
 from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
-    parse_file_name,
     parse_folder_name,
-    parse_metadata_snapshot_name,
 )
-from seglake.segment_codec.formats.side_files.unread_names import parse_compressed_name
+from seglake.segment_codec.formats.side_files.tier_names import is_tier_object
 from seglake.storage.errors import NotFoundError, RefusedError, StorageError, UnsupportedUriError
 from seglake.storage.many_requests import each
 from seglake.storage.storage import FileInfo, Storage
 
 MOST_LEVELS = 8
 
-_NOT_SEARCHED = "lost+found"  # the file system's own folder: unreadable, without log dirs
-Listings = dict[str, tuple[FileInfo, ...]]  # entries by folder
-Closed = dict[str, StorageError]  # errors by folder that cannot be listed, links resolved
+_NOT_SEARCHED = "lost+found"  # folder that file systems make, which only root can read
+Listings = dict[str, tuple[FileInfo, ...]]  # listings by the folder's name
+# errors of folders that cannot be listed, by path without links
+Closed = dict[str, StorageError]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLogDir:
-    """A log dir with the listing of each of its partition folders that was asked for.
+    """A log dir with the listings of its requested partition folders.
 
     Attributes:
-        unreadable: reasons by name of partition folders that cannot be listed.
-        is_whole: all partition folders were asked for, not a single one.
+        unreadable: why partition folders cannot be listed, by the folder's name.
+        is_whole: whether all partition folders are requested; False if the source is a partition
+            folder.
     """
 
     path: str
@@ -58,11 +60,11 @@ class FoundLogDir:
 
     @property
     def is_parent_only(self) -> bool:
-        """Return whether it has no broker files, and only a partition folder was asked for."""
+        """Return whether a source is a partition folder whose parent has no file of a broker."""
         return not (self.is_whole or has_log_dir_files(self.entries))
 
     def has(self, name: str) -> bool:
-        """Return whether a folder is, or may be, one of its partitions."""
+        """Return whether a partition folder with this name exists, readable or not."""
         return name in self.partition_folders or name in self.unreadable
 
 
@@ -72,20 +74,22 @@ def find_sources(
     notes: list[str],
     unreadable: dict[str, str],
     unread: list[UnreadFiles],
+    tiers: list[TierFolder],
 ) -> list[FoundLogDir]:
-    """Return the log dirs at or below the sources, in their order.
+    """Find the log dirs at or below the sources, in the order of the sources.
 
     Args:
         sources: paths or URIs.
         storage: storage of the sources.
-        notes: receives a sentence for each folder reached twice, for example by a link.
-        unreadable: receives sources and folders that cannot be searched, with the reason.
-        unread: receives files that are recognised and not read.
+        notes: receives a sentence for each log dir that was found twice, for example by a link.
+        unreadable: receives why sources and folders cannot be searched, by path.
+        unread: receives files with records that are not read.
+        tiers: receives folders of remote tiers.
 
     Raises:
-        WrongSourceError: a source is missing, no folder or no log dir, or the storage refuses all
-            of them.
-        StorageError: no source can be listed now.
+        WrongSourceError: a source does not exist, is a file or has no log dir, or the storage
+            denies access to all of them.
+        StorageError: no source can be listed; a retry may help.
         StoreSilentError: a store does not answer.
     """
     found: dict[str, FoundLogDir] = {}
@@ -93,7 +97,7 @@ def find_sources(
     failures: list[StorageError] = []
     for source in sources:
         try:
-            log_dirs = _log_dirs_of(source, storage, parents, unreadable, unread)
+            log_dirs = _log_dirs_of(source, storage, parents, unreadable, unread, tiers)
         except StorageError as error:
             failures.append(error)
             unreadable[error.path] = str(error)
@@ -116,12 +120,12 @@ def find_sources(
 
 
 def is_refused(error: StorageError) -> bool:
-    """Return whether a later try will fail in the same way."""
+    """Return whether the storage refuses an access, so that a retry is useless."""
     return isinstance(error, RefusedError | NotFoundError)
 
 
 def refused_or_failed(error: StorageError) -> Exception:
-    """Return the error of the whole call: a wrong call if the error is permanent."""
+    """Return WrongSourceError if a retry is useless, else the error itself."""
     if is_refused(error):
         return WrongSourceError(f"the source is refused: {error}")
     return error
@@ -133,14 +137,16 @@ def _log_dirs_of(
     parents: Listings,
     unreadable: dict[str, str],
     unread: list[UnreadFiles],
+    tiers: list[TierFolder],
 ) -> list[FoundLogDir]:
-    """Return the log dirs at or below one source.
+    """Find the log dirs at or below one source.
 
     Raises:
-        WrongSourceError: there is none in any folder that could be listed.
-        StorageError: the source, or all log dirs, cannot be listed.
+        WrongSourceError: no log dir was found.
+        StorageError: the source or all log dirs cannot be listed.
     """
     closed: Closed = {}
+    found: list[TierFolder] = []
     try:
         path = storage.locate(source)
         info = storage.info(path)
@@ -150,15 +156,16 @@ def _log_dirs_of(
             raise WrongSourceError(f"source {source} does not exist: check the path")
         if not info.is_folder:
             raise WrongSourceError(why_no_source(source))
-        log_dirs = find_log_dirs(storage, path, parents, closed, unread)
+        log_dirs = find_log_dirs(storage, path, parents, closed, unread, found)
     except (NotFoundError, UnsupportedUriError) as error:
         raise WrongSourceError(f"the source is refused: {error}") from error
     unreadable |= {place: str(error) for place, error in closed.items()}
-    if closed and not log_dirs:
+    tiers += found
+    if closed and not (log_dirs or found):
         raise next(iter(closed.values()))
-    if not log_dirs:
+    if not (log_dirs or found):
         raise WrongSourceError(
-            f"source {source} holds no log dir of a Kafka broker: no folder below it has "
+            f"source {source} has no log dir of a Kafka broker: no folder below it has "
             "meta.properties, offset checkpoints, or partition folders with segments"
             f"{_instead(unread)}"
         )
@@ -166,32 +173,40 @@ def _log_dirs_of(
 
 
 def _instead(unread: Sequence[UnreadFiles]) -> str:
-    """Return a sentence about content that could become a log dir; empty without any."""
+    """Return advice on found files that can be made readable; empty without such files."""
     forms = {
         UnreadKind.ARCHIVE: "archives ({}): unpack them",
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",
+        UnreadKind.HDFS_SEGMENT: "segments of a tier on HDFS ({}), which are not read",
+        UnreadKind.REDPANDA_SEGMENT: "segments of Redpanda ({}), which are not Kafka's",
         UnreadKind.FOLDER: "segments ({}) in a folder whose name is no partition's: rename it to"
         " TOPIC-PARTITION",
     }
     found = {files.kind: files for files in reversed(unread) if files.kind in forms}
     listed = " and ".join(forms[kind].format(files.example) for kind, files in found.items())
-    return f". It holds {listed}" if listed else ""
+    return f". It has {listed}" if listed else ""
 
 
 def find_log_dirs(
-    storage: Storage, path: str, parents: Listings, closed: Closed, unread: list[UnreadFiles]
+    storage: Storage,
+    path: str,
+    parents: Listings,
+    closed: Closed,
+    unread: list[UnreadFiles],
+    tiers: list[TierFolder],
 ) -> list[FoundLogDir]:
-    """Return all log dirs at or below the path, in the order of their paths.
+    """Find all log dirs at or below a folder, in the order of their paths.
 
     Args:
         storage: storage of the path.
         path: a folder.
         parents: cache of listings of folders above partition folders.
-        closed: receives folders that cannot be listed, with the error.
-        unread: receives files outside of partition folders that are recognised and not read.
+        closed: receives the errors of folders that cannot be listed.
+        unread: receives files with records outside of partition folders, which are not read.
+        tiers: receives folders of remote tiers.
     """
     entries = tuple(storage.list_folder(path))
-    search = _Search(storage, closed, unread)
+    search = _Search(storage, closed, unread, tiers)
     place = storage.without_links(path)
     parent, _, name = place.rpartition("/")
     if is_partition_folder(name, entries):
@@ -204,20 +219,28 @@ def find_log_dirs(
 
 
 class _Search:
-    """Search downwards from a source; it collects folders that cannot be listed, and unread files.
+    """Search at and below one source; it collects unlistable folders and unread files, too.
 
-    In its methods, `above` has the folders on the way, links resolved: a link back to one ends
-    there.
+    The argument `above` of its methods has the parent folders, with links resolved, so that a link
+    to a parent is not followed.
     """
 
-    def __init__(self, storage: Storage, closed: Closed, unread: list[UnreadFiles]) -> None:
-        """Store the lists that receive the findings.
+    def __init__(
+        self,
+        storage: Storage,
+        closed: Closed,
+        unread: list[UnreadFiles],
+        tiers: list[TierFolder],
+    ) -> None:
+        """Start a search whose findings go to the given lists.
 
         Args:
-            storage: storage of the source; borrowed.
-            closed: receives folders that cannot be listed, with the error.
-            unread: receives files that are recognised and not read.
+            storage: storage of the source.
+            closed: receives the errors of folders that cannot be listed.
+            unread: receives files with records that are not read.
+            tiers: receives folders of remote tiers.
         """
+        self._tiers = tiers
         self._storage = storage
         self._closed = closed
         self._unread = unread
@@ -225,8 +248,8 @@ class _Search:
     def log_dirs(
         self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
     ) -> list[FoundLogDir]:
-        """Return the log dirs at or below a folder."""
-        self._unread += unread_files(path, entries)
+        """Find the log dirs at or below a folder."""
+        self._find(path, entries)
         segments = files_with_records(Place.LOG_DIR, entries)
         folders, problems = list_folders(self._storage, entries)
         if has_log_dir_files(entries) or _has_partitions(folders):
@@ -241,8 +264,16 @@ class _Search:
             for found in self.log_dirs(self._storage.join(path, name), listing, places)
         ]
 
+    def _find(self, path: str, entries: tuple[FileInfo, ...]) -> None:
+        """Record a folder of a remote tier, and files with records that are not read."""
+        folder = tier_folder(path, entries)
+        if folder is not None:
+            self._tiers.append(folder)
+            entries = tuple(entry for entry in entries if not is_tier_object(entry.name))
+        self._unread += unread_files(path, entries)
+
     def below_partition(self, name: str, path: str, entries: tuple[FileInfo, ...]) -> None:
-        """Report segments in folders inside a partition folder, where no broker has any."""
+        """Record segments in subfolders of a partition folder, where brokers put none."""
         folder = parse_folder_name(name)
         is_read = folder is not None and folder.kind in (FolderKind.LIVE, FolderKind.FUTURE)
         if not is_read or not any(entry.is_folder for entry in entries):
@@ -260,7 +291,7 @@ class _Search:
         folders: Listings,
         problems: dict[str, StorageError],
     ) -> FoundLogDir:
-        """Return a log dir, and report segments in its other folders."""
+        """Return a log dir; record segments in folders that are no partition folders."""
         problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
         lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
         others = {name: why for name, why in problems.items() if name not in lost}
@@ -280,9 +311,9 @@ class _Search:
     def _stray_folder(
         self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
     ) -> None:
-        """Report the segments in and below a folder where no broker has any."""
+        """Record the segments in and below a folder where brokers put none."""
         parent, _, name = path.rpartition("/")
-        self._unread += unread_files(path, entries)
+        self._find(path, entries)
         folders, problems = list_folders(self._storage, entries)
         if has_log_dir_files(entries) or _has_partitions(folders):
             self._unread.append(UnreadFiles(parent, parent, UnreadKind.LOG_DIR, 1, 0, name))
@@ -301,42 +332,42 @@ class _Search:
     def _below(
         self, path: str, folders: Listings, above: tuple[str, ...]
     ) -> Iterator[tuple[str, tuple[FileInfo, ...], tuple[str, ...]]]:
-        """Yield the folders to search next: name, listing, and the folders on the way."""
+        """Yield the subfolders to search: path, listing, and the folders above."""
         for name, listing in folders.items():
             folder = self._storage.join(path, name)
             place = self._storage.without_links(folder)
             if place in above:
                 continue
             if len(above) > MOST_LEVELS:
-                reason = f"it lies more than {MOST_LEVELS} folders below: give it as a source"
+                reason = f"it is more than {MOST_LEVELS} folders deep: give it as a source"
                 self._close(path, {name: RefusedError(action="search", path=folder, reason=reason)})
                 continue
             yield name, listing, (*above, place)
 
     def _close(self, path: str, problems: Mapping[str, StorageError]) -> None:
-        """Record folders that cannot be listed."""
+        """Record the errors of subfolders that cannot be listed."""
         place = self._storage.without_links(path)
         for name, error in problems.items():
             self._closed.setdefault(self._storage.join(place, name), error)
 
 
 def _no_way(entry: FileInfo) -> StorageError:
-    """Return the error of an entry that can be neither listed nor read."""
+    """Return the error for an entry that can be neither listed nor read."""
     return RefusedError(action="open", path=entry.path, reason=entry.problem)
 
 
 def _has_partitions(folders: Listings) -> bool:
-    """Return whether one of the folders is a partition folder."""
+    """Return whether any of the folders is a partition folder."""
     return any(is_partition_folder(name, listing) for name, listing in folders.items())
 
 
 def _is_known(name: str) -> bool:
-    """Return whether a broker gives this name to an entry of a log dir."""
+    """Return whether Kafka uses this name for a file or folder in a log dir."""
     return any(known_name(Place.LOG_DIR, name, is_folder=of) is not None for of in (False, True))
 
 
 def _is_unused(name: str) -> bool:
-    """Return whether a broker has a folder of this name without segments."""
+    """Return whether Kafka uses this name for a folder that never has segments."""
     row = known_name(Place.LOG_DIR, name, is_folder=True)
     return row is not None and row.use is Use.UNUSED
 
@@ -344,7 +375,7 @@ def _is_unused(name: str) -> bool:
 def list_folders(
     storage: Storage, entries: tuple[FileInfo, ...]
 ) -> tuple[Listings, dict[str, StorageError]]:
-    """Return the listings of the folders, and the errors of unreadable ones, by name."""
+    """List all folders among the entries; return their listings and errors, by name."""
     searched = [entry for entry in entries if entry.is_folder and entry.name != _NOT_SEARCHED]
 
     def listed(folder: FileInfo) -> tuple[FileInfo, ...] | StorageError:
@@ -360,27 +391,6 @@ def list_folders(
     for entry, answer in zip(searched, answers, strict=True):
         if not isinstance(answer, StorageError):
             folders[entry.name] = answer
-        elif not isinstance(answer, NotFoundError):  # ignore a folder that vanished meanwhile
+        elif not isinstance(answer, NotFoundError):  # meanwhile vanished folders are no errors
             unreadable[entry.name] = answer
     return folders, unreadable
-
-
-def has_log_dir_files(entries: Iterable[FileInfo]) -> bool:
-    """Return whether the entries include a file that a broker keeps in a log dir."""
-    return any(entry.name in OF_LOG_DIR for entry in entries)
-
-
-def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
-    """Return whether a folder is a partition's by its name and content; an empty one is not."""
-    if parse_folder_name(name) is None:
-        return False
-    return any(
-        not entry.is_folder
-        and (
-            parse_file_name(entry.name) is not None
-            or parse_compressed_name(entry.name) is not None
-            or parse_metadata_snapshot_name(entry.name) is not None
-            or entry.name in OF_PARTITION
-        )
-        for entry in entries
-    )

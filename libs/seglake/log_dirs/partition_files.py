@@ -1,7 +1,7 @@
-"""Sorts the files of a partition folder, and finds where its segments begin. Effect.
+"""Sorts the files of a partition folder, and finds where its segments begin.
 
-Leftovers of cleaning, splitting and deletion are skipped, as by a starting broker. Segments are
-opened only for their headers.
+Leftovers of cleaning, splitting and deletion are skipped, as by a broker when it starts. Only the
+batch headers of segments are read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,22 +28,22 @@ from seglake.segment_codec.formats.side_files.producer_snapshot import EMPTY_SNA
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
-_WINDOW_BYTES = 4 << 20  # for a walk in full, if headers do not suffice
+_WINDOW_BYTES = 4 << 20  # size of a read when a whole segment is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFiles:
-    """Files of a partition folder, sorted.
+    """Files of a partition folder, by their use.
 
     Attributes:
         by_name: all files of the folder.
-        segments: the log, by base offset.
-        lost: segments of the log whose link is broken; they are in `segments`, too.
-        snapshots: producer snapshots by offset, without empty ones.
-        side_files: names of the other files that are Kafka's.
+        segments: segments of the log, by base offset.
+        lost: segments whose file is a broken link; they are also in `segments`.
+        snapshots: producer snapshots that are not empty, by offset.
+        side_files: names of Kafka's other files.
         skipped: segment files that are not read.
-        unreadable: index and snapshot files whose link is broken; the log is read without them.
-        unknown: names that Kafka does not give.
+        unreadable: index and snapshot files that are broken links; the log is read without them.
+        unknown: names of files that are not Kafka's.
     """
 
     by_name: dict[str, FileInfo]
@@ -59,19 +59,18 @@ class PartitionFiles:
 def partition_files(
     storage: Storage, path: str, listing: Iterable[FileInfo], notes: list[str] | None = None
 ) -> PartitionFiles:
-    """Return the sorted files of a partition folder.
+    """Sort the files of a partition folder.
 
     Args:
         storage: storage of the folder.
         path: path of the folder.
-        listing: its entries.
-        notes: receives a sentence for finished cleaner output that cannot be read; None makes that
-            an error.
+        listing: the entries of the folder.
+        notes: receives a sentence for each unreadable `.swap` file; None raises an error instead.
 
     Raises:
-        SourceVanishedError: finished cleaner output vanished meanwhile, or cannot be read.
-        RefusedError: finished cleaner output is a broken link.
-        TwoSpellingsError: two files to read have the same number.
+        SourceVanishedError: a `.swap` file has vanished or cannot be read.
+        RefusedError: a `.swap` file is a broken link.
+        TwoSpellingsError: two files have the same offset in their names.
     """
     by_name = files_by_name(Place.PARTITION, listing)
     plan = plan_swaps(by_name, _swap_ends(storage, by_name, notes))
@@ -102,12 +101,12 @@ def partition_files(
 
 
 def first_offset_of(storage: Storage, file: SegmentFile) -> int:
-    """Return the first offset of a segment; its name is only a lower bound.
+    """Return the first offset in a segment; the offset in the file's name is only a lower bound.
 
-    It falls back to the name if the headers are doubtful. It reads more than the first header only
-    if that is above the name, as after compaction.
+    If the headers are doubtful, the offset in the name is returned. Usually only the first header
+    is read. More is read if its offset is above the one in the name, as after a compaction.
     """
-    plain = replace(file, index_path=None)  # no index is needed: the first batch is at position 0
+    plain = replace(file, index_path=None)  # the first batch is found without the index
     heads = LogHeads(storage, (plain,), 0).between((file.base_offset, OFFSET_MAX))
     try:
         head = next(heads, None)
@@ -126,7 +125,7 @@ def first_offset_of(storage: Storage, file: SegmentFile) -> int:
 def _segments(
     folder_name: str, read: Sequence[SegmentFileName], by_name: dict[str, FileInfo]
 ) -> tuple[SegmentFile, ...]:
-    """Return the segments of the log, by base offset."""
+    """Return the segments of the log that a broker would read, by base offset."""
     paths = {
         (file.base_offset, file.kind): by_name[file.name].path
         for file in read
@@ -150,9 +149,9 @@ def _segments(
 def _swap_ends(
     storage: Storage, by_name: dict[str, FileInfo], notes: list[str] | None
 ) -> dict[int, int]:
-    """Return the end of each finished cleaner output, by base offset.
+    """Return the end offset of each `.swap` file (the cleaner's finished output), by base offset.
 
-    Such an output replaces all segments up to its end.
+    A `.swap` file replaces all segments up to its end offset.
     """
     ends: dict[int, int] = {}
     for name in usable_swap_logs(by_name):
@@ -166,13 +165,13 @@ def _swap_ends(
         if survey.missing is not None:
             if notes is None:
                 raise SourceVanishedError(survey.missing)
-            notes.append(f"{survey.missing}; what {name} replaces cannot be told")
+            notes.append(f"{survey.missing}; it is unknown which segments {name} replaces")
         ends[file.base_offset] = survey.highest_offset
     return ends
 
 
 def _whole_survey(storage: Storage, file: SegmentFile) -> SegmentSurvey:
-    """Return a survey of a segment for its offsets only, without splits."""
+    """Survey a segment for its offsets alone, without positions where tasks may begin."""
     request = SurveyRequest(
         storage=storage,
         file=replace(file, index_path=None, transaction_index_path=None),

@@ -1,4 +1,4 @@
-"""Makes a replica of a partition folder: its segments, and the files beside them. Effect: reads."""
+"""Makes a replica from a partition folder's listing and small files."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
@@ -46,11 +46,11 @@ _MOST_UNKNOWN = 20
 
 
 class ReadFolder(NamedTuple):
-    """A replica, or the error of an unreadable folder, with notes and unread files.
+    """A replica, or the error of an unreadable folder, with its notes and unread files.
 
     Attributes:
-        unreadable: reasons by path of unreadable or implausible files.
-        removed: segments that are no longer part of the log.
+        unreadable: why files are unreadable or implausible, by path.
+        removed: segments that the broker has removed from the log.
     """
 
     replica: Replica | Exception
@@ -68,9 +68,9 @@ def read_folder(
     files: LogDirFiles,
     named: Container[str],
 ) -> ReadFolder:
-    """Return the replica in a partition folder, from its listing and its small files.
+    """Make the replica of a partition folder, from its listing and its small files.
 
-    `files` are the log dir's own files; the folders in `named` are already reported.
+    `files` are the log dir's own files; folders in `named` are already reported as not read.
     """
     notes: list[str] = []
     unreadable: dict[str, str] = {}
@@ -80,7 +80,7 @@ def read_folder(
         unnamed = (name for name in folders if storage.join(path, name) not in named)
         notes += not_kafkas(path, _unknown(content.unknown, unnamed))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
-        # Read it after the listing, to see a log start that retention moves meanwhile.
+        # Read the epochs after the listing: they show the new start if segments are deleted then.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         believed = _believed(key, content, files, epochs)
@@ -112,7 +112,7 @@ def read_folder(
 
 
 def _unreadable_folder(path: str, error: Exception, notes: list[str]) -> ReadFolder:
-    """Return the result for a folder that cannot be read."""
+    """Return the result for a partition folder that cannot be read, with the error."""
     if isinstance(error, TwoSpellingsError):
         error = StorageError(action="read", path=path, reason=str(error))
     return ReadFolder(error, notes, [], {}, [])
@@ -121,9 +121,9 @@ def _unreadable_folder(path: str, error: Exception, notes: list[str]) -> ReadFol
 def _segments(
     content: PartitionFiles, ignored: Container[str]
 ) -> tuple[tuple[SegmentFile, ...], tuple[UnreadSegment, ...]]:
-    """Return the readable segments; and the compressed ones with the dangling links.
+    """Return a partition's readable segments, and its compressed or broken-link segments.
 
-    Segments whose path is in `ignored` do not belong to the log.
+    Segments whose path is in `ignored` are not part of the log.
     """
     lost = {segment.base_offset: segment for segment in content.lost}
     packed = {segment.base_offset: segment for segment in compressed_segments(content.by_name)}
@@ -135,9 +135,9 @@ def _segments(
 def _unread_files(
     path: str, listing: Sequence[FileInfo], content: PartitionFiles
 ) -> list[UnreadFiles]:
-    """Return the recognised files that are not read, with segments under other names.
+    """Return the folder's unread files with records, including renamed segments.
 
-    Only for a live folder: in others, its broker may be about to delete them.
+    Call it only for a live folder, because a broker may be deleting the files in other folders.
     """
     renamed = [e for e in content.by_name.values() if is_renamed_segment(Place.PARTITION, e.name)]
     found = segments_of(path, UnreadKind.RENAMED_SEGMENT, renamed)
@@ -154,7 +154,7 @@ def _deleting(content: PartitionFiles) -> tuple[int, ...]:
 
 
 def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
-    """Return the names of folders, and of files that cannot have records."""
+    """Return the names that are reported as not Kafka's: folders, and files without records."""
     files = (name for name in names if not is_recognised(Place.PARTITION, name))
     return [*files, *(f"{name}/" for name in folders)]
 
@@ -165,7 +165,7 @@ def _believed(
     files: LogDirFiles,
     epochs: tuple[EpochStart, ...],
 ) -> PlausibleCheckpoints:
-    """Return the plausible checkpoints of a partition."""
+    """Return a partition's checkpoints without implausible offsets, and why these are ignored."""
     partition = TopicPartition(key.topic, key.partition)
     stated = files.checkpoints_of(partition, _committed_end(content.by_name))
     return plausible_checkpoints(stated, epochs, _reached(content))
@@ -174,7 +174,7 @@ def _believed(
 def _implausible(
     storage: Storage, path: str, key: PartitionKey, believed: PlausibleCheckpoints
 ) -> dict[str, str]:
-    """Return the reasons against implausible offsets, by the paths of their files."""
+    """Return, by the path of the checkpoint file, why its offset is ignored."""
     return {
         storage.join(path, file): f"{key}: an offset in {file} is ignored as implausible: {why}"
         for file, why in believed.ignored.items()
@@ -187,14 +187,14 @@ def _last_side_file(
     checkpoints: Checkpoints,
     epochs: tuple[EpochStart, ...],
 ) -> SideFileEnds:
-    """Return the highest end that a side file proves, and the reasons against implausible files."""
+    """Return the highest log end that side files prove, and why other side files are ignored."""
     proved = (checkpoints.durable_offset, *(epoch.start_offset for epoch in epochs[-1:]))
     is_cleaned = checkpoints.cleaner_offset is not None
     return side_file_ends(storage, content, proved, is_cleaned=is_cleaned)
 
 
 def _reached(content: PartitionFiles) -> list[int]:
-    """Return the offsets that the files of a partition prove by their names and sizes."""
+    """Return offsets that the log has reached, by names and sizes of its files."""
     names = map(parse_file_name, content.by_name)
     ends = [segment.base_offset + segment.size_bytes for segment in content.segments]
     return [*ends, *(name.base_offset for name in names if name is not None)]
@@ -203,10 +203,10 @@ def _reached(content: PartitionFiles) -> list[int]:
 def _with_mark(
     checkpoints: Checkpoints, key: PartitionKey, content: PartitionFiles, notes: list[str]
 ) -> Checkpoints:
-    """Return the checkpoints, without a high watermark that the recovery point disproves.
+    """Return the checkpoints without a high watermark that the recovery point contradicts.
 
-    With a high watermark of 0, or below the log, nothing would be ingested. A broker that starts
-    without the file writes 0. `notes` receives a sentence for a disproved value.
+    If a broker starts without the file of high watermarks, it writes 0 for all partitions. With
+    this value, a run would ingest nothing. `notes` receives a sentence on a value that is left out.
     """
     mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point or 0
     first_offset = content.segments[0].base_offset if content.segments else 0
@@ -214,16 +214,17 @@ def _with_mark(
     if mark is None or flushed <= start or 0 < mark >= start:
         return checkpoints
     notes.append(
-        f"{key}: the high watermark {mark} is ignored as implausible: the recovery point says that "
-        f"the log was flushed up to {flushed}"
+        f"{key}: the high watermark {mark} is ignored as implausible: by the recovery point, the "
+        f"log was flushed up to {flushed}"
     )
     return replace(checkpoints, high_watermark=None)
 
 
 def _committed_end(names: Iterable[str]) -> int | None:
-    """Return the committed end of the KRaft log by its snapshots; None for any other log.
+    """Return the end of the KRaft log's newest snapshot; None for other logs.
 
-    No checkpoint has it, and snapshots have only committed records.
+    No checkpoint file has the offsets of the KRaft log, but its snapshots contain only committed
+    records.
     """
     snapshots = map(parse_metadata_snapshot_name, names)
     ends = [snapshot.end_offset for snapshot in snapshots if snapshot is not None]
@@ -231,11 +232,12 @@ def _committed_end(names: Iterable[str]) -> int | None:
 
 
 def not_kafkas(path: str, names: Sequence[str]) -> list[str]:
-    """Return one note on names that no broker gives; empty without any."""
-    return [f"{path} holds what is not Kafka's: {examples(names, _MOST_UNKNOWN)}"] if names else []
+    """Return a note on files or folders that Kafka does not know; empty if there are none."""
+    shown = examples(names, _MOST_UNKNOWN)
+    return [f"{path} has files that are not Kafka's: {shown}"] if names else []
 
 
 def examples(names: Iterable[str], most: int = _MOST_NAMED) -> str:
-    """Return the first names as text, with the number of the others."""
+    """Return the first few names as text, with the number of the others."""
     first, rest = (listed := sorted(names))[:most], len(listed) - most
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

@@ -1,6 +1,6 @@
-"""Removes offsets from checkpoints that are far above all else on the disk. Pure.
+"""Ignores offsets in checkpoint files that are far above all other offsets on the disk.
 
-A few bytes of garbage in a checkpoint would mean billions of lost or compacted offsets.
+Without this check, a few bytes of garbage would look like billions of missing offsets.
 """
 
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from seglake.kafka_log.replica import Checkpoints
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.log_dir import SideFile
 
-MOST_STEP = 1 << 27  # longest believed step, in offsets or bytes, above the next lower proof
+MOST_STEP = 1 << 27  # an offset further above all others is implausible
 
 
 class PlausibleCheckpoints(NamedTuple):
-    """Believed offsets of one log.
+    """Checkpoints of one log without implausible offsets.
 
     Attributes:
-        ignored: reasons by the file with an offset that is not believed.
+        ignored: why offsets are ignored, by the file that has them.
     """
 
     checkpoints: Checkpoints
@@ -29,14 +29,14 @@ class PlausibleCheckpoints(NamedTuple):
 def plausible_checkpoints(
     checkpoints: Checkpoints, epochs: tuple[EpochStart, ...], reached: Iterable[int]
 ) -> PlausibleCheckpoints:
-    """Return the checkpoints without offsets more than MOST_STEP above all others.
+    """Return the checkpoints without offsets that are more than MOST_STEP above all others.
 
-    A single known offset is always believed.
+    If there is no other offset to compare, an offset is plausible.
 
     Args:
         checkpoints: the partition's checkpoints.
         epochs: entries of its leader-epoch-checkpoint.
-        reached: offsets that the names and sizes of the other files prove.
+        reached: offsets that the log plausibly reaches, by the names and sizes of other files.
     """
     claims = {
         SideFile.HIGH_WATERMARKS: checkpoints.high_watermark or 0,
@@ -69,10 +69,13 @@ def plausible_checkpoints(
 
 
 def is_far(offset: int, supported: int) -> bool:
-    """Return whether an offset is too far above the highest one with another proof."""
+    """Return whether an offset is implausibly far above the highest other offset.
+
+    `supported` is that other offset; 0 if there is none.
+    """
     return bool(supported) and offset - supported > MOST_STEP
 
 
 def _why(offset: int, supported: int) -> str:
-    """Return why an offset is not believed, as text."""
-    return f"it says {offset}, and nothing else says more than {supported}"
+    """Return as text why an offset in a checkpoint is implausible."""
+    return f"it is {offset}, and no other offset is above {supported}"

@@ -1,7 +1,7 @@
-"""Segments that a broker removed from a log and whose files still exist. Pure.
+"""Reports files of segments that a broker has removed from a log but not deleted yet.
 
-They have records that the log no longer has: from before a compaction, below the log start, or of a
-deleted topic. Like a starting broker, a run does not read them.
+The records in these files are no longer part of the log: they were compacted, are below the log
+start, or belong to a deleted topic. A run does not read these files, as a starting broker does not.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,13 +21,13 @@ _MOST_NAMED = 20
 def removed_segments(
     skipped: Iterable[SkippedFile], by_name: Mapping[str, FileInfo]
 ) -> list[FileInfo]:
-    """Return the nonempty segments in a folder that are no longer part of its log."""
+    """Return the nonempty segments in a folder that the broker has removed from its log."""
     removed = (by_name[str(each.file)] for each in skipped if each.reason in _REMOVED)
     return _with_bytes(removed)
 
 
 def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[str]:
-    """Return one note on a log dir's removed segments; empty without any.
+    """Return a note on a log dir's removed segments; empty if there is none.
 
     Args:
         path: path of the log dir.
@@ -45,7 +45,7 @@ def removed_note(path: str, removed: Mapping[str, Sequence[FileInfo]]) -> list[s
 
 
 def given_up_note(path: str, folders: Mapping[str, Iterable[FileInfo]]) -> list[str]:
-    """Return one note on a log dir's deleted or stray folders; empty without any.
+    """Return a note on a log dir's deleted or stray folders; empty if there is none.
 
     Args:
         path: path of the log dir.
@@ -69,14 +69,14 @@ def _with_bytes(files: Iterable[FileInfo]) -> list[FileInfo]:
 
 
 def _sizes(found: Mapping[str, Sequence[FileInfo]]) -> str:
-    """Return partitions or folders as text, each with its segments' number and bytes."""
+    """Return the number and size of segments in each partition or folder, as text."""
     shown = [f"{name} ({_size(files)})" for name, files in sorted(found.items())]
     rest = len(shown) - _MOST_NAMED
     return ", ".join(shown[:_MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _size(files: Sequence[FileInfo]) -> str:
-    """Return number and bytes of segments as text."""
+    """Return the number and size of segments, as text."""
     if not files:
         return "empty"
     count = f"{len(files)} segment{'' if len(files) == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Request for the survey of one segment; values."""
+"""Request for the survey of one segment."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ from seglake.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class SurveyRequest:
-    """One segment to survey, with facts from listings and settings.
+    """Request to survey one segment: the file, and what listings and settings state about it.
 
     Attributes:
-        is_last: no later segment exists.
-        is_cleaned: the cleaner's checkpoint is above the segment's base offset.
-        split_bytes: bytes after which a task should end.
-        window_bytes: bytes of one read in a full walk.
-        durable_offset: high watermark or recovery point, the higher.
+        is_last: whether it is the last segment of the log.
+        is_cleaned: whether the cleaner's checkpoint is above the segment's base offset.
+        split_bytes: size of a task, in bytes of the segment.
+        window_bytes: size of a read if the segment is read in full.
+        durable_offset: the higher of high watermark and recovery point.
         start_offset: lowest offset to ingest.
-        run_breaks: offsets at which runs of messages must end.
-        from_ms: begin of a time window in ms since 1970, None without one.
-        to_ms: end of a time window in ms since 1970, None without one.
-        walk_offset: the walk may skip lower offsets.
-        proved_offset: see `limit_after`.
+        run_breaks: offsets at which a new run of messages must begin.
+        from_ms: start of a time window in ms since 1970; None if there is none.
+        to_ms: end of a time window in ms since 1970; None if there is none.
+        walk_offset: first offset that must be read; batches below it may be skipped.
+        proved_offset: offset that the log certainly reaches; see `limit_after`.
         snapshots: producer snapshots to read with this segment, the best first.
-        is_final: nobody will append any more, see `SegmentBounds`.
+        is_final: whether no broker will append to the log any more; see `SegmentBounds`.
     """
 
     storage: Storage

@@ -1,4 +1,4 @@
-"""Segment files of a listed log: where each ends, and whether one is still as listed. Effect."""
+"""Finds the upper offset limit of segments, and checks that they kept their listed size."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,11 +10,11 @@ from seglake.segment_codec.walk.segment_bounds import limit_after
 def with_limits(
     files: Sequence[SegmentFile], proved_offset: int = 0
 ) -> Iterator[tuple[SegmentFile, int]]:
-    """Return each segment of a log with the offset that its batches stay below.
+    """Return each segment of a log with the exclusive upper limit of its offsets.
 
     Args:
         files: segments of one log, in order.
-        proved_offset: offset that the log reaches, for the last segment.
+        proved_offset: highest offset that the log is known to have reached; see `limit_after`.
     """
     limits = [file.base_offset for file in files[1:]]
     limits += [limit_after(file.base_offset, proved_offset) for file in files[-1:]]
@@ -22,12 +22,12 @@ def with_limits(
 
 
 def check_size(file: SegmentFile, size_bytes: int, *, is_last: bool) -> None:
-    """Require that a segment has its listed size; only the last one may have grown.
+    """Require that a segment has its listed size; the log's last segment may have grown.
 
     Raises:
         SourceVanishedError: the file is shorter, or was replaced.
     """
     if size_bytes < file.size_bytes or (size_bytes != file.size_bytes and not is_last):
         raise SourceVanishedError(
-            f"{file.path} has {size_bytes} bytes, {file.size_bytes} were there before"
+            f"{file.path} has {size_bytes} bytes and had {file.size_bytes} when it was listed"
         )

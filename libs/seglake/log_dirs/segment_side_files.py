@@ -1,4 +1,4 @@
-"""Reads the small files beside a segment. Effect."""
+"""Reads the index files and producer snapshots beside a segment."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from seglake.storage.storage import Storage
 
 
 def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = None) -> OffsetIndex:
-    """Return a segment's offset index; a missing or unreadable one is empty.
+    """Return a segment's offset index; empty if it is missing or unreadable.
 
     Args:
         storage: storage of the files.
@@ -30,7 +30,7 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
         try:
             return parse_offset_index(read_small(storage, file.index_path), file.base_offset)
         except NotFoundError:
-            pass  # deleted since it was listed
+            pass  # the index was deleted after the listing
         except StorageError as error:
             if notes is not None:
                 notes.append(f"{error}; the segment is read without its index")
@@ -40,7 +40,7 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
 def anchors(
     storage: Storage, file: SegmentFile, notes: list[str] | None = None
 ) -> Callable[[], tuple[int, ...]]:
-    """Return the `anchors` of `SegmentBounds`; the index is read only if there is damage.
+    """Return a function that reads the positions in a segment's index, for `SegmentBounds`.
 
     Args:
         storage: storage of the files.
@@ -53,9 +53,10 @@ def anchors(
 def read_transaction_files(
     storage: Storage, index_path: str | None, base_offset: int, snapshots: tuple[SnapshotFile, ...]
 ) -> TransactionFiles:
-    """Return the facts in a segment's transaction index and in the first usable snapshot.
+    """Read a segment's transaction index and the first usable snapshot.
 
-    A log can be read without them: a file that cannot be used is a note, or is unreadable.
+    A log can be read without these files. If a file cannot be used, the result has a sentence about
+    it.
     """
     problems = _Problems(notes=[], unreadable=[])
     aborted = _read_aborted(storage, index_path, base_offset, problems)
@@ -68,14 +69,14 @@ def read_transaction_files(
 
 
 class _Problems(NamedTuple):
-    """Sentences about files that are not used, collected while reading."""
+    """Sentences about files that cannot be used or read."""
 
     notes: list[str]
     unreadable: list[str]
 
 
 def _content(storage: Storage, path: str, problems: _Problems) -> bytes | None:
-    """Return the content of a small file, None if it cannot be read."""
+    """Return the content of a small file; None if it cannot be read."""
     try:
         return read_small(storage, path)
     except (NotFoundError, OversizedFileError) as error:
@@ -88,7 +89,7 @@ def _content(storage: Storage, path: str, problems: _Problems) -> bytes | None:
 def _read_aborted(
     storage: Storage, path: str | None, base_offset: int, problems: _Problems
 ) -> tuple[AbortedTransaction, ...] | None:
-    """Return the entries of a transaction index, None if it is not usable."""
+    """Return the entries of a transaction index; None if it is not usable."""
     content = None if path is None else _content(storage, path, problems)
     if content is None:
         return None
@@ -105,7 +106,7 @@ def _read_aborted(
 def _read_snapshot(
     storage: Storage, file: SnapshotFile, problems: _Problems
 ) -> OpenTransactions | None:
-    """Return the open transactions in a producer snapshot, None if it is not usable."""
+    """Return the open transactions in a producer snapshot; None if it is not usable."""
     content = _content(storage, file.path, problems)
     if content is None:
         return None
@@ -117,7 +118,7 @@ def _read_snapshot(
     )
     damage = snapshot.damage
     if damage is None and any(transaction.first_offset >= file.offset for transaction in found):
-        damage = "a transaction begins behind its end"
+        damage = "a transaction begins above the snapshot's offset"
     if damage is None:
         return OpenTransactions(file.offset, found)
     problems.notes.append(f"{file.path} is not used: {damage}")

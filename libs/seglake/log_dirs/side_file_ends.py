@@ -1,8 +1,8 @@
-"""Finds the file beside a log's segments that proves the highest end. Effect: reads indexes.
+"""Finds the highest log end that a side file proves, by its name or its index entries.
 
-A broker names some files after the offset at which the log ends, and writes an index entry every
-few KiB. A name or an entry far above all else on the disk is no proof: a few bytes of garbage would
-mean billions of lost offsets.
+The log's end is in the names of some files, and a broker writes an index entry every few KiB. An
+offset in a name or an entry that is far above all other offsets on the disk is ignored. Otherwise a
+few bytes of garbage would look like billions of lost offsets.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,15 +25,15 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
-_MOST_TRIMMED_BYTES = 2 << 20  # a new index has 10 MiB, and is trimmed when it is closed
+_MOST_TRIMMED_BYTES = 2 << 20  # a preallocated index that is still open has 10 MiB
 
 
 class SideFileEnds(NamedTuple):
-    """The end of a log that the files beside its segments prove.
+    """Highest offset that a log reached by its side files: index files, snapshots and others.
 
     Attributes:
-        last: the file that proves the highest end, None if there is none.
-        ignored: reasons by path of files that prove nothing: unreadable or implausible ones.
+        last: the file that proves the highest offset; None if no file proves any.
+        ignored: why files are unreadable or implausible, by path.
     """
 
     last: EndClaim | None
@@ -43,15 +43,17 @@ class SideFileEnds(NamedTuple):
 def side_file_ends(
     storage: Storage, content: PartitionFiles, proved: Iterable[int], *, is_cleaned: bool
 ) -> SideFileEnds:
-    """Return the file that proves the highest end: by its name, or as an index without a log.
+    """Find the highest log end that the side files of a partition folder prove.
 
-    If the log is empty, an index of the size that a broker preallocates is not read.
+    A file proves the offset in its name. An index without a segment also proves its last entry. If
+    the log is empty, an index with the size of a preallocated one is not read.
 
     Args:
         storage: storage of the files.
         content: sorted files of the partition folder.
-        proved: offsets up to which the checkpoints prove the log.
-        is_cleaned: the cleaner has run here, so a few KiB may span any number of offsets.
+        proved: log ends that the checkpoint files prove.
+        is_cleaned: whether the cleaner has run on this log, so that a few KiB may span any number
+            of offsets.
     """
     ignored: dict[str, str] = {}
     sizes = {segment.base_offset: segment.size_bytes for segment in content.segments}
@@ -81,7 +83,7 @@ def side_file_ends(
 
 
 def _metadata_snapshots(names: Iterable[str]) -> Iterator[EndClaim]:
-    """Yield the ends that snapshots of the KRaft log prove by their names."""
+    """Yield the log ends in the names of the KRaft log's snapshots."""
     for name in names:
         if (snapshot := parse_metadata_snapshot_name(name)) is not None:
             yield EndClaim(snapshot.end_offset, name)
@@ -90,11 +92,11 @@ def _metadata_snapshots(names: Iterable[str]) -> Iterator[EndClaim]:
 def _plausible(
     by_name: Mapping[str, FileInfo], reached: int, ignored: dict[str, str]
 ) -> Iterator[SegmentFileName]:
-    """Yield the files beside segments, and empty segments, that are not far above all else.
+    """Yield the side files and empty segments with plausible offsets in their names.
 
-    Several files of one offset support each other; a single file needs no support. `reached` is the
-    offset up to which other files prove the log, 0 if none does; `ignored` receives the other
-    files, each with a reason.
+    An offset is plausible if it is not far above all others, or if several files have it. `reached`
+    is the log end that other files prove; 0 if no other file proves one. `ignored` receives why a
+    file is implausible.
     """
     parsed = filter(None, map(parse_file_name, by_name))
     live = [
@@ -110,7 +112,7 @@ def _plausible(
             path = by_name[found[0].name].path
             ignored[path] = (
                 f"{path} is ignored as implausible: by its name the log reached offset {offset}, "
-                f"and nothing else says more than {reached}"
+                f"and no other file proves more than {reached}"
             )
             continue
         reached = max(reached, offset)
@@ -131,7 +133,7 @@ def _index_ends(
     try:
         content = storage.read_bytes(entry.path)
     except NotFoundError:
-        return []  # a broker deletes an index with its segment
+        return []  # meanwhile deleted with its segment
     except StorageError as error:
         ignored[entry.path] = without(entry, error.reason)
         return []
@@ -145,7 +147,7 @@ def _index_ends(
 def _entries(
     content: bytes, file: SegmentFileName, *, is_cleaned: bool
 ) -> tuple[list[int], str | None]:
-    """Return the offsets of an index's entries, and its fault if it has one."""
+    """Return the offsets in an index, and what is wrong with it as text; None if nothing is."""
     base_offset = file.base_offset
     if file.kind is FileKind.TIMEINDEX:
         times = time_index.parse(content, base_offset)
@@ -162,5 +164,5 @@ def _entries(
 
 
 def without(entry: FileInfo, reason: str) -> str:
-    """Return a sentence that a log is read without a file beside it."""
+    """Return a sentence on why a log is read without one of its side files."""
     return f"{entry.path}: {reason}; the log is read without this file"

@@ -1,4 +1,4 @@
-"""Reads files that are small beside any segment, whole. Effect."""
+"""Reads whole side files, after a check that they are as small as Kafka writes them."""
 
 from collections.abc import Iterable
 
@@ -7,41 +7,44 @@ from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _A_FOLDER = "it is a folder"
-MOST_BYTES = 32 << 20  # enough for half a million partitions, or three of the largest indexes
+MOST_BYTES = 32 << 20  # room for half a million partitions, or three times the largest index
 
 
 class OversizedFileError(StorageError):
-    """A file is too large to be Kafka's: reading it could fill the memory."""
+    """Error for a file that is larger than Kafka writes it: it is not read into memory."""
 
     def __init__(self, *, path: str, size_bytes: int) -> None:
         """Store the path and the size in bytes."""
         self.size_bytes = size_bytes
-        reason = f"it has {size_bytes} bytes, and such a file at most {MOST_BYTES}"
+        reason = f"it has {size_bytes} bytes, and such a file has at most {MOST_BYTES}"
         super().__init__(action="read", path=path, reason=reason)
 
 
 def check_small(path: str, size_bytes: int) -> None:
-    """Refuse a file that is too large.
+    """Require that a file has at most MOST_BYTES.
 
     Raises:
-        OversizedFileError: it has more than MOST_BYTES.
+        OversizedFileError: the file is too large.
     """
     if size_bytes > MOST_BYTES:
         raise OversizedFileError(path=path, size_bytes=size_bytes)
 
 
 def check_readable(entry: FileInfo) -> None:
-    """Refuse an entry with a problem, such as a broken link.
+    """Require that an entry of a listing can be read: it is no broken link, for example.
 
     Raises:
-        RefusedError: it has a problem.
+        RefusedError: the entry has a problem.
     """
     if entry.problem:
         raise RefusedError(action="open", path=entry.path, reason=entry.problem)
 
 
 def files_by_name(place: Place, listing: Iterable[FileInfo]) -> dict[str, FileInfo]:
-    """Return the files of a folder, and folders under names of Kafka's files as unreadable ones."""
+    """Return the files of a folder, by name.
+
+    A subfolder that is named like a file of Kafka is treated as an unreadable file.
+    """
     return {
         entry.name: entry._replace(is_folder=False, problem=_A_FOLDER) if entry.is_folder else entry
         for entry in listing
@@ -50,10 +53,10 @@ def files_by_name(place: Place, listing: Iterable[FileInfo]) -> dict[str, FileIn
 
 
 def read_small(storage: Storage, path: str) -> bytes:
-    """Return the content of a file whose size was not listed.
+    """Return the content of a small file.
 
     Raises:
-        StorageError: it cannot be read, or is not small.
+        StorageError: the file cannot be read, or is too large.
     """
     with storage.open_reader(path) as reader:
         check_small(path, reader.size_bytes)

@@ -1,42 +1,71 @@
-"""Decides which source the rows of disks belong to. Pure.
+"""Decides the source id of log dirs, under which the lake has their rows.
 
-The cluster id in meta.properties is the source. Brokers before 2.4 may write none: then the user
-names the source, and once an id appears, the lake joins both.
+The source id is the cluster id in meta.properties. Brokers before Kafka 2.4 may not write a cluster
+id: then the user names the source. If a cluster id appears later, the lake records that this id
+belongs to the named source.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from seglake.kafka_log.replica import PartitionKey
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.partition_replica import examples
 
 
 class KnownSources(Protocol):
-    """Sources that a lake knows; read only if needed."""
+    """Interface for the sources of a lake, which are read only if needed."""
 
     @property
     def sources(self) -> Collection[str]:
-        """Return the sources with rows in the lake."""
+        """Return the ids of the sources that have rows in the lake."""
 
     @property
     def joined(self) -> Mapping[str, str]:
-        """Return the source by cluster id, for ids with another source than the id itself."""
+        """Return, by cluster id, the source ids of clusters whose two ids differ."""
+
+    def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
+        """Return the topic ids that the lake has of a source, by topic."""
+
+    def remote_events(self, source_id: str) -> Iterable[bytes | None]:
+        """Return the values of `__remote_log_metadata` in the lake, by partition and offset."""
+
+    def settled(self, source_id: str) -> Mapping[PartitionKey, int]:
+        """Return the offset below which nothing of a log is read again; 0 if that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSources:
-    """Sources of a lake without rows, or of none."""
+    """Sources of a lake without any."""
 
     sources: Collection[str] = ()
     joined: Mapping[str, str] = field(default_factory=dict)
 
+    def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
+        """Return no topic ids, since the lake has none."""
+        return {}
+
+    def remote_events(self, source_id: str) -> Iterable[bytes | None]:
+        """Return no values, since the lake has none."""
+        return ()
+
+    def settled(self, source_id: str) -> Mapping[PartitionKey, int]:
+        """Return an empty mapping, since there is no lake that has read a log."""
+        return {}
+
+
+def only_source(known: KnownSources) -> str | None:
+    """Return the source of a lake with a single source; else None."""
+    sources = [*known.sources]
+    return sources[0] if len(sources) == 1 else None
+
 
 class SourceId(NamedTuple):
-    """Source of some disks.
+    """Source id of log dirs, and their cluster id.
 
     Attributes:
-        cluster_id: cluster id in their meta.properties, None without one.
+        cluster_id: cluster id in meta.properties; None if there is none.
     """
 
     source_id: str
@@ -51,17 +80,19 @@ def source_id_of(
     unnamed: str | None,
     known: KnownSources,
 ) -> SourceId:
-    """Return the source of log dirs.
+    """Return the source id of log dirs.
 
     Args:
-        named: cluster ids by path, for log dirs that name one.
+        named: cluster ids by the path of the log dir.
         log_dirs: paths of all log dirs, for messages.
-        given: the user's name for the source, None without one.
-        unnamed: id to use if nothing else names the source, None if something must.
-        known: sources that the lake knows.
+        given: the user's name for the source (--source-id); None if the user gave none.
+        unnamed: source id if there is neither a cluster id nor a user's name; None to raise an
+            error in this case.
+        known: sources in the lake.
 
     Raises:
-        WrongSourceError: there are several cluster ids, or none, or the name belongs to another.
+        WrongSourceError: the log dirs have several cluster ids; or there is no cluster id and no
+            name; or the user's name contradicts the cluster id.
     """
     cluster_ids = sorted(set(named.values()))
     if len(cluster_ids) > 1:
@@ -76,17 +107,22 @@ def source_id_of(
     if cluster_ids:
         return SourceId(_of_cluster(cluster_ids[0], given, known), cluster_ids[0])
     found = given or unnamed
+    if found is None and not [*log_dirs]:
+        raise WrongSourceError(
+            "a remote tier names no cluster: give --source-id, the cluster's id or a name of your"
+            " own, the same in every run; or give a log dir of one of its brokers, too"
+        )
     if found is None:
         raise WrongSourceError(
-            "no meta.properties names a cluster id: give --source-id, the same in every run. The id"
-            " is in ZooKeeper at /cluster/id, and kafka-cluster.sh cluster-id prints it; a name of"
-            f" your own will do. Looked for in {examples(log_dirs)}"
+            "no meta.properties has a cluster id: give --source-id, the same in every run. The id"
+            " is in ZooKeeper at /cluster/id, and kafka-cluster.sh cluster-id prints it; any name"
+            f" that you choose works too. Searched: {examples(log_dirs)}"
         )
     return SourceId(known.joined.get(found, found), None)
 
 
 def _of_cluster(cluster_id: str, given: str | None, known: KnownSources) -> str:
-    """Return the source of a cluster id; refuse a user's name that contradicts it."""
+    """Return the source id of a cluster; reject a user's name that contradicts the cluster id."""
     own = known.joined.get(cluster_id, cluster_id)
     if given in (None, own, cluster_id):
         return own
@@ -97,8 +133,8 @@ def _of_cluster(cluster_id: str, given: str | None, known: KnownSources) -> str:
         raise WrongSourceError(f"{wrong}: leave --source-id out")
     if cluster_id in known.sources:
         raise WrongSourceError(
-            f"{wrong}, and the lake has rows of both: they cannot be joined. Leave --source-id "
-            "out, or begin another lake"
+            f"{wrong}, and the lake has rows of both, which cannot be joined. Leave --source-id "
+            "out, or start another lake"
         )
     others = [cluster for cluster, name in known.joined.items() if name == given]
     if others:

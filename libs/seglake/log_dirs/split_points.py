@@ -1,4 +1,4 @@
-"""Positions where tasks may begin in a segment, found by a survey's walk."""
+"""Finds positions in a segment where tasks may begin, during a survey."""
 
 from typing import NamedTuple
 
@@ -21,14 +21,14 @@ _MISPLACED = (
     DefectCode.OFFSET_OUT_OF_SEGMENT,
 )
 _UNEXPLAINED = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
-_FEWEST_BEFORE = 3  # judging a batch takes the two batches after it
+_FEWEST_BEFORE = 3  # the next two batches show if a batch is in order
 
 
 class _Point(NamedTuple):
-    """A split point.
+    """Position where a task may begin, while it may still be given up.
 
     Attributes:
-        has_learned: findings before it change how batches after it are judged.
+        has_learned: whether the judgement of batches after this point depends on batches before it.
     """
 
     split: SplitPoint
@@ -36,23 +36,24 @@ class _Point(NamedTuple):
 
 
 class SplitPoints:
-    """Collector of split points, which gets a walk's findings in the order of the bytes.
+    """Collector of split points; it gets a segment's batches and defects in the order of bytes.
 
-    While all is in order, any batch with a right checksum will do. Elsewhere a walk that begins at
-    the point must judge like one from the start of the segment: several batches in order come
-    before the point, the last of them ends where it begins, and nothing lower comes after it.
+    In a segment without damage and with rising offsets, any batch with a valid checksum can be a
+    split point. In other segments, a task that begins at a split point must judge batches exactly
+    as if it had begun at the segment's start. So a point must have several batches in order before
+    it, no missing offset directly before it, and no lower offsets after it.
     """
 
     def __init__(
         self, request: SurveyRequest, window: Window, base_offset: int, *, is_full: bool
     ) -> None:
-        """Start a walk.
+        """Start before the first batch.
 
         Args:
             request: the survey's request.
-            window: bytes of the segment; borrowed.
-            base_offset: offset at which the walk begins.
-            is_full: the walk verifies all checksums, because something is odd.
+            window: bytes of the segment.
+            base_offset: offset at which the survey begins.
+            is_full: whether the segment is read in full with all checksums, because it has a fault.
         """
         self._request = request
         self._window = window
@@ -60,13 +61,13 @@ class SplitPoints:
         start = _Point(SplitPoint(0, base_offset, base_offset, -1), has_learned=False)
         self._points = [start] if is_full else []
         self._reached = base_offset
-        self._in_order = 0  # sound batches since anything odd
-        self._is_explained = False  # damage explains missing offsets before the next batch
-        self._has_learned = False  # holes were found
-        self._records_end = base_offset  # end of the records of the batches so far
+        self._in_order = 0  # valid batches since the last fault
+        self._is_explained = False  # whether damage comes before the next batch
+        self._has_learned = False  # whether a hole was found so far
+        self._records_end = base_offset  # exclusive end of the records so far
 
     def splits(self) -> tuple[SplitPoint, ...]:
-        """Return the split points; pieces that must not be separated are joined."""
+        """Return the split points at which reading can begin without the batches before them."""
         found: list[SplitPoint] = []
         is_plain = True
         for split, has_learned in reversed(self._points):
@@ -77,15 +78,15 @@ class SplitPoints:
         return tuple(reversed(found))
 
     def defect(self, defect: Defect) -> None:
-        """Add damaged or misplaced bytes."""
+        """Record that damaged or misplaced bytes come next."""
         if defect.code in _MISPLACED and defect.base_offset is not None:
             self._drop_above(defect.base_offset)
         self._is_explained |= defect.code not in _UNEXPLAINED
         self._odd()
 
     def unit(self, unit: Unit) -> None:
-        """Add a sound batch."""
-        # Only the last offset of an old wrapper is known, so there may be a hole before it.
+        """Add a valid batch or message run, the next one in the order of bytes."""
+        # A wrapper's header has only its last offset, so its first offset is unknown.
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if unit.last_offset < self._reached and isinstance(unit, Wrapper):
             first = self._points[0].split.expected_offset if self._points else first
@@ -111,14 +112,14 @@ class SplitPoints:
         self._has_learned |= has_hole or not isinstance(unit, RecordBatch) or unit.is_sparse
         self._is_explained = False
         self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
-        if isinstance(unit, RecordBatch):  # it may have more records than its header's offsets
+        if isinstance(unit, RecordBatch):  # a batch may have more records than its header's offsets
             self._records_end = max(self._records_end, first + unit.header.record_count)
         self._reached = unit.last_offset + 1
         if isinstance(unit, Wrapper) and unit.is_resolved:
-            self._odd()  # only a walk that compares neighbours finds its offsets
+            self._odd()  # the wrapper's header had a wrong last offset
 
     def run(self, run: BatchRun) -> None:
-        """Add a run of sound batches that begins at or after the end of all before."""
+        """Add a run of valid batches with offsets above all earlier ones."""
         first = run.column("base_offset")
         ends_before = np.concatenate(([self._reached], run.next_offsets[:-1]))
         has_hole = first > ends_before
@@ -154,17 +155,17 @@ class SplitPoints:
         self._reached = run.last_offset + 1
 
     def _add(self, split: SplitPoint, has_learned: bool) -> None:
-        """Add a split point."""
-        # A segment below the cleaner's offset may have holes anyway: nothing is learned.
+        """Add a position where a task may begin."""
+        # In a segment that the cleaner has rewritten, missing offsets are normal.
         self._points.append(_Point(split, has_learned and not self._request.is_cleaned))
 
     def _drop_above(self, offset: int) -> None:
-        """Remove points above late offsets."""
+        """Remove the points above the offset of an out-of-order batch."""
         while len(self._points) > 1 and self._points[-1].split.expected_offset > offset:
             self._points.pop()
 
     def _odd(self) -> None:
-        """Mark the part after the last point as not in order."""
+        """Record a fault in the part of the segment after the newest split point."""
         self._in_order = 0
         if self._points:
             split, has_learned = self._points[-1]

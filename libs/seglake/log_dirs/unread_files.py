@@ -1,6 +1,6 @@
-"""Files in a source that are recognised and not read, with their kinds and sizes. Pure."""
+"""Finds files in a source that have records but are not read, by kind, with counts."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -12,21 +12,29 @@ from seglake.segment_codec.formats.side_files.log_dir import (
     parse_file_name,
     parse_folder_name,
 )
-from seglake.segment_codec.formats.side_files.unread_names import (
-    is_renamed_segment,
+from seglake.segment_codec.formats.side_files.tier_names import (
+    is_hdfs_segment,
     is_tier_object,
+    parse_tier_folder,
+)
+from seglake.segment_codec.formats.side_files.unread_names import (
+    is_confluent_state,
+    is_redpanda_segment,
+    is_renamed_segment,
     parse_archive_name,
     parse_compressed_name,
-    parse_tier_folder,
 )
 from seglake.storage.storage import FileInfo
 
 
 class UnreadKind(StrEnum):
-    """Kinds of unread files."""
+    """Kind of files that have records but are not read."""
 
     ARCHIVE = "archive"
     TIER_OBJECT = "tier_object"
+    CONFLUENT_STATE = "confluent_state"
+    HDFS_SEGMENT = "hdfs_segment"
+    REDPANDA_SEGMENT = "redpanda_segment"
     LOG_DIR = "log_dir"
     PARTITION_FOLDER = "partition_folder"
     FOLDER = "folder"
@@ -34,7 +42,7 @@ class UnreadKind(StrEnum):
     RENAMED_SEGMENT = "renamed_segment"
 
 
-# By kind: singular and plural, and advice.
+# By kind: (singular, plural), advice.
 UNREAD_NAMES = {
     UnreadKind.ARCHIVE: (
         ("archive", "archives"),
@@ -42,7 +50,19 @@ UNREAD_NAMES = {
     ),
     UnreadKind.TIER_OBJECT: (
         ("object of a remote tier", "objects of a remote tier"),
-        "a tier is not read, but replay reads copies of plain segments",
+        "this layout of a tier is not read",
+    ),
+    UnreadKind.CONFLUENT_STATE: (
+        ("state file of Confluent's tiered storage", "state files of Confluent's tiered storage"),
+        "that tier is not read, since its layout is not public; its records come from a consumer",
+    ),
+    UnreadKind.HDFS_SEGMENT: (
+        ("segment of a tier on HDFS, in one file", "segments of a tier on HDFS, in one file each"),
+        "this layout of a tier is not read",
+    ),
+    UnreadKind.REDPANDA_SEGMENT: (
+        ("segment of Redpanda", "segments of Redpanda"),
+        "Redpanda's segments have another format than Kafka's, and are not read",
     ),
     UnreadKind.LOG_DIR: (
         ("log dir inside of a log dir", "log dirs inside of a log dir"),
@@ -73,12 +93,21 @@ UNREAD_NAMES = {
 }
 
 
+# For each kind, patterns of the folder's name and of the file's name.
+_FOREIGN: tuple[tuple[UnreadKind, Callable[[str, str], bool]], ...] = (
+    (UnreadKind.TIER_OBJECT, lambda _, name: is_tier_object(name)),
+    (UnreadKind.CONFLUENT_STATE, lambda _, name: is_confluent_state(name)),
+    (UnreadKind.HDFS_SEGMENT, is_hdfs_segment),
+    (UnreadKind.REDPANDA_SEGMENT, lambda _, name: is_redpanda_segment(name)),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
     """Unread files of one kind in one folder.
 
     Attributes:
-        place: partition of the files; their folder if it is unknown.
+        place: partition of the files; if the partition is unknown, the files' folder.
         files: number of files.
         example: name of the first file.
     """
@@ -92,14 +121,14 @@ class UnreadFiles:
 
     @property
     def reason(self) -> str:
-        """Return a sentence with kind, place and advice."""
+        """Return a sentence with the files' place, number and name, and advice."""
         (one, several), advice = UNREAD_NAMES[self.kind]
         what = f"{self.files} {one if self.files == 1 else several} ({self.example})"
         where = "" if self.place == self.folder else f" in {self.folder}"
         return f"{self.place}: {what}{where}: {advice}"
 
     def is_accounted(self, partitions: Container[str]) -> bool:
-        """Return whether the log of their partition reports their offsets as gaps.
+        """Return whether the log of these files reports their offsets as gaps.
 
         Args:
             partitions: names of partitions with a log in the sources.
@@ -108,14 +137,16 @@ class UnreadFiles:
 
 
 def is_recognised(place: Place, name: str) -> bool:
-    """Return whether a file in the wrong place, or not Kafka's, may have records."""
+    """Return whether the name of a file suggests that it has records."""
     return (
-        holds_records(place, name) or parse_archive_name(name) is not None or is_tier_object(name)
+        holds_records(place, name)
+        or parse_archive_name(name) is not None
+        or any(is_of_kind("", name) for _, is_of_kind in _FOREIGN)
     )
 
 
 def holds_records(place: Place, name: str) -> bool:
-    """Return whether a file is a segment by its name: as it is, compressed or renamed."""
+    """Return whether a file name is a segment's: plain, compressed or renamed."""
     file = parse_file_name(name)
     if file is not None:
         return file.kind is FileKind.LOG and file.state in (FileState.LIVE, FileState.SWAP)
@@ -123,34 +154,36 @@ def holds_records(place: Place, name: str) -> bool:
 
 
 def files_with_records(place: Place, listing: Iterable[FileInfo]) -> list[FileInfo]:
-    """Return the files of a folder that are segments by their names."""
+    """Return the files in a folder whose names resemble a segment's."""
     return [e for e in listing if not e.is_folder and holds_records(place, e.name)]
 
 
 def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
-    """Return the archives and the objects of a remote tier in a folder."""
+    """Return the archives in a folder, and the files of remote tiers and other systems."""
     files = [e for e in listing if not e.is_folder and parse_file_name(e.name) is None]
     archives: dict[str, list[FileInfo]] = {}
     for entry in files:
         if (packed := parse_archive_name(entry.name)) is not None:
             place = packed if parse_folder_name(packed) is not None else _place(folder)
             archives.setdefault(place, []).append(entry)
-    objects = [entry for entry in files if is_tier_object(entry.name)]
     found = [
         _files(place, folder, UnreadKind.ARCHIVE, entries) for place, entries in archives.items()
     ]
-    if objects:
-        found.append(_files(_place(folder), folder, UnreadKind.TIER_OBJECT, objects))
+    of_folder = folder.rstrip("/").rpartition("/")[2]
+    for kind, is_of_kind in _FOREIGN:
+        foreign = [entry for entry in files if is_of_kind(of_folder, entry.name)]
+        if foreign:
+            found.append(_files(_place(folder), folder, kind, foreign))
     return found
 
 
 def segments_of(folder: str, kind: UnreadKind, segments: Sequence[FileInfo]) -> list[UnreadFiles]:
-    """Return the segments of a folder as one entry of a kind; empty without segments."""
+    """Return one value for the segments of a folder, as a list; empty without segments."""
     return [_files(_place(folder), folder, kind, segments)] if segments else []
 
 
 def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment, ...]:
-    """Return the segments of a partition folder that exist only in a compressed form."""
+    """Return the segments of a partition folder that exist only compressed."""
     found: dict[int, UnreadSegment] = {}
     plain = {
         file.base_offset
@@ -166,7 +199,7 @@ def compressed_segments(by_name: Mapping[str, FileInfo]) -> tuple[UnreadSegment,
 
 
 def _place(folder: str) -> str:
-    """Return the partition of a folder by its name, else the folder."""
+    """Return the partition that a folder's name states; else the folder's path."""
     parent, _, name = folder.rstrip("/").rpartition("/")
     if parse_folder_name(name) is not None:
         return name
@@ -175,7 +208,21 @@ def _place(folder: str) -> str:
 
 
 def _files(place: str, folder: str, kind: UnreadKind, entries: Iterable[FileInfo]) -> UnreadFiles:
-    """Return the entry for some files of one kind."""
+    """Return files of one kind in a folder as an UnreadFiles."""
     listed = sorted(entries, key=lambda entry: entry.name)
     size_bytes = sum(entry.size_bytes for entry in listed)
     return UnreadFiles(place, folder, kind, len(listed), size_bytes, listed[0].name)
+
+
+def named_folders(unread: Iterable[UnreadFiles], unreadable: Iterable[str]) -> frozenset[str]:
+    """Return the folders above files and folders that are already reported as not read."""
+    named: set[str] = set()
+    places = (
+        f"{files.folder}/{files.example}" if files.kind is UnreadKind.LOG_DIR else files.folder
+        for files in unread
+    )
+    for place in (*places, *unreadable):
+        while place and place not in named:
+            named.add(place)
+            place = place.rpartition("/")[0]
+    return frozenset(named)

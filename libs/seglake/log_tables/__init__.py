@@ -1,1 +1,1 @@
-"""Converts log values to rows of the tables and back, and tells what the ledger covers."""
+"""Converts a log's values to table rows and back, and computes which offsets are ingested."""

@@ -1,4 +1,4 @@
-"""Looks up ingested batches, for facts that the ledger lacks. Effect: reads tables."""
+"""Looks up ingested batches, for values that the ledger lacks. Reads tables."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,32 +24,32 @@ _GAP_COLUMNS = ("topic_id", "topic", "partition", "cause")
 
 
 class IngestedBatches:
-    """Current rows of `batches` of one source, in the version of the first lookup."""
+    """Lookups of a source's current batches and records; each table is read at one version."""
 
     def __init__(self, tables: LakeTables, source_id: str, ledger: SourceLedger) -> None:
-        """Store the arguments; tables are read on the first lookup.
+        """Store the arguments; the tables are read at the first lookup.
 
         Args:
             tables: the lake.
             source_id: the source.
-            ledger: its ledger, which tells which rows are current.
+            ledger: the source's ledger, which decides which rows are current.
         """
         self._tables = tables
         self._source_id = source_id
         self._ledger = ledger
 
     def holding(self, key: PartitionKey, offset: int) -> LogBatch | None:
-        """Return the batch that contains an offset, None if the lake has none."""
+        """Return the batch that includes an offset; None if the lake has none."""
         row = self._row(key, offset)
         return None if row is None else _batch_of(row)
 
     def broker_at(self, key: PartitionKey, offset: int) -> int | None:
-        """Return the broker whose disk had the batch at an offset, None if unknown."""
+        """Return the broker whose disk gave the batch at an offset; None if unknown."""
         row = self._row(key, offset)
         return None if row is None else row["broker_id"]
 
     def message(self, key: PartitionKey, offset: int) -> tuple[bytes | None, bytes | None] | None:
-        """Return key and value of the record at an offset, None if the lake has none."""
+        """Return key and value of the record at an offset; None if the lake has none."""
         only = (
             Within("partition", key.partition, key.partition),
             Within("offset", offset, offset),
@@ -58,8 +58,8 @@ class IngestedBatches:
         return None if row is None else (row["key"], row["value"])
 
     def _row(self, key: PartitionKey, offset: int) -> dict[str, Any] | None:
-        """Return the row of the batch that contains an offset."""
-        if not self._ledger.of(key).covered:  # there may be no tables yet
+        """Return the row of `batches` whose batch includes an offset; None if there is none."""
+        if not self._ledger.of(key).covered:  # the tables may not exist yet
             return None
         only = (
             Within("partition", key.partition, key.partition),
@@ -71,7 +71,7 @@ class IngestedBatches:
     def _first(
         self, table: Snapshot, columns: Sequence[str], only: Sequence[Within], key: PartitionKey
     ) -> dict[str, Any] | None:
-        """Return the first current row of a partition that meets the conditions."""
+        """Return the first current row of a partition that meets all conditions."""
         for path in [f.path for f in table.files if f.topic == key.topic and f.may_hold(only)]:
             for rows in read_rows(self._tables.storage, path, columns, only):
                 for row in rows.to_pylist():
@@ -87,7 +87,8 @@ class IngestedBatches:
     def _compacted(self) -> frozenset[PartitionKey]:
         """Return the partitions with gaps that the cleaner made."""
         rows = self._tables.rows(GAPS, self._source_id, _GAP_COLUMNS)
-        different: set[tuple[Any, ...]] = set()  # there may be a row per batch of a cleaned log
+        # Collect each partition once: a cleaned log may have as many gaps as batches.
+        different: set[tuple[Any, ...]] = set()
         for some in rows.to_batches():
             different.update(zip(*(column.to_pylist() for column in some.columns), strict=True))
         found = (dict(zip(_GAP_COLUMNS, values, strict=True)) for values in different)
@@ -106,15 +107,15 @@ class IngestedBatches:
         return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
-        """Return whether a row belongs to a partition and has lost no election."""
+        """Return whether a row belongs to a partition and is not superseded by an election."""
         offset = row["base_offset"] if "base_offset" in row else row["offset"]
         log = self._ledger.of(key)
         return log.owns(row) and log.is_current(offset, row["generation"])
 
 
 def _batch_of(row: dict[str, Any]) -> LogBatch:
-    """Return the batch of a row."""
-    # In the ledger and in a walk, an old wrapper has the last offset, the only one in its header.
+    """Convert a row of `batches` to a batch."""
+    # A compressed old message (a wrapper) has only its last offset in its header.
     is_wrapper = row["magic"] < 2 and row["codec"] != "none"
     offset = row["last_offset"] if is_wrapper else row["base_offset"]
     span = row["last_offset"] - row["base_offset"] + 1

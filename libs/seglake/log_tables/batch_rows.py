@@ -1,4 +1,4 @@
-"""Rows of `batches`: one for each sound batch."""
+"""Makes rows of `batches`, one for each valid batch."""
 
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ _CODEC_NAMES = tuple(codec.name.lower() for codec in CODECS)
 
 
 class BatchState(StrEnum):
-    """Result of decoding a batch, as in the column `state`."""
+    """Result of decoding a batch; value of the column `state`."""
 
     DECODED = "decoded"
     CONTROL = "control"
@@ -27,16 +27,16 @@ BATCH_STATES = tuple(BatchState)
 
 
 class BatchOutcome(NamedTuple):
-    """Facts about a batch that its header lacks, from the decoder.
+    """Result of decoding a batch, as its table row needs it.
 
     Attributes:
-        first_offset: first offset of the ingested records; above the batch's first one if the log
-            start or a range begins inside the batch.
-        last_offset: last offset of the ingested records; below the batch's last one if a range ends
-            inside the batch.
-        record_count: number of records, which an old wrapper's header lacks.
+        first_offset: first offset of the ingested part, which may begin inside the batch at the log
+            start or at the start of a range.
+        last_offset: last offset of the ingested part, which may end inside the batch at the end of
+            a range.
+        record_count: number of records in the batch.
         row_count: number of rows in `records`.
-        uncompressed_bytes: plain bytes of the records, None if they were not decoded.
+        uncompressed_bytes: uncompressed size of the records; None if they were not decoded.
     """
 
     unit: Unit
@@ -51,10 +51,10 @@ class BatchOutcome(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Origin and segment of a batch or of damage, and the start of the run.
+    """Origin, broker and segment of a batch or of damage, and the start of the run.
 
     Attributes:
-        origin_position: position of the read file's first byte in its segment.
+        origin_position: position of the file's first byte in the original segment.
         started_at_us: start of the run, in microseconds since 1970.
     """
 
@@ -66,7 +66,7 @@ class Place(NamedTuple):
 
 
 class HeaderColumns(NamedTuple):
-    """Columns with values of a batch's header; None for a field that its format lacks."""
+    """Header fields of a batch, in columns of `batches`; None for a field that the format lacks."""
 
     timestamp_type: int  # Kafka's number: 0 create, 1 log append, -1 none
     base_timestamp_ms: int | None
@@ -82,7 +82,7 @@ class HeaderColumns(NamedTuple):
 
 
 def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
-    """Return the row's values in the order of the file's columns."""
+    """Return a row of `batches`, in the order of its columns."""
     unit, origin = outcome.unit, place.origin
     header = _header_values(unit)
     return (
@@ -111,7 +111,7 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
 
 
 def header_columns(unit: Unit) -> HeaderColumns:
-    """Return the columns from the header of a batch, or of the first message of a run."""
+    """Return the header's values of a batch, or of the first message of a run."""
     return HeaderColumns._make(_header_values(unit))
 
 
@@ -131,7 +131,7 @@ def _header_values(unit: Unit) -> tuple[Any, ...]:
         base_ms,
         header.max_timestamp_ms,
         horizon_ms,
-        _known(max(header.partition_leader_epoch, -1)),  # damage may make it negative
+        _known(max(header.partition_leader_epoch, -1)),  # no checksum covers the epoch
         _known(header.producer_id),
         _known(header.producer_epoch),
         _known(header.base_sequence),
@@ -142,7 +142,7 @@ def _header_values(unit: Unit) -> tuple[Any, ...]:
 
 
 def codec_name(unit: Unit) -> str | None:
-    """Return the codec name of a batch; None for an unassigned id in a batch not decoded."""
+    """Return the name of a batch's codec; None for an id that Kafka has not assigned."""
     match unit:
         case RecordBatch():
             codec_id = unit.header.codec_id
@@ -159,5 +159,5 @@ def name_of_codec(codec_id: int) -> str | None:
 
 
 def _known(value: int) -> int | None:
-    """Return the value; None for -1, which Kafka writes if a batch has no value."""
+    """Return a value; None for -1, which Kafka writes for 'no value'."""
     return None if value == -1 else value

@@ -1,4 +1,4 @@
-"""Unresolved gaps of the lake, and which of them another copy could fill. Pure."""
+"""Finds a lake's unresolved gaps, and which of them another copy could fill."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES, GapCause
+from seglake.grouping import grouped
+from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES, NEVER_FILLED, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.source_ledger import SourceLedger
@@ -25,7 +26,7 @@ GAP_COLUMNS = (
 
 
 class CurrentGap(NamedTuple):
-    """Offsets [start_offset, next_offset) that no batch of the lake accounts for."""
+    """An unresolved gap: offsets [start_offset, next_offset) without a batch in the lake."""
 
     key: PartitionKey
     start_offset: int
@@ -35,26 +36,30 @@ class CurrentGap(NamedTuple):
 
     @property
     def offsets(self) -> OffsetRange:
-        """Return the range of offsets."""
+        """Return the gap's offsets as a half-open range."""
         return self.start_offset, self.next_offset
 
     @property
     def lacks_evidence(self) -> bool:
-        """Return whether a copy with these offsets may have more evidence than the lake."""
+        """Return whether the cause of the gap is unproved, so that another copy may prove one."""
         return self.cause not in (*DAMAGE_CAUSES, GapCause.UNDECIDED)
 
 
 _EDGES = ("start_offset", "next_offset")
 _NUMBERS = (*_EDGES, "partition")
-_MOST_ROWS = 1 << 16  # most rows as Python objects at a time
+_MOST_ROWS = 1 << 16  # rows that become Python objects at a time
 
 
-def not_compacted(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of `gaps` without the cleaner's, which may be as many as its batches."""
+def fillable_rows(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of `gaps` that a repair could fill.
+
+    There may be millions of others: gaps that the cleaner made, and removed records.
+    """
     for some in rows.to_batches(max_chunksize=_MOST_ROWS):
         causes = some.column(some.schema.get_field_index("cause")).to_pylist()
-        is_other = [cause != GapCause.COMPACTED for cause in causes]
-        if all(is_other):  # a filter imports pyarrow.compute, 0.05 s
+        is_other = [cause not in NEVER_FILLED for cause in causes]
+        # Return early: importing pyarrow.compute takes 0.05 s.
+        if all(is_other):
             yield from some.to_pylist()
         elif any(is_other):
             yield from some.filter(pa.array(is_other)).to_pylist()
@@ -66,26 +71,20 @@ def fillable_gaps(
     """Return the unresolved gaps that another copy could fill, by partition, ordered by offset.
 
     Args:
-        rows: rows of `gaps`, with GAP_COLUMNS.
-        ledger: ledger of their source.
+        rows: rows of `gaps`, with GAP_COLUMNS, of `fillable_rows`.
+        ledger: ledger of the source of the gaps.
     """
-    found: dict[PartitionKey, list[CurrentGap]] = {}
-    for row in rows:
-        cause = GapCause(row["cause"])
-        # Compacted offsets are meant to be gone; others may be on another disk.
-        if cause is GapCause.COMPACTED:
-            continue
-        log = ledger.of_row(row)
-        if log.is_current_gap(row["start_offset"], row["attempt_id"]):
-            gap = CurrentGap(log.key, row["start_offset"], row["next_offset"], cause)
-            found.setdefault(log.key, []).append(gap)
-    for gaps in found.values():
-        gaps.sort(key=lambda gap: gap.start_offset)
-    return found
+    gaps = [
+        CurrentGap(log.key, row["start_offset"], row["next_offset"], GapCause(row["cause"]))
+        for row in rows
+        for log in [ledger.of_row(row)]
+        if log.is_current_gap(row["start_offset"], row["attempt_id"])
+    ]
+    return grouped((gap.key, gap) for gap in sorted(gaps, key=lambda gap: gap.start_offset))
 
 
 class GapPiece(NamedTuple):
-    """Unresolved gaps with the same partition, cause and detail, unordered."""
+    """Unresolved gaps of one partition with the same cause and detail, in any order."""
 
     cause: GapCause
     starts: NDArray[np.int64]
@@ -94,20 +93,20 @@ class GapPiece(NamedTuple):
 
 
 def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[GapPiece]]:
-    """Return the unresolved gaps as arrays, by partition; the cleaner's, too.
+    """Return all unresolved gaps, including gaps that the cleaner made, as arrays by partition.
 
     Args:
         rows: rows of `gaps`, with GAP_COLUMNS.
-        ledger: ledger of their source.
+        ledger: ledger of the source of the gaps.
     """
     names = [name for name in GAP_COLUMNS if name not in _EDGES]
     texts = rows.cast(
         pa.schema([(n, pa.int64() if n in _NUMBERS else pa.string()) for n in rows.schema.names])
     )
-    grouped = texts.group_by(names, use_threads=False).aggregate([(e, "list") for e in _EDGES])
-    lists = [grouped.column(f"{edge}_list").combine_chunks() for edge in _EDGES]
+    groups = texts.group_by(names, use_threads=False).aggregate([(e, "list") for e in _EDGES])
+    lists = [groups.column(f"{edge}_list").combine_chunks() for edge in _EDGES]
     found: dict[PartitionKey, list[GapPiece]] = {}
-    for index, group in enumerate(grouped.select(names).to_pylist()):
+    for index, group in enumerate(groups.select(names).to_pylist()):
         log = ledger.of_row(group)
         starts, stops = (of[index].values.to_numpy() for of in lists)
         is_current = log.are_current_gaps(starts, group["attempt_id"])
@@ -120,7 +119,7 @@ def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[
 def standing_gaps(
     pieces: Mapping[PartitionKey, Iterable[GapPiece]],
 ) -> dict[PartitionKey, list[CurrentGap]]:
-    """Return all unresolved gaps by partition, ordered by offset; the cleaner's, too.
+    """Return all unresolved gaps, including the cleaner's, by partition and ordered by offset.
 
     Args:
         pieces: unresolved gaps as arrays, by partition, in any order.

@@ -1,4 +1,4 @@
-"""Reads the rows of one partition that lost no election. Effect: reads tables."""
+"""Reads a partition's current rows, which no lost election has superseded."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,10 +27,10 @@ def current_rows(
         tables: the lake's tables.
         source_id: the cluster.
         table: `batches` or `records`.
-        columns: columns to read; others that identify the rows are read too.
-        only: conditions on columns that a row must meet.
+        columns: columns to read, besides the columns that identify the rows.
+        only: conditions that each row must meet.
     """
-    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+    import pyarrow.compute as pc  # imported only when needed, since the import takes 0.05 s
 
     key, place = ledger.key, "offset" if table is RECORDS else "base_offset"
     within = [Within("partition", key.partition, key.partition), *only]

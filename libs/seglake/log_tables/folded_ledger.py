@@ -1,8 +1,8 @@
-"""Folds a ledger to the rows that a run needs, without redundant rows. Pure.
+"""Shortens a ledger to the rows that a run needs.
 
-Each run that ingests a growing log adds a row, and the ranges of these rows touch. In such a chain,
-the rows between the first and the last few only tell that their offsets are covered. So they are
-left out, and the row after them begins where the first one ends.
+Each run that ingests a growing log adds a row, which begins where the previous row ends. Of such a
+chain, a run needs only the first row and the last few rows. The rows between are dropped. To leave
+no gap, the next kept row is extended to begin where the first row ends.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,24 +10,26 @@ from itertools import groupby
 from typing import Any, cast
 
 from seglake.kafka_log.offset_ranges import OffsetRange, common
-from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.ledger_layers import REMOVALS, RangeKind
 
 Row = dict[str, Any]  # Any: the ledger's columns have many types
 
-# A lost election cuts the end of a log; then the last batches before the cut are needed.
+# If ingested rows lose an election, the last batches below the divergence are needed.
 _KEPT_AT_END = 3
+# Rows that removals do not affect: they cover the same offsets as before.
+_APART = (RangeKind.INGEST, *REMOVALS)
 _LOG = ("source_id", "topic", "partition")
 _ALIKE = ("topic_id", "isolation", "leader_epoch")
 
 
 def folded(rows: Iterable[Row]) -> list[Row]:
-    """Return rows that answer every question to a `SourceLedger` like all rows do.
+    """Return fewer rows that answer a run's questions as all rows would, in a `SourceLedger`.
 
-    One answer is more cautious: the last stable offset at an offset inside a chain. No run ingests
-    from such an offset, unless an election cut the chain there.
+    There is one exception: `stable_up_to` may return a lower offset for an offset inside a chain. A
+    run begins at such an offset only after a lost election.
 
     Args:
-        rows: rows of any sources, in any order; folded ones may be among them.
+        rows: rows of any sources, in any order; some may be folded already.
     """
     found: list[Row] = []
     ordered = sorted(rows, key=lambda row: (*_values(row, _LOG), *_range(row)))
@@ -37,8 +39,8 @@ def folded(rows: Iterable[Row]) -> list[Row]:
 
 
 def _folded_log(rows: Sequence[Row]) -> Iterator[Row]:
-    """Yield the folded rows of one partition, given by offset."""
-    others = [_range(row) for row in rows if row["kind"] != RangeKind.INGEST]
+    """Yield the folded rows of one partition; `rows` are sorted by offset."""
+    others = [_range(row) for row in rows if row["kind"] not in _APART]
     chain: list[Row] = []
     for row in rows:
         if not _is_plain(row, others):
@@ -52,7 +54,7 @@ def _folded_log(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def _is_plain(row: Row, others: Iterable[OffsetRange]) -> bool:
-    """Return whether a range was ingested with a batch, and no other row touches its offsets."""
+    """Return whether a row is an ingest with batches that no row of another kind overlaps."""
     return (
         row["kind"] == RangeKind.INGEST
         and row["last_batch_base_offset"] is not None
@@ -61,7 +63,7 @@ def _is_plain(row: Row, others: Iterable[OffsetRange]) -> bool:
 
 
 def _continues(row: Row, following: Row) -> bool:
-    """Return whether a row continues a chain; rising generations keep a topic's first id first."""
+    """Return whether `following` begins where a row ends, and is of the same or a later commit."""
     return (
         row["next_offset"] == following["start_offset"]
         and row["generation"] <= following["generation"]
@@ -70,7 +72,7 @@ def _continues(row: Row, following: Row) -> bool:
 
 
 def _ends(chain: Sequence[Row]) -> Iterator[Row]:
-    """Yield the rows of a chain that are kept."""
+    """Yield a chain's first row and its last rows, extended so that no offset is left out."""
     if len(chain) <= _KEPT_AT_END + 1:
         yield from chain
         return
@@ -81,11 +83,11 @@ def _ends(chain: Sequence[Row]) -> Iterator[Row]:
 
 
 def _range(row: Row) -> OffsetRange:
-    """Return the offset range of a row."""
+    """Return the offset range of a ledger row."""
     return cast("OffsetRange", (row["start_offset"], row["next_offset"]))
 
 
 # Any: the ledger's columns have many types.
 def _values(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
-    """Return some values of a row."""
+    """Return the values of some columns of a ledger row."""
     return tuple(row[name] for name in names)

@@ -1,6 +1,6 @@
-"""Converts records of Kafka's internal topics to values of the decoded tables. Pure.
+"""Converts records of Kafka's internal topics to values of their tables.
 
-The codec interprets the bytes; this module chooses the columns.
+`segment_codec` parses the bytes; this module maps the fields to columns.
 """
 
 import base64
@@ -35,18 +35,18 @@ from seglake.segment_codec.formats.internal_topics.remote_log_records import (
     remote_log_record,
 )
 
-# Arrow makes a struct from a dict.
+# Arrow converts dicts to structs.
 Value: TypeAlias = "Json | bytes"
 Values: TypeAlias = "dict[str, Value]"
 
 
 class Interpreted(NamedTuple):
-    """Values of one record by column; missing columns are null.
+    """Values of a record by column; columns without a value are null.
 
     Attributes:
-        is_unread: the record could not be read to its end.
-        is_redacted: a value was left out because it is or may be a secret.
-        may_hold_secret: the record's bytes must not go into a table.
+        is_unread: whether the record could not be parsed to its end.
+        is_redacted: whether a value was omitted because it is or may be a secret.
+        may_hold_secret: whether the record may contain a secret, so its bytes must not be stored.
     """
 
     values: Values
@@ -107,7 +107,7 @@ def transaction_state(key: bytes | None, value: bytes | None) -> Interpreted:
 
 
 def cluster_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
-    """Return the values of a row of `cluster_metadata`, without raw bytes: they may be secret."""
+    """Return the values of a row of `cluster_metadata`, without raw bytes, which may be secret."""
     record = metadata_record(value)
     fields = record.fields
     values: Values = {
@@ -132,7 +132,7 @@ def cluster_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
 
 
 def remote_log_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
-    """Return the values of a row of `remote_log_metadata`; a tombstone has no event."""
+    """Return the values of a row of `remote_log_metadata`; a tombstone has no event type."""
     message = remote_log_record(value)
     is_tombstone = value is None
     is_unread = message.unread_reason is not None and not is_tombstone
@@ -156,7 +156,7 @@ def remote_log_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
         "max_timestamp_ms": _known(fields.get("maxTimestampMs")),
         "event_timestamp_ms": fields.get("eventTimestampMs"),
         "custom_metadata": base64.b64decode(custom) if isinstance(custom, str) else None,
-        # A tagged field with its default, False, is left out of the bytes.
+        # Kafka does not write tagged fields with their default, here False.
         "is_transaction_index_empty": fields.get(
             "txnIndexEmpty", None if epochs is None else False
         ),
@@ -184,7 +184,10 @@ INTERPRETERS: Mapping[str, tuple[Table, Interpreter]] = {
 
 
 def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None) -> Values:
-    """Return the columns of both coordinators' tables; raw bytes only of an unreadable record."""
+    """Return the columns that the tables of both coordinators have, for one record.
+
+    Raw bytes are included only if the record is unreadable.
+    """
     is_unread = record.unread_reason is not None
     return {
         "is_tombstone": record.is_tombstone,
@@ -197,7 +200,7 @@ def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None)
 
 
 def _named(record: MetadataRecord) -> Values:
-    """Return columns for fields whose names, or their meanings, differ between record types."""
+    """Return the columns whose field has another name or meaning in some types of records."""
     fields = record.fields
     match record.record_type:
         case "topic":
@@ -219,7 +222,7 @@ def _named(record: MetadataRecord) -> Values:
 
 
 def _config(fields: Mapping[str, Json]) -> Values:
-    """Return the columns of a config record."""
+    """Return the columns of a record with a config of a topic, broker or group."""
     number, resource_name = fields.get("resourceType"), fields.get("resourceName")
     resource = RESOURCE_TYPES.get(number, str(number)) if isinstance(number, int) else None
     return {
@@ -232,25 +235,25 @@ def _config(fields: Mapping[str, Json]) -> Values:
 
 
 def _known(value: Json) -> Json:
-    """Return a value, None for -1, Kafka's value for none."""
+    """Return a value; None for -1, which Kafka writes for 'no value'."""
     return None if value == -1 else value
 
 
 def _name_of(number: Json, names: Sequence[str]) -> str | None:
-    """Return the name of a number, the number itself as text if it has none."""
+    """Return Kafka's name for a number; the number as text if it has none."""
     if not isinstance(number, int):
         return None
     return names[number] if 0 <= number < len(names) else str(number)
 
 
 def _struct(fields: Mapping[str, Json], name: str) -> Mapping[str, Json]:
-    """Return the fields of an inner struct; none if the message has no such struct."""
+    """Return the fields of the struct `name`; empty if the message does not have it."""
     inner = fields.get(name)
     return inner if isinstance(inner, dict) else {}
 
 
 def _epochs(entries: Json) -> Json:
-    """Return leader epochs with the columns' names."""
+    """Return leader epochs under the names that the table's column has."""
     if not isinstance(entries, list):
         return None
     return [
@@ -261,7 +264,7 @@ def _epochs(entries: Json) -> Json:
 
 
 def _partitions(topics: Json) -> Json:
-    """Return one element per partition; Kafka groups them by topic."""
+    """Return one element per partition, from lists that Kafka groups by topic."""
     if not isinstance(topics, list):
         return None
     found: list[Json] = []
@@ -272,5 +275,5 @@ def _partitions(topics: Json) -> Json:
 
 
 def _json(fields: Mapping[str, Json]) -> str | None:
-    """Return all fields as JSON text, None if there are none."""
+    """Return all fields of a record as JSON; None if there are none."""
     return json.dumps(fields, separators=(",", ":")) if fields else None

@@ -1,21 +1,42 @@
-"""Sources with rows in a lake, and the cluster ids that are joined with them. Effect."""
+"""Reads the sources of a lake, and which cluster ids belong to each source."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from functools import cached_property
+from operator import itemgetter
 
+from seglake.errors import WrongCallError
+from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.parquet_rows import read_rows
 from seglake.lake.table_creation import set_property
-from seglake.lake.tables import CHECKPOINTS
+from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS
+from seglake.log_tables.current_gaps import GAP_COLUMNS, GapPiece, gap_pieces
+from seglake.log_tables.ledger_digest import LedgerDigest
+from seglake.log_tables.partition_ledger import PartitionLedger
+from seglake.log_tables.source_ledger import SourceLedger
+from seglake.near_names import did_you_mean
 
-_JOINED = "seglake.source."  # prefix of properties of `checkpoints`, before the cluster id
+_JOINED = "seglake.source."  # name of a property of `checkpoints`, which ends with the cluster id
+
+# causes of gaps that no copy fills
+_FINAL = frozenset({GapCause.DELETED, GapCause.DELETED_OR_LOST, GapCause.ERASED, GapCause.EXPIRED})
+_OF_EVENTS = ("source_id", "partition", "offset", "value")
 
 
 class LakeSources:
-    """Sources of a lake, read on demand; none without a lake."""
+    """Sources of a lake, read on demand; empty if the lake does not exist."""
 
-    def __init__(self, tables: LakeTables) -> None:
-        """Store the tables; they are read on demand."""
+    def __init__(self, tables: LakeTables, *, reads_news_only: bool = False) -> None:
+        """Store the tables; nothing is read yet.
+
+        Args:
+            tables: the lake.
+            reads_news_only: whether the caller reads only what the lake lacks.
+        """
         self._tables = tables
+        self._reads_news_only = reads_news_only
 
     @cached_property
     def sources(self) -> Collection[str]:
@@ -24,16 +45,76 @@ class LakeSources:
 
     @cached_property
     def joined(self) -> Mapping[str, str]:
-        """Return the source by cluster id, for ids with another source than the id itself."""
+        """Return the source id of each cluster whose source id is not the cluster id."""
         if not self._tables.exists():
             return {}
         return _joined_in(self._tables.unchecked_state(CHECKPOINTS).settings)
 
+    def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
+        """Return the ids of each topic that the ledger has of a source."""
+        rows = LedgerDigest(self._tables).rows(source_id) if self._tables.exists() else []
+        found: dict[str, set[str]] = {}
+        for row in rows:
+            if row["topic_id"] is not None:
+                found.setdefault(row["topic"], set()).add(row["topic_id"])
+        return found
+
+    def remote_events(self, source_id: str) -> list[bytes | None]:
+        """Return the values of `__remote_log_metadata` in the lake, by partition and offset."""
+        if not self._tables.exists():
+            return []
+        found = {
+            (row["partition"], row["offset"]): row["value"]
+            for path in self._tables.file_paths(RECORDS, topic=REMOTE_LOG_METADATA)
+            for rows in read_rows(self._tables.storage, path, _OF_EVENTS)
+            for row in rows.to_pylist()
+            if row["source_id"] == source_id
+        }
+        return [value for _, value in sorted(found.items(), key=itemgetter(0))]
+
+    def settled(self, source_id: str) -> dict[PartitionKey, int]:
+        """Return the offset below which the caller reads nothing of a log; 0 if unknown.
+
+        The log is ingested from offset 0 up to there, no transaction was open below, and no gap is
+        left that a copy could fill.
+        """
+        if not (self._reads_news_only and self._tables.exists()):
+            return {}
+        ledger = SourceLedger(LedgerDigest(self._tables).rows(source_id))
+        gaps = gap_pieces(self._tables.rows(GAPS, source_id, GAP_COLUMNS), ledger)
+        return {key: _settled(ledger.of(key), gaps.get(key, ())) for key in ledger.partitions()}
+
+    def selected(self, source_id: str | None) -> list[str]:
+        """Return all sources of the lake, or the only requested one.
+
+        A source is requested by its id, or by a cluster id that was joined to it.
+
+        Raises:
+            WrongCallError: the lake has no rows of the source.
+        """
+        if source_id is None:
+            return [*self.sources]
+        source = self.joined.get(source_id, source_id)
+        if source not in self.sources:
+            near = did_you_mean(source, self.sources)
+            raise WrongCallError(f"the lake has nothing of a cluster {source}{near}")
+        return [source]
+
     @property
     def only(self) -> str | None:
-        """Return the source, if there is exactly one."""
+        """Return the lake's only source; None if it has none or several."""
         found = [*self.sources]
         return found[0] if len(found) == 1 else None
+
+
+def _settled(ledger: PartitionLedger, gaps: Iterable[GapPiece]) -> int:
+    covered = ledger.covered
+    has_gap = any(piece.cause not in _FINAL and piece.starts.size for piece in gaps)
+    if has_gap or ledger.superseded or not covered or covered[0][0] > 0:
+        return 0
+    end = covered[0][1]
+    stable = ledger.stable_up_to(end)
+    return end if stable is None else min(end, stable)
 
 
 def join_source(
@@ -42,13 +123,13 @@ def join_source(
     source_id: str,
     check: Callable[[Mapping[str, str]], None],
 ) -> None:
-    """Record in the lake that a cluster id and a source are one, from now on.
+    """Record in the lake that a cluster id belongs to a source.
 
     Args:
         tables: the lake.
         cluster_id: cluster id in meta.properties.
-        source_id: source whose rows are the cluster's.
-        check: raises if the lake's other joined ids contradict this one.
+        source_id: source id of the cluster's rows.
+        check: raises an error if the lake has joined the id or the source differently.
     """
     set_property(
         tables,
@@ -61,7 +142,7 @@ def join_source(
 
 
 def _joined_in(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the source of each joined cluster id, from the table's properties."""
+    """Return the source id of each joined cluster id, from the table's properties."""
     return {
         name.removeprefix(_JOINED): source
         for name, source in settings.items()

@@ -1,6 +1,7 @@
-"""Finds offsets without a row inside the lake's batches, as the cleaner leaves. Effect: reads.
+"""Finds offsets of ingested batches that have no record, as after a compaction.
 
-Memory: 16 bytes per hole of one partition; during the search about 40 bytes per record and hole.
+Memory: 16 bytes per range of missing records of a partition; during the search, about 40 bytes per
+record and range.
 """
 
 from collections.abc import Iterable
@@ -21,9 +22,12 @@ _READ = (BatchState.DECODED, BatchState.EMPTY)
 
 
 def lacking_rows(ledger: PartitionLedger, tables: LakeTables, source_id: str) -> RangeArray:
-    """Return the offsets without a row in batches with rows and in batches that were emptied.
+    """Return the offsets that lie in data batches but have no record.
 
-    Batches of markers and of aborted transactions lack nothing. The ranges rise and are disjoint.
+    The ranges are sorted and disjoint.
+
+    Data batches include those that the log cleaner has emptied, but not control batches or batches
+    of aborted transactions.
 
     Args:
         ledger: ledger of the partition.
@@ -41,8 +45,8 @@ def lacking_rows(ledger: PartitionLedger, tables: LakeTables, source_id: str) ->
 
 
 def _batch_spans(batches: Iterable[pa.Table]) -> tuple[RangeArray, int]:
-    """Return the merged ranges of batches with rows, and their number of rows."""
-    import pyarrow.compute as pc  # 0.05 s, which a run with nothing new need not wait
+    """Return the merged offset ranges of the batches with data, and their number of rows."""
+    import pyarrow.compute as pc  # imported only when needed, since the import takes 0.05 s
 
     spans = [range_array([])]
     row_count = 0

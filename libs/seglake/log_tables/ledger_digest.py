@@ -1,8 +1,8 @@
-"""Keeps the needed part of the ledger in a file, so that runs need not read all of it. Effect.
+"""Caches the ledger's folded rows in a file, so that runs need not read the whole table.
 
-The table grows by a file per topic and run. The digest has its folded rows, and names the entry of
-the table's log up to which it is complete. It is trusted only if the log has that entry and has
-removed no file since, and can be deleted at any time.
+The table `checkpoints` grows by a file per topic and run. The cache (digest) also has the version
+of the table up to which it is complete. The cache is used only if the table's log still has this
+version and no file was removed since. It can be deleted at any time.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.log_growth import LogPlace, added_after, place_of
+from seglake.lake.parquet_rows import read_files
 from seglake.lake.table_log import TableState
 from seglake.lake.tables import CHECKPOINTS
 from seglake.log_tables.folded_ledger import Row, folded
@@ -32,7 +33,7 @@ _COLUMNS = (
 
 
 class _Digest(NamedTuple):
-    """Folded rows of all sources, and the place in the log up to which they are complete."""
+    """Folded ledger rows of all sources, and the table version up to which they are complete."""
 
     rows: Sequence[Row]
     place: LogPlace | None
@@ -42,7 +43,7 @@ _NOTHING = _Digest((), None)
 
 
 class LedgerDigest:
-    """The ledger as runs see it; reads only files that it has not read before."""
+    """Folded ledger of a lake, which reads each file of the table only once."""
 
     def __init__(self, tables: LakeTables) -> None:
         """Store the tables; nothing is read yet."""
@@ -50,11 +51,11 @@ class LedgerDigest:
         self.path = tables.storage.join(tables.work_folder, _FILE_NAME)
         self._known = _NOTHING
         self._stored_place: LogPlace | None = None
-        self._new_files = 0  # files read since it was stored
-        self._as_of: TableState | None = None  # state of the table at the last reading
+        self._new_files = 0  # number of files read since the digest was stored
+        self._as_of: TableState | None = None  # state of the table when it was last read
 
     def rows(self, source_id: str) -> list[Row]:
-        """Return one source's folded rows of the newest version for a `SourceLedger`.
+        """Return one source's folded rows in the newest version, for a `SourceLedger`.
 
         Raises:
             StorageError: a data file of the ledger cannot be read.
@@ -68,12 +69,12 @@ class LedgerDigest:
         return {row["source_id"] for row in self._known.rows}
 
     def store(self, *, if_due: bool) -> None:
-        """Write the digest to the lake, for later runs.
+        """Write the digest to the lake for later runs.
 
-        A failed write is no failure: later runs read the ledger itself.
+        A failed write is no error, because later runs can read the whole ledger.
 
         Args:
-            if_due: write only if enough files or commits were added since the last time.
+            if_due: whether to write only if there are 64 new files or 8 new commits.
         """
         place, stored = self._known.place, self._stored_place
         if place is None or place == stored:
@@ -104,16 +105,16 @@ class LedgerDigest:
             handle = self._tables.newest(CHECKPOINTS)
             version = handle.version()
             rows, new = (), self._tables.file_paths(CHECKPOINTS, handle=handle)
-            self._stored_place = None  # the stored digest is not trusted
+            self._stored_place = None  # the table has changed in a way that the digest does not fit
         if new:
-            found = self._tables.read_files(CHECKPOINTS, new, _COLUMNS)
+            found = read_files(self._tables.storage, CHECKPOINTS, new, _COLUMNS)
             rows = folded([*rows, *found.to_pylist()])
             self._new_files += len(new)
         self._known = _Digest(rows, place_of(self._tables, CHECKPOINTS, version))
         self._as_of = state
 
     def _loaded(self) -> _Digest:
-        """Return the stored digest; an empty one if it is of another version or damaged."""
+        """Return the stored digest; empty if it has another format or is damaged."""
         try:
             stored = _from_bytes(self._tables.storage.read_bytes(self.path))
         except (PlaceError, *_DAMAGED):
@@ -123,7 +124,7 @@ class LedgerDigest:
 
 
 def _to_bytes(rows: Sequence[Row], place: LogPlace) -> bytes:
-    """Return the digest as JSON in gzip, whose checksum reveals damage."""
+    """Return the digest as JSON in gzip, whose checksum detects damage."""
     content = {
         "format": _FORMAT,
         "place": place,
@@ -134,7 +135,10 @@ def _to_bytes(rows: Sequence[Row], place: LogPlace) -> bytes:
 
 
 def _from_bytes(data: bytes) -> _Digest:
-    """Return a stored digest, empty if of another version; raise one of `_DAMAGED` if invalid."""
+    """Return a stored digest, which is empty if it has another format.
+
+    If the bytes are invalid, one of the errors in `_DAMAGED` is raised.
+    """
     content = json.loads(gzip.decompress(data))
     if (content["format"], content["columns"]) != (_FORMAT, [*_COLUMNS]):
         return _NOTHING

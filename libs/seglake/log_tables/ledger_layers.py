@@ -1,11 +1,15 @@
-"""Valid ranges of a partition's ledger after lost elections. Pure.
+"""Computes the current and superseded ranges of a partition's ledger.
 
-Kafka truncates a log that lost an election where it diverges from the winner. The ledger does the
-same, and keeps the old rows: a row of kind `superseded` invalidates the offsets of its range in all
-rows of lower generations.
+After a lost election, Kafka truncates a log where it diverges from the winner's log. The ledger
+keeps the old rows and adds a row of kind `superseded`. In this row's offset range, rows of earlier
+commits (with lower generations) are no longer valid.
+
+Rows of the kinds `erased` and `expired` have the sums of removed rows. Each belongs to one range of
+one commit, which its `upper_bound` names, and to one side of each election. An `expired` row that
+names no commit is the range itself: all rows that start in it are removed, or will be.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -15,38 +19,45 @@ Row = Mapping[str, Any]  # Any: the ledger's columns have many types
 
 
 class RangeKind(StrEnum):
-    """Kind of a row in the ledger."""
+    """Kind of a ledger row, which says what was done with its offsets."""
 
     INGEST = "ingest"  # offsets ingested for the first time
-    REPAIR = "repair"  # a gap, filled as far as another copy could
-    REFILL = "refill"  # compacted offsets, filled as far as another copy still had them
-    SUPERSEDED = "superseded"  # rows of earlier generations here lost an election
+    REPAIR = "repair"  # a gap that another copy has filled, in whole or in part
+    REFILL = "refill"  # compacted offsets that an older copy has filled, in whole or in part
+    SUPERSEDED = "superseded"  # offsets whose rows of earlier commits lost an election
     RETAKE = "retake"  # superseded offsets, ingested again
     RELEASED = "released"  # superseded offsets above the end of the winning log
+    ERASED = "erased"  # records that `seglake erase` removed, or that a run did not write
+    EXPIRED = "expired"  # offsets at the log's start whose rows retention removed
 
 
 INGESTED = (RangeKind.INGEST, RangeKind.RETAKE)
-"""Kinds of ranges that cover offsets."""
+"""Kinds of ledger rows whose offsets count as ingested."""
 
 FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
 """Kinds of ranges that add rows inside covered ranges."""
 
-ENDS_GAPS = (RangeKind.REPAIR, RangeKind.REFILL, RangeKind.SUPERSEDED)
-"""Kinds of ranges that resolve the earlier gaps starting in them."""
+REMOVALS = (RangeKind.ERASED, RangeKind.EXPIRED)
+"""Kinds of ranges whose sums are of removed rows."""
 
-# Order within one commit: it may retake offsets that it supersedes, and release the others.
+ENDS_GAPS = (*FILLS, RangeKind.SUPERSEDED, RangeKind.EXPIRED)
+"""Kinds of ranges that resolve all earlier gaps that start inside the range."""
+
+_GENERATION = "generation "
+
+# In one commit, offsets are superseded first, then ingested again, then released.
 _ORDER = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
 
 
 class Layers(NamedTuple):
-    """Merged ranges with current rows, and merged ranges that are superseded and not retaken."""
+    """Current ranges of a partition, and superseded ranges that were not ingested again; merged."""
 
     current: list[OffsetRange]
     superseded: list[OffsetRange]
 
 
 def layers_of(rows: Iterable[Row]) -> Layers:
-    """Return the layers of one partition from its rows of the ledger, in any order."""
+    """Compute the layers of a partition from its ledger rows, in any order."""
     current: list[OffsetRange] = []
     superseded: list[OffsetRange] = []
     for row in sorted(rows, key=_order):
@@ -63,6 +74,53 @@ def layers_of(rows: Iterable[Row]) -> Layers:
             case RangeKind.INGEST:
                 current.append(offsets)
     return Layers(merged(current), superseded)
+
+
+def commit_name(generation: int) -> str:
+    """Return the `upper_bound` of a removal's row, which names the commit of the removed rows."""
+    return f"{_GENERATION}{generation}"
+
+
+def removed_generation(row: Row) -> int | None:
+    """Return the commit that had added a row's removed rows; None if the row names none."""
+    name = row["upper_bound"]
+    is_named = name is not None and name.startswith(_GENERATION)
+    return int(name.removeprefix(_GENERATION)) if is_named else None
+
+
+def removed_rows_count(row: Row, rows: Iterable[Row]) -> int:
+    """Return how many current records a row of a removal kind removed.
+
+    Rows that had lost an election before are not counted.
+
+    Args:
+        row: row of kind `erased` or `expired`.
+        rows: all ledger rows of the partition.
+    """
+    removed = removed_generation(row)
+    was_lost = removed is not None and any(
+        other["kind"] == RangeKind.SUPERSEDED
+        and removed < other["generation"] < row["generation"]
+        and other["start_offset"] <= row["start_offset"] < other["next_offset"]
+        for other in rows
+    )
+    count: int = row["records"] or 0
+    return 0 if was_lost else count
+
+
+def record_sum(rows: Sequence[Row]) -> int:
+    """Return the number of records of a partition that are in the lake and lost no election.
+
+    Args:
+        rows: all ledger rows of the partition, in any order.
+    """
+    total = 0
+    for row in rows:
+        if row["kind"] in REMOVALS:
+            total -= removed_rows_count(row, rows)
+        else:
+            total += (-1 if row["kind"] == RangeKind.SUPERSEDED else 1) * (row["records"] or 0)
+    return total
 
 
 def _order(row: Row) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Converts observations to rows of `observations` and back. Effect."""
+"""Converts observations to rows of `observations` and back."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,11 +16,12 @@ from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from seglake.log_tables.source_ledger import SourceLedger
 
-# Runs record all observations again long before there are so many files (`report/observed.py`).
+# Limits of a search.
+# Long before them, runs record all observations in a new file (`report/observed.py`).
 _FAR_BACK_FILES, _FAR_BACK_ROWS = 64, 50_000
 
 _NAMES = tuple(OBSERVATIONS.schema.names)
-# Columns with an attribute of the same name.
+# Columns that are attributes of an observation under the same name.
 _PLAIN = tuple(
     name
     for name in _NAMES
@@ -29,7 +30,7 @@ _PLAIN = tuple(
 
 
 class NewestPlaces(NamedTuple):
-    """Places outside the partitions' logs that a run left unread, and the time of its record."""
+    """Files and folders that a run did not read and that belong to no log, with the time."""
 
     observed_at: datetime
     places: tuple[UnreadPlace, ...] = ()
@@ -37,11 +38,12 @@ class NewestPlaces(NamedTuple):
 
 @dataclass(slots=True)
 class NewestObservations:
-    """Newest observations of requested partitions, and the number of files and rows read for them.
+    """Newest observation of each partition, and how many files and rows were read to find them.
 
     Attributes:
         by_key: the newest observation of each partition that has one.
-        places: places outside the partitions' logs that the newest run left unread.
+        places: files and folders that belong to no partition's log and that the newest run did not
+            read.
     """
 
     by_key: dict[PartitionKey, Observation] = field(default_factory=dict)
@@ -53,15 +55,16 @@ class NewestObservations:
 def newest_observations(
     tables: LakeTables, source_id: str, keys: Collection[PartitionKey], ledger: SourceLedger
 ) -> NewestObservations:
-    """Return the newest observations of partitions, reading as few files as possible.
+    """Return the newest observations of partitions, and read as few files as possible.
 
-    A new partition is in no file: for partitions without ingested ranges the search ends early.
+    For partitions without ingested ranges the search is limited, because no file has a new
+    partition.
 
     Args:
         tables: the lake.
         source_id: source of the partitions.
         keys: the partitions.
-        ledger: ledger of the source; it also finds the topic id of rows without one.
+        ledger: ledger of the source, which completes rows that lack the topic id.
     """
     newest = NewestObservations()
     missing = set(keys)
@@ -91,12 +94,12 @@ def newest_observations(
 def every_observation(
     tables: LakeTables, coverage_of: Callable[[str], SourceLedger], places: dict[str, NewestPlaces]
 ) -> Iterator[tuple[str, Observation]]:
-    """Yield all observations of all partitions, each with its source, unordered.
+    """Yield all observations of all sources, each with its source id, in any order.
 
     Args:
         tables: the lake.
-        coverage_of: returns a source's ledger, which finds the topic id of rows without one.
-        places: receives the places that the newest run of each source left unread.
+        coverage_of: returns the ledger of a source, which completes rows that lack the topic id.
+        places: receives, by source, the files and folders that its newest run did not read.
     """
     if not tables.has(OBSERVATIONS):
         return
@@ -111,7 +114,7 @@ def every_observation(
 
 
 def observed_partitions(tables: LakeTables, source_id: str) -> set[PartitionKey]:
-    """Return all partitions of a source that a run has observed, as their rows name them."""
+    """Return all observed partitions of a source, with the topic ids in their rows."""
     columns = ("source_id", "topic", "partition", "topic_id")
     found: set[PartitionKey] = set()
     for rows in newest_rows(tables, OBSERVATIONS, columns) if tables.has(OBSERVATIONS) else ():
@@ -129,17 +132,18 @@ def append_observations(
     source_id: str,
     run_id: str,
 ) -> None:
-    """Write observations and places, at least one in all, as one file.
+    """Append observations and unread places as one file; there must be at least one row.
 
     Args:
         tables: the lake.
         observations: new or changed observations.
-        places: all unread places each time: only the newest run's count.
+        places: all unread files and folders, because rows of earlier runs about them are ignored
+            from now on.
         source_id: source of the partitions.
         run_id: id of the run.
 
     Raises:
-        SeglakeError: recording failed or its outcome is unknown; a later run records them again.
+        SeglakeError: the append failed or its outcome is unknown; a later run repeats it.
     """
     rows = [_row(seen, source_id) for seen in observations]
     rows += _place_rows(places, source_id, run_id)
@@ -153,7 +157,7 @@ def append_observations(
 
 
 def places_of(rows: pa.Table) -> dict[str, NewestPlaces]:
-    """Return the places that each source's newest run left unread: rows without a partition."""
+    """Return each source's unread files and folders in its newest run, from `observations` rows."""
     newest: dict[str, datetime] = {}
     # Any: the columns have many types.
     columns: list[list[Any]] = [rows.column(n).to_pylist() for n in ("source_id", "observed_at")]
@@ -170,14 +174,14 @@ def places_of(rows: pa.Table) -> dict[str, NewestPlaces]:
 
 
 def _place(row: Mapping[str, Any]) -> UnreadPlace:
-    """Return the place of a row."""
+    """Convert a row of `observations` without a partition to an unread place."""
     left = row["not_ingested"] or ()
     ranges = tuple((each["from_offset"], each["log_end_offset"]) for each in left)
     return UnreadPlace(row["listing"], row["detail"], ranges)
 
 
 def _place_rows(places: NewestPlaces, source_id: str, run_id: str) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for each place."""
+    """Yield a row of `observations` for each unread file or folder."""
     for place in places.places:
         why = _utf8(place.reason)
         left = [LeftRange(why, *offsets)._asdict() for offsets in place.ranges]
@@ -194,7 +198,7 @@ def _place_rows(places: NewestPlaces, source_id: str, run_id: str) -> Iterator[t
 
 
 def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
-    """Return the row of an observation."""
+    """Convert an observation to a row of `observations`."""
     key = observation.key
     values = {name: getattr(observation, name) for name in _PLAIN} | {
         "source_id": source_id,
@@ -209,11 +213,11 @@ def _row(observation: Observation, source_id: str) -> tuple[Any, ...]:
 
 
 def _observations(rows: pa.Table, source_id: str, ledger: SourceLedger) -> Iterable[Observation]:
-    """Yield the observations in rows of one source, the newest last."""
+    """Yield one source's observations from rows, the newest last."""
     # Any: the columns have many types.
     columns: dict[str, list[Any]] = {name: rows.column(name).to_pylist() for name in _NAMES}
     times = columns["observed_at"]
-    # Sorted by time, so that the newest comes last, whoever wrote the file.
+    # sort by time, because several drivers may have written the file
     for index in sorted(range(len(times)), key=times.__getitem__):
         source = columns["source_id"][index]
         if source != source_id or columns["partition"][index] is None:
@@ -230,5 +234,5 @@ def _observations(rows: pa.Table, source_id: str, ledger: SourceLedger) -> Itera
 
 
 def _utf8(text: str) -> str:
-    """Return the text with bytes that are not UTF-8 escaped."""
+    """Return a text in which bytes that are not UTF-8 are escaped."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""The ledger of one partition: ingested offsets, and their fate in elections. Pure."""
+"""Ledger of one partition: its ingested offsets, and which of them lost an election."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs
-from seglake.kafka_log.offset_ranges import OffsetRange, merged
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_tables.ledger_layers import (
@@ -25,11 +25,11 @@ Row = Mapping[str, Any]  # Any: the ledger's columns have many types
 
 
 class Frontier(NamedTuple):
-    """End of a partition's ingested ranges.
+    """End of a partition's ingested offsets.
 
     Attributes:
-        last_batch: the current batch with the highest offset; None if only gaps were ingested.
-        has_topic_id: the ledger has the topic id there; else it was unknown.
+        last_batch: the current batch with the highest offset; None if there are only gaps.
+        has_topic_id: whether the last ledger row has a topic id.
     """
 
     next_offset: int
@@ -42,8 +42,8 @@ class PartitionLedger:
     """The ledger's rows of one partition.
 
     Attributes:
-        rows: rows by generation.
-        owns_unnamed: table rows without a topic id belong to this partition.
+        rows: rows in the order of commits.
+        owns_unnamed: whether table rows without a topic id belong to this partition.
     """
 
     key: PartitionKey
@@ -52,7 +52,7 @@ class PartitionLedger:
 
     @classmethod
     def covering(cls, key: PartitionKey, ranges: Iterable[OffsetRange]) -> Self:
-        """Return a ledger that covers these ranges, of runs that saw no transaction end."""
+        """Make a ledger that covers these ranges, without a known last stable offset."""
         rows = [
             {
                 "topic_id": key.topic_id,
@@ -71,28 +71,33 @@ class PartitionLedger:
 
     @cached_property
     def covered(self) -> Sequence[OffsetRange]:
-        """Return the covered ranges, with superseded ones, merged and in order."""
+        """Return the covered ranges, including superseded ones, merged and sorted."""
         return merged([*self._layers.current, *self._layers.superseded])
 
     @property
     def current(self) -> Sequence[OffsetRange]:
-        """Return the ranges whose rows have lost no election, merged and in order."""
+        """Return the ranges whose rows have not lost an election, merged and sorted."""
         return self._layers.current
 
     @property
+    def replaceable(self) -> Sequence[OffsetRange]:
+        """Return the current ranges without expired offsets, merged and sorted."""
+        return without(self.current, (0, self.expired_to))
+
+    @property
     def superseded(self) -> Sequence[OffsetRange]:
-        """Return the ranges whose rows all lost an election and wait for a retake."""
+        """Return the ranges whose rows lost an election and are not retaken, merged and sorted."""
         return self._layers.superseded
 
     @cached_property
     def winning_epoch(self) -> int | None:
-        """Return the newest leader epoch that won an election against ingested rows."""
+        """Return the newest leader epoch that replaced ingested rows; None if none is known."""
         epochs = [row["leader_epoch"] for row in self._elections]
         return max((epoch for epoch in epochs if epoch is not None), default=None)
 
     @cached_property
     def frontier(self) -> Frontier | None:
-        """Return the end of the ingested ranges; None if there are none."""
+        """Return the end of the ingested offsets; None if there are none."""
         rows = self._ingested
         if not rows:
             return None
@@ -106,14 +111,29 @@ class PartitionLedger:
         )
         return Frontier(next_offset, batch, last["topic_id"] is not None)
 
+    @cached_property
+    def expired_to(self) -> int:
+        """Return the offset below which retention removed all rows; 0 if it removed none."""
+        stops = (row["next_offset"] for row in self.rows if row["kind"] == RangeKind.EXPIRED)
+        return max(stops, default=0)
+
     def owns(self, row: Row) -> bool:
-        """Return whether a row of a table belongs to this partition; its topic may be left out."""
+        """Return whether a table's row, perhaps without column `topic`, is of this partition."""
         topic, partition, topic_id = self.key
         is_named = row["topic_id"] == topic_id or (row["topic_id"] is None and self.owns_unnamed)
         return is_named and row["partition"] == partition and row.get("topic", topic) == topic
 
     def is_current(self, offset: int, generation: int) -> bool:
-        """Return whether a generation's row at an offset has lost no election."""
+        """Return whether a row has neither lost an election nor expired.
+
+        Args:
+            offset: offset of the row.
+            generation: commit that added the row.
+        """
+        return offset >= self.expired_to and self._has_won(offset, generation)
+
+    def _has_won(self, offset: int, generation: int) -> bool:
+        """Return whether a row at an offset, with its generation, has not lost an election."""
         return not any(
             row["start_offset"] <= offset < row["next_offset"] and generation < row["generation"]
             for row in self._elections
@@ -122,15 +142,18 @@ class PartitionLedger:
     def are_current(
         self, offsets: NDArray[np.int64], generations: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return for each of many rows whether it has lost no election."""
-        result = np.ones(len(offsets), np.bool_)
+        """Return, for each offset with its generation, whether the row is current."""
+        result = offsets >= self.expired_to
         for row in self._elections:
             is_inside = (offsets >= row["start_offset"]) & (offsets < row["next_offset"])
             result &= ~(is_inside & (generations < row["generation"]))
         return result
 
     def counts_until(self, offset: int, generation: int) -> int:
-        """Return the end of the offsets for which a generation's bytes at an offset are current."""
+        """Return where the current rows from `offset` on end: the exclusive end.
+
+        All these rows have the same generation (commit).
+        """
         starts = (
             row["start_offset"]
             for row in self._elections
@@ -139,7 +162,7 @@ class PartitionLedger:
         return min(starts, default=OPEN_END)
 
     def won_from(self, epoch: int) -> int:
-        """Return the first offset where leaders newer than an epoch replaced ingested rows."""
+        """Return the first offset that lost to an epoch above `epoch`; OPEN_END if none did."""
         starts = (
             row["start_offset"]
             for row in self._elections
@@ -148,27 +171,26 @@ class PartitionLedger:
         return min(starts, default=OPEN_END)
 
     def stable_up_to(self, offset: int) -> int | None:
-        """Return the last stable offset seen by the newest run that ingested up to an offset."""
+        """Return the last stable offset recorded by the newest run that ingested up to `offset`."""
         reaching = [row for row in self._ingested if row["next_offset"] >= offset]
         rows = [
             row
             for row in reaching
-            if row["next_offset"] == offset and self.is_current(offset - 1, row["generation"])
+            if row["next_offset"] == offset and self._has_won(offset - 1, row["generation"])
         ]
         if not rows:
-            # An election cut what a run ingested: open transactions are searched from the start.
+            # After an election removed ingested rows, open transactions are searched from offset 0.
             is_cut = any(row["start_offset"] < offset for row in reaching)
             return 0 if is_cut else None
         found: int | None = rows[-1]["last_stable_offset"]
         return found
 
     def same_log_until(self, leader_epochs: LeaderEpochs, log_end_offset: int) -> int:
-        """Return the exclusive offset up to which a copy with these epochs has the ingested log.
+        """Return the exclusive offset up to which a copy has the same log as the lake.
 
         Args:
-            leader_epochs: the copy's epochs.
-            log_end_offset: proved end of the copy's log; an older copy may just not know later
-                epochs.
+            leader_epochs: the copy's leader epochs.
+            log_end_offset: end of the copy's log; above it, the copy may lack newer epochs.
         """
         limit = OPEN_END
         for row in self._current_batches:
@@ -176,16 +198,16 @@ class PartitionLedger:
             known = None if epoch is None else leader_epochs.epoch_at(offset)
             if known is None or known == epoch:
                 continue
-            if known > epoch:  # the ingested rows lost an election where the newer epoch began
+            if known > epoch:  # a copy with this epoch lost from the newer epoch's start on
                 limit = min(limit, leader_epochs.end_of(epoch))
             elif offset < log_end_offset:
                 limit = 0
         return limit
 
     def lost_from(self, leader_epochs: LeaderEpochs) -> int:
-        """Return the first ingested offset that a copy's newer leader replaced, else OPEN_END.
+        """Return the first offset that a newer epoch of a copy replaced; OPEN_END if there is none.
 
-        Unlike `same_log_until`, it needs no batch of that leader.
+        Unlike `same_log_until`, this includes an epoch that has no batches.
         """
         rows = (*self._elections, *self._current_batches)
         epochs = [row["leader_epoch"] for row in rows if row["leader_epoch"] is not None]
@@ -194,11 +216,11 @@ class PartitionLedger:
         return leader_epochs.end_of(max(epochs))
 
     def is_current_gap(self, start_offset: int, attempt_id: str) -> bool:
-        """Return whether no repair and no election came after the attempt that wrote a gap.
+        """Return whether a gap is neither resolved nor superseded by a later commit.
 
         Args:
-            start_offset: start of the gap.
-            attempt_id: the attempt that wrote it.
+            start_offset: first offset of the gap.
+            attempt_id: id of the commit attempt that recorded the gap.
         """
         written, repaired = 0, 0
         for row in self.rows:
@@ -210,7 +232,7 @@ class PartitionLedger:
         return repaired <= written
 
     def are_current_gaps(self, starts: NDArray[np.int64], attempt_id: str) -> NDArray[np.bool_]:
-        """Return for each gap of one attempt whether it is current, see `is_current_gap`."""
+        """Return for each gap of a commit whether it is current; see `is_current_gap`."""
         written, ended = np.zeros((2, len(starts)), np.int64)
         for row in self.rows:
             is_inside = (starts >= row["start_offset"]) & (starts < row["next_offset"])
@@ -227,23 +249,23 @@ class PartitionLedger:
 
     @cached_property
     def _ingested(self) -> list[Row]:
-        """Return the rows of first ingests and retakes."""
+        """Return the rows of kinds `ingest` and `retake`."""
         return [row for row in self.rows if row["kind"] in INGESTED]
 
     @cached_property
     def _elections(self) -> list[Row]:
-        """Return the rows that mark offsets as lost in an election."""
+        """Return the rows of kind `superseded`."""
         return [row for row in self.rows if row["kind"] == RangeKind.SUPERSEDED]
 
     @cached_property
     def _current_batches(self) -> list[Row]:
-        """Return the rows whose last batch is current; in `superseded` rows, the winner's.
+        """Return the ledger rows whose last batch is current.
 
-        Rows without a batch are left out.
+        The last batch of a `superseded` row belongs to the winning log.
         """
         return [
             row
             for row in self.rows
             if row["last_batch_base_offset"] is not None
-            and self.is_current(row["last_batch_base_offset"], row["generation"])
+            and self._has_won(row["last_batch_base_offset"], row["generation"])
         ]

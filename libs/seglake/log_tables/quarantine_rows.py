@@ -1,4 +1,4 @@
-"""Rows of `quarantine` for damage, and of `gaps` for missing offsets."""
+"""Makes rows of `quarantine` for damage, and of `gaps` for missing offsets."""
 
 import hashlib
 from typing import Any, NamedTuple
@@ -10,8 +10,10 @@ from seglake.log_tables.batch_rows import Place, name_of_codec
 from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
+from seglake.segment_codec.walk.holes import holed_source
+from seglake.storage.storage import Reader
 
-# A starting broker checks batches, not records: these defects make it truncate the log.
+# Defects at which a starting broker truncates the log; it checks batches, but not records.
 _STOPS_RECOVERY = frozenset(
     {
         DefectCode.BAD_LENGTH,
@@ -24,18 +26,47 @@ _STOPS_RECOVERY = frozenset(
 
 
 IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
-"""Columns that identify damaged bytes."""
+"""Columns that identify damaged bytes of a partition."""
 
 
 class RawBytes(NamedTuple):
-    """The kept part of damaged bytes; their hash covers this part."""
+    """Damaged bytes to store, all or the first part, with the hash of the stored bytes."""
 
     content: bytes
     is_complete: bool
 
 
+def kept_bytes(defect: Defect, reader: Reader, most_bytes: int) -> RawBytes:
+    """Return the first damaged bytes of a segment, at most `most_bytes`.
+
+    For a damaged chunk of a remote tier, return the bytes stored in the tier, which may be
+    compressed and encrypted.
+
+    Args:
+        defect: the damage.
+        reader: reader of the segment.
+        most_bytes: highest number of bytes to return.
+    """
+    holed = holed_source(reader) if defect.code is DefectCode.TIER_CHUNK_BAD else None
+    if holed is not None:
+        stop = defect.position + defect.size_bytes
+        return RawBytes(*holed.stored_bytes(defect.position, stop, most_bytes))
+    if defect.content is not None:
+        return kept_part(defect.content, most_bytes)
+    content = reader.read(defect.position, min(defect.size_bytes, most_bytes))
+    return RawBytes(content, len(content) == defect.size_bytes)
+
+
+def kept_part(content: bytes, most_bytes: int) -> RawBytes:
+    """Return the first `most_bytes` of damaged bytes, or all, with the hash of what is stored."""
+    return RawBytes(content[:most_bytes], len(content) <= most_bytes)
+
+
 def most_raw_bytes(topic: str, max_raw_bytes: int) -> int:
-    """Return the number of bytes to keep of a batch: 0 in the metadata log, which has secrets."""
+    """Return how many damaged bytes to store.
+
+    For the metadata log it is 0, because that log has secrets.
+    """
     return 0 if CLUSTER_METADATA.serves(topic) else max_raw_bytes
 
 
@@ -46,14 +77,14 @@ def quarantine_row(
     previous_offset: int | None,
     next_offset: int | None,
 ) -> tuple[Any, ...]:
-    """Return the row's values in the order of the table's columns.
+    """Return a row of `quarantine`, in the order of its columns.
 
     Args:
         defect: the damage.
-        raw: the kept bytes.
+        raw: the bytes to store.
         place: origin and segment.
-        previous_offset: last sound offset before the damage, None without one.
-        next_offset: first sound offset after it, None without one.
+        previous_offset: last valid offset before the damage; None if there is none.
+        next_offset: first valid offset after the damage; None if there is none.
     """
     source_id, key, run_id, generation = place.origin
     columns = {
@@ -76,7 +107,7 @@ def quarantine_row(
 
 
 def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
-    """Return the columns from the damaged bytes alone; `position` is that in the file."""
+    """Return the columns that depend only on the damage; `position` is the position in the file."""
     return {
         "position": defect.position,
         "length_bytes": defect.size_bytes,
@@ -97,17 +128,17 @@ def damage_columns(defect: Defect, raw: RawBytes) -> dict[str, Any]:
 
 
 def _as_offset(claimed: int | None) -> int | None:
-    """Return a claimed offset; None if it is too high for an offset."""
+    """Return an offset that a header states; None if it is above the highest offset."""
     return claimed if claimed is None or claimed <= OFFSET_MAX else None
 
 
 def hash_of(content: bytes) -> str:
-    """Return the `raw_sha256` of the kept bytes."""
+    """Return the hash for the column `raw_sha256`."""
     return hashlib.sha256(content).hexdigest()
 
 
 class RowStamp(NamedTuple):
-    """Origin of rows; `attempt_id` ties a gap to the ledger row of the same commit."""
+    """Origin of gap rows; the ledger row of the same commit has the same `attempt_id`."""
 
     source_id: str
     run_id: str
@@ -122,7 +153,7 @@ def gap_row(
     detail: str | None,
     stamp: RowStamp,
 ) -> tuple[Any, ...]:
-    """Return the row's values in the order of the table's columns."""
+    """Return a row of `gaps`, in the order of its columns."""
     return (
         stamp.source_id,
         key.topic_id,

@@ -1,8 +1,8 @@
-"""Converts decoded columns to rows of `records`, as Arrow, without a Python object per record.
+"""Converts decoded columns to Arrow rows of `records`, without a Python object per record.
 
-Texts that are the same in every row of a batch or of a file are dictionary columns: repeated plain
-values would cost twice the time in the Parquet writer. Numbers are plain, because the writer
-unpacks their dictionaries first.
+Strings that are equal in all rows of a batch or a file are dictionary-encoded, which halves the
+time of the Parquet writer. Numbers are not, because the writer would decode their dictionaries
+first.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from seglake.segment_codec.kernels.flush import Columns
 STATES = tuple(TransactionState)
 TIMESTAMP_TYPES = (0, 1, -1)
 _TIMESTAMP_TYPES = np.array(TIMESTAMP_TYPES, np.int32)
-_EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: earlier times break Python readers
-_LATEST_MS = 253_402_300_799_999  # 9999-12-31
+_EARLIEST_MS = -62_135_596_800_000  # 0001-01-01: Python has no earlier times
+_LATEST_MS = 253_402_300_799_999  # 9999-12-31: Python has no later times
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
 class Origin(NamedTuple):
-    """Values that all rows of one partition share."""
+    """Values that all rows of a partition share in one run."""
 
     source_id: str
     key: PartitionKey
@@ -39,7 +39,7 @@ class UnitRows(NamedTuple):
     """Values that the rows of one batch share.
 
     Attributes:
-        timestamp_type: Kafka's number, -1 for magic 0.
+        timestamp_type: Kafka's number; -1 for magic 0.
     """
 
     row_count: int
@@ -49,16 +49,16 @@ class UnitRows(NamedTuple):
 
 
 class SharedColumns(NamedTuple):
-    """Arrays with the values of n `UnitRows`; types and states by their index."""
+    """Values of several `UnitRows` as arrays; timestamp types and states are indexes."""
 
-    row_counts: NDArray[np.int64]  # all arrays are (n,)
+    row_counts: NDArray[np.int64]  # all arrays have an element per batch
     timestamp_types: NDArray[np.int8]
     states: NDArray[np.int8]
     batch_base_offsets: NDArray[np.int64]
 
 
 def shared_of(units: Sequence[UnitRows]) -> SharedColumns:
-    """Return the values of batches as arrays."""
+    """Convert the values that records of a batch share to arrays, one element per batch."""
     return SharedColumns(
         np.array([unit.row_count for unit in units], np.int64),
         np.array([TIMESTAMP_TYPES.index(unit.timestamp_type) for unit in units], np.int8),
@@ -68,26 +68,26 @@ def shared_of(units: Sequence[UnitRows]) -> SharedColumns:
 
 
 def joined(parts: Sequence[SharedColumns]) -> SharedColumns:
-    """Return several arrays of batches, at least one, one after the other."""
+    """Concatenate the shared values of one or more groups of batches."""
     return SharedColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def record_rows(
     columns: Columns, units: SharedColumns, origin: Origin
 ) -> tuple[pa.RecordBatch, int]:
-    """Return the rows of one flush, and how many header names were not UTF-8 and got U+FFFD.
+    """Return the rows of `records`, and how many header names had invalid bytes, now U+FFFD.
 
     Args:
-        columns: decoded arrays; the rows borrow their memory.
+        columns: decoded arrays; the rows share their memory.
         units: values that the rows of each batch share, in the same order.
         origin: values that all rows share.
     """
     count = len(columns.offsets)
     counts = units.row_counts
-    zeros = np.zeros(count, np.int32)  # dictionary indices of columns with a single text
+    zeros = np.zeros(count, np.int32)  # indexes into a dictionary with one value
     times_ms = columns.timestamps_ms
     has_no_type = np.repeat(units.timestamp_types == TIMESTAMP_TYPES.index(-1), counts)
-    has_no_time = has_no_type & (times_ms == -1)  # a message of v1 in a set of v0 has a time
+    has_no_time = has_no_type & (times_ms == -1)  # v1 messages in a v0 wrapper have times
     base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
@@ -112,17 +112,17 @@ def record_rows(
 
 
 def _buffer(array: NDArray[Any]) -> pa.Buffer:
-    """Return Arrow's view of an array, which keeps the array alive."""
+    """Return an Arrow buffer over an array; the buffer keeps the array alive."""
     return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
 
 
 def _mask(is_null: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    """Return a mask, None without nulls."""
+    """Return where values are null; None if none is null."""
     return is_null if is_null.any() else None
 
 
 def _validity(is_valid: NDArray[np.bool_]) -> Any:
-    """Return Arrow's validity bitmap, None if all values are valid."""
+    """Return a bitmap of valid values, as Arrow has it; None if all values are valid."""
     return None if is_valid.all() else _buffer(np.packbits(is_valid, bitorder="little"))
 
 
@@ -133,22 +133,22 @@ def _views(is_valid: NDArray[np.bool_], views: NDArray[np.int32], payload: pa.Bu
 
 
 def _dictionary(indices: Any, values: Any) -> Any:
-    """Return a dictionary column."""
-    # Skip the check of each index: they are made here.
+    """Return a dictionary-encoded column, given the index of each row's value."""
+    # safe=False: the indexes need no check
     return pa.DictionaryArray.from_arrays(indices, values, safe=False)
 
 
 def _transaction_states(
     states: NDArray[np.int8], counts: NDArray[np.int64], zeros: NDArray[np.int32]
 ) -> Any:
-    """Return the column of transaction states, one per row; `zeros` as in `_constant`."""
-    if len(states) and (states == states[0]).all():  # the usual case
+    """Return the transaction state of each row as a column; `states` has one per batch."""
+    if len(states) and (states == states[0]).all():  # most flushes have a single state
         return _constant(STATES[int(states[0])], zeros)
     return _dictionary(np.repeat(states.astype(np.int32), counts), pa.array([*map(str, STATES)]))
 
 
 def _constant(text: str | None, zeros: NDArray[np.int32]) -> Any:
-    """Return a column with one text in all rows, as many as `zeros` has."""
+    """Return a column that has the same text in each row; `zeros` has one element per row."""
     if text is not None:
         return _dictionary(zeros, pa.array([text]))
     nulls: Any = pa.array(zeros, mask=np.ones(len(zeros), np.bool_))
@@ -156,9 +156,9 @@ def _constant(text: str | None, zeros: NDArray[np.int32]) -> Any:
 
 
 def timestamps(times_ms: NDArray[np.int64]) -> Any:
-    """Return times as UTC with microseconds.
+    """Convert times to a column in UTC with microseconds.
 
-    Null if Kafka has no time (-1), or if the year is outside 1 to 9999.
+    A time is null if Kafka has none (-1), or if its year is outside 1 to 9999.
     """
     is_null = (times_ms == -1) | (times_ms < _EARLIEST_MS) | (times_ms > _LATEST_MS)
     mask = _mask(is_null)
@@ -167,7 +167,7 @@ def timestamps(times_ms: NDArray[np.int64]) -> Any:
 
 
 def _headers(columns: Columns) -> tuple[Any, int]:
-    """Return the column of headers, and how many names were not UTF-8."""
+    """Return the column of headers, and the number of names that are not UTF-8."""
     count = len(columns.offsets)
     total = len(columns.has_header_value)
     if total == 0:
@@ -184,7 +184,7 @@ def _headers(columns: Columns) -> tuple[Any, int]:
 
 
 def _names(columns: Columns) -> tuple[Any, int]:
-    """Return header names as strings; as in Kafka's client, U+FFFD replaces invalid bytes."""
+    """Return header names as strings, and how many have U+FFFD instead of invalid bytes."""
     total = len(columns.has_header_value)
     if not (columns.names > 127).any():
         buffers = [None, _buffer(columns.name_stops), _buffer(columns.names)]
@@ -199,6 +199,6 @@ def _names(columns: Columns) -> tuple[Any, int]:
 
 
 def payload_bytes(is_valid: NDArray[np.bool_], views: NDArray[np.int32]) -> int:
-    """Return the total length of all keys, or of all values."""
+    """Return the total length in bytes of all keys or all values."""
     lengths = views[:, 0] if is_valid.all() else views[is_valid, 0]
     return int(lengths.sum(dtype=np.int64))

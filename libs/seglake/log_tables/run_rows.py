@@ -1,4 +1,4 @@
-"""Rows of `batches` for runs of batches, from arrays; `batch_rows` makes them for one batch."""
+"""Makes rows of `batches` from arrays, for many batches; for one batch see `batch_rows`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -24,9 +24,9 @@ _DECODED = BATCH_STATES.index(BatchState.DECODED)
 
 
 class RunColumns(NamedTuple):
-    """Columns that decoding adds to the headers of a run; (n,) each, states by their index.
+    """Columns of consecutive batches that their decoding adds; one element per batch.
 
-    A batch that is not decoded has no rows, and its plain bytes are unknown.
+    States are indexes. A batch that was not decoded has no rows and an unknown uncompressed size.
     """
 
     states: NDArray[np.int8]
@@ -36,10 +36,10 @@ class RunColumns(NamedTuple):
 
 
 def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place) -> pa.RecordBatch:
-    """Return a row per batch of whole runs, with the types of the table.
+    """Return the rows of `batches` for one or more runs of batches.
 
     Args:
-        runs: the runs, at least one.
+        runs: one or more runs.
         added: the decoder's columns of each run.
         place: origin and segment of all runs.
     """
@@ -83,10 +83,10 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
 
 
 def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> SharedColumns:
-    """Return the values that the records of each batch share.
+    """Return, for each batch, the values that all records of the batch have in common.
 
     Args:
-        runs: the runs, at least one.
+        runs: one or more runs.
         added: the decoder's columns of each run.
     """
     column = _columns_of(runs)
@@ -100,7 +100,7 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
 
 
 def _constants(place: Place) -> dict[str, Any]:
-    """Return the values that all rows of a segment's runs share, by column."""
+    """Return the values that are the same in all rows of a segment, by column."""
     return {
         "source_id": place.origin.source_id,
         "topic_id": place.origin.key.topic_id,
@@ -114,17 +114,17 @@ def _constants(place: Place) -> dict[str, Any]:
 
 
 def _columns_of(runs: Sequence[BatchRun]) -> Callable[[str], NDArray[np.int64]]:
-    """Return a function that returns a header field of all batches of several runs."""
+    """Return a function from a header field to its values in all batches of the runs."""
     headers = np.concatenate([run.headers for run in runs])
     return lambda name: headers[:, FIELD_PLACES[name]]
 
 
 def _known(values: NDArray[np.int64]) -> Any:
-    """Return values, null for -1, Kafka's value for none."""
+    """Convert values to Arrow, with null for -1, which Kafka writes for 'no value'."""
     return pa.array(values, mask=values == -1)
 
 
 def _column(values: Any, kind: pa.DataType) -> Any:
-    """Return values as a column of a type."""
+    """Convert values to an Arrow array of this type."""
     array = values if isinstance(values, pa.Array) else pa.array(values)
     return array if array.type == kind else array.cast(kind)

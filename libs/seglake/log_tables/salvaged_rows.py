@@ -1,4 +1,4 @@
-"""Rows of `salvaged_records`: records of a damaged batch, with facts about the damage."""
+"""Makes rows of `salvaged_records`: a damaged batch's records, with a description of the damage."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -31,19 +31,20 @@ _COMPARED = (
 class DamageKind(StrEnum):
     """Kind of damage of a salvaged batch."""
 
-    CRC_FIELD = "crc_field"  # one bit of the checksum itself: the records are undamaged
-    SINGLE_BIT = "single_bit"  # one bit elsewhere
+    CRC_FIELD = "crc_field"  # one bit of the checksum itself is wrong, so the records are undamaged
+    SINGLE_BIT = "single_bit"  # one bit of the batch is wrong
     UNKNOWN = "unknown"
-    NONE = "none"  # the batch is sound, and its replica lost an election
+    NONE = "none"  # the batch is valid, and its replica lost an election
 
 
 class DamagedBatch(NamedTuple):
-    """The row of `quarantine` that salvaged rows come from, without its bytes.
+    """A row of `quarantine`, without the stored bytes, whose records are to be salvaged.
 
     Attributes:
-        generation: generation of the row; with place and hash its key.
-        low_offset: last sound offset before the batch, None without one.
-        high_offset: first sound offset after the batch, None without one.
+        generation: generation of the row; with broker, segment, position and hash it is the row's
+            key.
+        low_offset: last valid offset before the batch; None if there is none.
+        high_offset: first valid offset after the batch; None if there is none.
         inner_offset: offset of a message inside a compressed set; None for a whole batch.
     """
 
@@ -65,7 +66,7 @@ class DamagedBatch(NamedTuple):
 
     @property
     def is_of_loser(self) -> bool:
-        """Return whether the batch is sound and its replica lost an election."""
+        """Return whether the batch is valid and its replica lost an election."""
         return self.defect_code == DefectCode.REPLICA_CONFLICT
 
 
@@ -78,18 +79,19 @@ def salvaged_rows(
     salvaged_at_us: int,
     max_bytes: int,
 ) -> pa.RecordBatch:
-    """Return the rows of a damaged batch.
+    """Decode a damaged batch, and return its rows.
 
     Args:
-        batch: its row of `quarantine`.
+        batch: the batch's row of `quarantine`.
         raw: all bytes of the batch.
         source_id: source of the rows.
         run_id: id of the run.
         salvaged_at_us: time of the salvage, in microseconds since 1970.
-        max_bytes: most bytes that its plain records may have.
+        max_bytes: highest accepted size of the uncompressed records.
 
     Raises:
-        DefectError: the batch does not decode whole, or shares offsets with sound neighbours.
+        DefectError: the batch cannot be decoded to its end, or overlaps offsets of sound
+            neighbours.
     """
     origin = Origin(source_id, batch.key, run_id, batch.generation)
     whole = whole_batch(raw, max_bytes, inner_offset=batch.inner_offset)
@@ -121,7 +123,7 @@ def salvaged_rows(
 def _is_damaged(
     whole: WholeBatch, changed: Mapping[str, NDArray[np.bool_]], count: int
 ) -> list[bool | None]:
-    """Return for each row whether the damage changed it, None if unknown."""
+    """Return for each row whether the damage changed any of its values; None if unknown."""
     if changed:
         return list(np.any([*changed.values()], axis=0).tolist())
     holds = whole.has_right_checksum
@@ -129,13 +131,14 @@ def _is_damaged(
 
 
 def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.RecordBatch:
-    """Return the columns of `records`, null for values that the batch alone does not have."""
+    """Return the columns of `records`; null for values that are not in the batch itself."""
     unit = UnitRows(
         len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
     )
     rows = record_rows(whole.columns, shared_of([unit]), origin)[0]
-    unknown = ["transaction_state"] if whole.is_transactional else []  # the marker is elsewhere
-    if batch.is_inside_set and whole.timestamp_type >= 0:  # only the set's header has the type
+    # the marker of its transaction is elsewhere
+    unknown = ["transaction_state"] if whole.is_transactional else []
+    if batch.is_inside_set and whole.timestamp_type >= 0:  # the type is in the set's header
         unknown.append("timestampType")
     for name in unknown:
         kind = SALVAGED_RECORDS.schema.field(name).type
@@ -145,7 +148,7 @@ def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.R
 
 
 def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
-    """Reject offsets that sound batches have: no checksum covers a batch's base offset."""
+    """Reject offsets of valid neighbours, since no checksum covers a batch's base offset."""
     low, high = batch.low_offset, batch.high_offset
     if (low is not None and offsets[0] <= low) or (high is not None and offsets[-1] >= high):
         raise DefectError(DefectCode.OFFSET_OUT_OF_ORDER, f"offsets {offsets[0]}-{offsets[-1]}")
@@ -154,10 +157,7 @@ def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
 def _damage(
     whole: WholeBatch, raw: bytes, sound: WholeBatch | None, changed: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the columns that describe the damage.
-
-    `changed` has the names of the columns that the damage changed.
-    """
+    """Return the columns that describe the damage; `changed` names the columns that it changed."""
     flipped, kind = whole.flipped, DamageKind.UNKNOWN
     field: str | None = None
     if sound is None or flipped is None:
@@ -174,10 +174,10 @@ def _damage(
 
 
 def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -> WholeBatch | None:
-    """Return the batch with its flipped bit restored; None if no bit is known.
+    """Return the batch with its flipped bit corrected; None if that is not possible.
 
-    None also if the restored batch does not decode: then its checksum is right by chance, and more
-    is damaged.
+    It is not possible if the bit is unknown. It is not possible either if the restored batch cannot
+    be decoded: then the checksum fits by chance, and more than one bit is damaged.
     """
     if whole.flipped is None:
         return None
@@ -188,7 +188,7 @@ def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -
 
 
 def _changed(rows: pa.RecordBatch, sound: pa.RecordBatch) -> dict[str, NDArray[np.bool_]]:
-    """Return for each column which rows the damage changed; empty if unknown."""
+    """Return which values the damage changed, by column and row; empty if unknown."""
     if rows.num_rows != sound.num_rows:
         return {}
     pairs = {name: (_values(rows, name), _values(sound, name)) for name in _COMPARED}
@@ -199,13 +199,13 @@ def _changed(rows: pa.RecordBatch, sound: pa.RecordBatch) -> dict[str, NDArray[n
 
 
 def _values(rows: pa.RecordBatch, name: str) -> list[Any]:
-    """Return the values of a column."""
+    """Return the values of a column as Python objects."""
     values: list[Any] = rows.column(name).to_pylist()
     return values
 
 
 def _plain(values: Any, kind: pa.DataType) -> Any:
-    """Return values of any form as a column of the table's type."""
+    """Convert values to an Arrow array of the table's type, without a dictionary."""
     if isinstance(values, pa.Array):
         return values.cast(kind)
     return pa.array(values, kind)

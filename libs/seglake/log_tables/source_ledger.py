@@ -1,4 +1,4 @@
-"""The ledger of one source, by partition. Pure."""
+"""Ledger of one source, by partition."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -9,16 +9,16 @@ from seglake.log_tables.partition_ledger import PartitionLedger, Row
 
 
 class SourceLedger:
-    """The ledger's rows of one source, by partition.
+    """Ledger rows of one source, by partition.
 
-    Rows without a topic id belong to the first id that is known for their topic.
+    Rows without a topic id belong to the first known topic id of their topic.
 
     Attributes:
-        isolations: isolation of the first ingest, by topic.
+        isolations: isolation level of each topic's first ingest.
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
-        """Sort the rows by partition.
+        """Group the rows by partition.
 
         Args:
             rows: rows of one source, in any order.
@@ -35,7 +35,7 @@ class SourceLedger:
 
     @property
     def topics(self) -> list[str]:
-        """Return the ingested topics, sorted."""
+        """Return the topics that have ingested offsets, sorted."""
         return sorted(self.isolations)
 
     def partitions(self) -> set[PartitionKey]:
@@ -43,7 +43,7 @@ class SourceLedger:
         return {self.key_of(row) for rows in self._rows.values() for row in rows}
 
     def of(self, key: PartitionKey) -> PartitionLedger:
-        """Return the ledger of one partition; it has no rows if nothing of it was ingested."""
+        """Return the ledger of a partition; it has no rows if nothing was ingested."""
         if key not in self._slices:
             ids = self._topic_ids.get(key.topic)
             first_id = ids[0] if ids else key.topic_id
@@ -54,22 +54,24 @@ class SourceLedger:
         return self._slices[key]
 
     def of_row(self, row: Row) -> PartitionLedger:
-        """Return the ledger of the partition of a table's row."""
+        """Return the ledger of the partition to which a table's row belongs."""
         return self.of(self.key_of(row))
 
     def key_of(self, row: Row) -> PartitionKey:
-        """Return the partition of a table's row, with the topic id that it belongs to."""
+        """Return the partition to which a table's row belongs."""
         return self.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
 
     def joined_key(self, key: PartitionKey) -> PartitionKey:
-        """Return the key with the topic id that rows without one belong to: the topic's first."""
+        """Return the key; if it has no topic id, add the topic's first known id."""
         ids = self._topic_ids.get(key.topic)
         return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
 
     def latest_key(self, topic: str, partition: int) -> PartitionKey:
-        """Return the partition with its newest row's topic id, else the topic's newest.
+        """Return the partition with its newest known topic id.
 
-        A folder without a topic id has that log.
+        The id is of the partition's newest row, or else of the topic's newest row.
+
+        A partition folder without a topic id is assumed to have this id.
         """
         rows = self._rows.get((topic, partition), ())
         named = [row["topic_id"] for row in rows if row["topic_id"] is not None]
@@ -77,18 +79,18 @@ class SourceLedger:
         return PartitionKey(topic, partition, ids[-1])
 
     def named(self, replica: Replica) -> Replica:
-        """Return the copy with the topic id that the ledger knows, if its folder has none."""
+        """Return the replica; if it has no topic id, add the newest id in the ledger."""
         key = replica.key
         if key.topic_id is not None:
             return replica
         return replace(replica, key=self.latest_key(*key[:2]), has_id_of_lake=True)
 
     def of_copy(self, replica: Replica) -> PartitionLedger:
-        """Return the ledger of a copy's partition."""
+        """Return the ledger of the partition that a replica is a copy of."""
         return self.of(self.joined_key(self.named(replica).key))
 
     def uncovered(self, places: Iterable[UnreadPlace]) -> Iterator[UnreadPlace]:
-        """Yield unread places without covered offsets; skip places that are covered whole."""
+        """Yield the unread files with offsets that the lake lacks, and only these offsets."""
         for place in places:
             key = place.key
             covered = () if key is None else self.of(self.latest_key(*key[:2])).covered
@@ -97,6 +99,6 @@ class SourceLedger:
                 yield rest
 
     def adopt(self, topic: str, topic_id: str) -> None:
-        """Assign rows without a topic id to a topic's first known id."""
+        """Assign rows without a topic id to this id, unless the topic already has an id."""
         self._topic_ids.setdefault(topic, [topic_id])
         self._slices.clear()

@@ -1,4 +1,4 @@
-"""Shows a run's debug log in its view. Effect: opens the logger `seglake` for a while.
+"""Shows a run's debug log in its view, by enabling the logger `seglake` for a while.
 
 Modules log facts of their steps with `logging.getLogger(__name__).debug`: counts, offsets, names
 and ids, but no payloads, settings or secrets. Tasks log nothing: the driver logs their reports.
@@ -13,14 +13,15 @@ _ROOT = "seglake"
 
 
 class _Lines(logging.Handler):
-    def __init__(self, show: Callable[[str, str], None]) -> None:
+    def __init__(self, show: Callable[[str, str], None], level_before: int) -> None:
         super().__init__()
         self._show = show
+        self.level_before = level_before
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
-        except (TypeError, ValueError):  # the arguments do not fit the text
+        except (TypeError, ValueError):  # the arguments do not fit the format of the text
             self.handleError(record)
         else:
             self._show(record.name.removeprefix(f"{_ROOT}."), text)
@@ -28,13 +29,20 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def debug_lines(show: Callable[[str, str], None]) -> Iterator[None]:
-    """Call a function with each debug line in the block: its module and its text."""
-    logger, handler = logging.getLogger(_ROOT), _Lines(show)
-    level = logger.level
+    """Call a function with each debug line in the block: its module and its text.
+
+    If several blocks overlap, the logger gets its former level back when the last one ends.
+    """
+    logger = logging.getLogger(_ROOT)
+    handler = _Lines(show, logger.level)
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        first, *others = [each for each in logger.handlers if isinstance(each, _Lines)]
+        if not others:
+            logger.setLevel(handler.level_before)
+        elif handler is first:
+            others[0].level_before = handler.level_before
         logger.removeHandler(handler)

@@ -1,7 +1,7 @@
-"""Views of a run's progress: a line on a terminal, a line each minute, or events. Effect: writes.
+"""Views of a run's progress: a line on a terminal, a line each minute, or events.
 
-tqdm draws the line on a terminal. It is imported with the first line only, so that a run without
-news does not wait for it.
+tqdm draws the line on a terminal. It is imported with the first line only, so that a short run does
+not wait for the import.
 """
 
 import json
@@ -10,26 +10,24 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from seglake.printable import on_one_line
+from seglake.printable import on_one_line, show_bytes, show_duration
 
 if TYPE_CHECKING:
     from tqdm.std import tqdm
 
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 60.0
-_TIME_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1))
 _USUAL_COLUMNS = 80
 _FEWEST_COLUMNS = 75
-_INTERRUPT_COLUMNS = len("^C")  # the terminal shows it after the line
+_INTERRUPT_COLUMNS = len("^C")  # what a terminal prints at Ctrl-C
 _ENDLESS = "{desc} [{elapsed}]"
 _NARROW = "{desc}: {percentage:.0f}%, {remaining} left"
 
 
 class Unit(StrEnum):
-    """Unit of the amounts in a position."""
+    """Unit in which a step's work is counted."""
 
     BYTES = "bytes"
     ROWS = "rows"
@@ -88,7 +86,7 @@ class View:
     every_seconds: float | None = None
 
     def step(self, text: str) -> None:
-        """Show that a step begins."""
+        """Show that the run begins a step."""
 
     def say(self, text: str) -> None:
         """Show a notice at once."""
@@ -97,7 +95,7 @@ class View:
         """Show a line of the debug log."""
 
     def show(self, position: Position) -> None:
-        """Show a position; called every `every_seconds`."""
+        """Show how far the run is; called every `every_seconds`."""
 
     def close(self) -> None:
         """End the view; leave nothing on a terminal."""
@@ -125,13 +123,13 @@ class LogView(View):
 
         Args:
             stream: the log; it stays open.
-            has_steps: write a line for each step, too.
+            has_steps: whether to write a line for each step, too.
         """
         self._stream = stream
         self._has_steps = has_steps
 
     def step(self, text: str) -> None:
-        """Write the step's line, if steps are shown."""
+        """Write a line for a step, if steps are shown."""
         if self._has_steps:
             self._write(text)
 
@@ -144,7 +142,7 @@ class LogView(View):
         self._write(f"{module}: {text}")
 
     def show(self, position: Position) -> None:
-        """Write a position."""
+        """Write how far the run is, as a line."""
         self._write(str(position))
 
     def _write(self, text: str) -> None:
@@ -162,7 +160,7 @@ class TerminalView(LogView):
 
         Args:
             stream: the terminal; it stays open.
-            has_steps: write a line for each step, too.
+            has_steps: whether to write a line for each step, too.
         """
         super().__init__(stream, has_steps=has_steps)
         self._bar: tqdm[Any] | None = None
@@ -207,7 +205,7 @@ def _bar(stream: TextIO) -> "tqdm[Any]":
 
     from tqdm.std import tqdm
 
-    # A thread that watches for late updates is not needed: we redraw at fixed times.
+    # tqdm's thread for late updates is not needed, because the line is redrawn at fixed times.
     tqdm.monitor_interval = 0
     # tqdm's default lock is shared between processes, which takes time to create
     tqdm.set_lock(threading.RLock())
@@ -265,7 +263,7 @@ class EventView(View):
         self._log.write("debug", level="debug", step=self._step, module=module, message=text)
 
     def show(self, position: Position) -> None:
-        """Write a position; without a total it has the seconds only."""
+        """Write a position, which has only the seconds if the total is unknown."""
         facts: dict[str, Any] = {"step": position.text, "seconds": round(position.seconds, 1)}
         if position.total:
             left = position.seconds_left
@@ -280,32 +278,3 @@ class EventView(View):
 
 def _show_seconds(seconds: float) -> str:
     return show_duration(max(int(seconds), 1) * 1000)
-
-
-def show_count(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun, for a person.
-
-    Args:
-        count: the number of things.
-        one: the noun in the singular.
-        many: the plural, if it is not the singular with an s.
-    """
-    return f"{count} {one if count == 1 else many or f'{one}s'}"
-
-
-def show_bytes(count: float) -> str:
-    """Return a number of bytes for a person, such as "1.5 GiB"."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} TiB"
-
-
-def show_duration(milliseconds: int) -> str:
-    """Return a duration for a person: in its largest unit and the next smaller one."""
-    for (unit, size), (smaller, part) in pairwise(_TIME_UNITS):
-        if milliseconds >= size:
-            rest = milliseconds % size // part
-            return f"{milliseconds // size} {unit}" + (f" {rest} {smaller}" if rest else "")
-    return f"{milliseconds} ms"

@@ -1,4 +1,4 @@
-"""Shows a run's steps and progress to a person or in a log. Effect: writes to a stream.
+"""Shows a run's steps and progress to a person or in a log. Writes to a stream.
 
 The views in `progress_views` decide the form; this module decides the content and the time.
 """
@@ -12,19 +12,9 @@ from contextvars import ContextVar
 from typing import Self, TextIO, TypeVar
 
 from seglake.progress.debug_lines import debug_lines
-from seglake.progress.progress_views import (
-    Position,
-    Unit,
-    View,
-    show_bytes,
-    show_count,
-    show_duration,
-    view_of,
-)
+from seglake.progress.progress_views import Position, Unit, View, view_of
 from seglake.task_engine.engine import Engine
 from seglake.task_engine.task_progress import TaskProgress, run_watched
-
-__all__ = ["RunReporter", "Unit", "show_bytes", "show_count", "show_duration", "step_within"]
 
 _LOG = logging.getLogger(__name__)
 _DEBUG = 2
@@ -59,7 +49,7 @@ class RunReporter:
         self._view = view or view_of(stream, verbosity=verbosity)
         self._hint = hint
         self._has_debug = verbosity >= _DEBUG
-        # Reentrant: a handler of Ctrl-C may run while the lock is held.
+        # The lock is reentrant, because a handler of Ctrl-C may run while it is held.
         self._lock = threading.RLock()
         self._text = ""
         self._begun = time.monotonic()
@@ -70,7 +60,7 @@ class RunReporter:
         self._thread: threading.Thread | None = None
 
     def step(self, text: str) -> None:
-        """Begin a new step."""
+        """Begin a new step of the run, and show it."""
         with self._lock:
             self._text, self._begun = text, time.monotonic()
             self._view.step(text)
@@ -85,15 +75,17 @@ class RunReporter:
             self._view.say(text)
 
     def debug(self, module: str, text: str) -> None:
-        """Show a line of the debug log."""
-        with self._lock:
-            self._view.debug(module, text)
+        """Show a line of the debug log, unless it is of another run in this process."""
+        # A thread has no current reporter, so the line may be of this run.
+        if _CURRENT.get() in (None, self):
+            with self._lock:
+                self._view.debug(module, text)
 
     @contextmanager
     def within(self, text: str) -> Iterator[None]:
-        """Show a step that interrupts another, which continues afterwards.
+        """Show a step that interrupts another step, which continues afterwards.
 
-        Its time does not count for the rate of the interrupted step.
+        The time of the step does not count for the rate of the interrupted step.
         """
         before, measure = (self._text, self._begun), self._measure
         began = time.monotonic()
@@ -115,10 +107,10 @@ class RunReporter:
             unit: unit of the amount.
 
         Yields:
-            The measure to report work to; an outer measure, if there is one.
+            The measure that receives finished work, which is the outer measure if there is one.
         """
         if self._measure is not None:
-            yield self._measure  # the block is a part of an outer whole
+            yield self._measure  # the block's work is a part of the outer step's
             return
         self._measure = _Measure(total, unit)
         try:
@@ -146,9 +138,9 @@ class RunReporter:
             sizes: amount of work of each task, in `unit`.
             text: the step's name.
             unit: unit of the sizes.
-            is_small: True runs the tasks in this process, since an engine would take longer to
-                start. False starts the engine in any case, for later tasks too. None leaves it to
-                the engine.
+            is_small: whether to run the tasks in this process, because an engine would take longer
+                to start. False always starts the engine, which later tasks use too. None lets the
+                engine decide.
 
         Returns:
             The results in the order of the tasks.
@@ -163,7 +155,7 @@ class RunReporter:
                 return [function(task) for task in tasks]
             if is_small is not None:
                 engine.start()
-            if self._ended.is_set():  # nothing is shown
+            if self._ended.is_set():  # a reporter that has ended shows nothing
                 return engine.run(function, tasks, on_done=lambda count: None)
             with self.measuring(sum(sizes), unit) as whole, TaskProgress(sizes) as progress:
                 whole.parts.append(progress)
@@ -177,7 +169,7 @@ class RunReporter:
             )
 
     def close(self) -> None:
-        """Erase the line, before other output."""
+        """Erase the progress line, before other output."""
         self._ended.set()
         with self._lock:
             self._view.close()
@@ -198,7 +190,7 @@ class RunReporter:
         self.close()
 
     def _show_regularly(self) -> None:
-        with suppress(OSError):  # the reader of the stream is gone
+        with suppress(OSError):  # nobody reads the stream any more
             while not self._ended.wait(self._view.every_seconds):
                 with self._lock:
                     if self._text and not self._ended.is_set():
@@ -217,7 +209,7 @@ class RunReporter:
 
 
 class _Measure:
-    """Work of which parts are done one after the other."""
+    """Amount of work whose parts are done one after the other."""
 
     def __init__(self, total: int, unit: Unit) -> None:
         self.total = total
@@ -241,7 +233,7 @@ _CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)
 def step_within(text: str) -> AbstractContextManager[None]:
     """Return a context that shows a step of the current run, for code that has no reporter.
 
-    Such code is far from the run's order, like the start of Spark.
+    An example is the start of Spark.
     """
     reporter = _CURRENT.get()
     return nullcontext() if reporter is None else reporter.within(text)

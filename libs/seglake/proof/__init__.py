@@ -1,1 +1,1 @@
-"""Conditions of sound tables, as SQL, and engines that run the SQL."""
+"""SQL checks that every intact lake passes, and engines that run the SQL."""

@@ -1,6 +1,6 @@
-"""Engines that run queries over one state of a lake: DuckDB in this process, or Spark. Effect.
+"""Runs queries over one version of a lake, in DuckDB or Spark.
 
-Memory: DuckDB holds `_MEMORY` and spills the rest; Spark has its executors' own limits.
+Memory: DuckDB uses up to `_MEMORY` and spills the rest; Spark has its executors' limits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import duckdb
+import pyarrow as pa
 
 from seglake.errors import SeglakeError
 from seglake.lake.delta_tables import LakeTables
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]  # Any: columns have values of many types
 _MEMORY = "1GB"
+_BATCH_ROWS = 1024  # a batch of the longest values must fit in an array of 2 GiB
 SMALL_BYTES = 64 << 20
-"""Data files below this size are a small lake: DuckDB is done before Spark has started."""
-_INTERRUPTED = "nterrupted"  # part of DuckDB's messages after Ctrl-C
+"""Size in bytes of all data files below which a lake is small: DuckDB ends before Spark starts."""
+_INTERRUPTED = "nterrupted"  # part of each message of DuckDB after Ctrl-C
 FILES = "{table}_files"
-"""Name of a view: a table with the column `file_path`."""
+"""Name of a table's view that has the additional column `file_path`."""
 
 
 class ProofFailedError(SeglakeError):
-    """The engine could not run a query: a file cannot be read, or it lacked memory or space."""
+    """The engine could not run a query, because a file is unreadable or memory or disk is short."""
 
     def __init__(self, reason: str) -> None:
         """Make the message.
@@ -43,32 +45,41 @@ class ProofFailedError(SeglakeError):
 
 
 class ProofEngine(Protocol):
-    """An engine with one lake's tables."""
+    """Interface of an engine that queries the tables of a lake."""
 
-    def name_files(self, table: Table, paths: Sequence[str]) -> None:
-        """Define a table with these data files, and its view with their paths.
+    def name_files(self, table: Table, paths: Sequence[str], name: str = "") -> None:
+        """Define a table over data files, and its view with the column `file_path`.
 
         Args:
             table: the table to define.
             paths: its data files; may be empty.
+            name: name in SQL; by default the table's.
+        """
+
+    def define(self, name: str, sql: str) -> None:
+        """Define a view that later queries may read.
+
+        Args:
+            name: name of the view.
+            sql: query for its rows.
         """
 
     def derive(self, name: str, sql: str) -> None:
-        """Compute a table for later queries.
+        """Compute a derived table for later queries.
 
         Args:
-            name: the table's name.
-            sql: the query for its rows.
+            name: name of the derived table.
+            sql: query for its rows.
         """
 
     def rows(self, sql: str) -> Sequence[Row]:
-        """Return the answer to a query.
+        """Run a query and return its rows.
 
         Args:
             sql: one query, without a semicolon.
 
         Raises:
-            ProofFailedError: a file cannot be read, or the engine gave up.
+            ProofFailedError: a file is unreadable, or memory or disk space is short.
         """
 
 
@@ -78,19 +89,29 @@ def answered(
     files: Mapping[str, Sequence[str]],
     on_done: Callable[[], None] = lambda: None,
 ) -> dict[str, Sequence[Row]]:
-    """Return the rows of all checks and facts, by query.
+    """Run queries over the lake's tables, and return the rows by the query's name.
 
     Args:
         engine: runs the queries.
-        queries: the queries, in an order in which they can run.
-        files: data files of each proved table, by its name.
+        queries: the queries; each comes after the derived tables that it uses.
+        files: data files by the table's name.
         on_done: called after each query.
 
     Raises:
-        ProofFailedError: a file cannot be read, or the engine gave up.
+        ProofFailedError: a file is unreadable, or memory or disk space is short.
     """
     for table in PROVED_TABLES:
         engine.name_files(table, files.get(table.name, ()))
+    return answers_of(engine, queries, on_done)
+
+
+def answers_of(
+    engine: ProofEngine, queries: Iterable[Query], on_done: Callable[[], None] = lambda: None
+) -> dict[str, Sequence[Row]]:
+    """Run queries over named tables, and return the rows by the query's name.
+
+    The result has no derived tables. For the arguments see `answered`.
+    """
     found: dict[str, Sequence[Row]] = {}
     for query in queries:
         if query.purpose is Purpose.DERIVE:
@@ -102,7 +123,7 @@ def answered(
 
 
 class DuckDBProof:
-    """DuckDB in this process; it ends with the `with` block."""
+    """Engine that runs DuckDB in this process; use it in a `with` block."""
 
     def __init__(
         self, lake: LakeTables, topics: Iterable[str], *, spill_folder: str, is_small: bool
@@ -113,7 +134,7 @@ class DuckDBProof:
             lake: the lake's tables.
             topics: all topics of the lake.
             spill_folder: folder for data that exceeds the memory.
-            is_small: use one thread; for a small lake more threads cost more time than they save.
+            is_small: whether to use only one thread, since more threads are slower on a small lake.
         """
         self._connection = duckdb.connect(
             config={"temp_directory": spill_folder, "memory_limit": _MEMORY}
@@ -132,8 +153,9 @@ class DuckDBProof:
         """Close DuckDB."""
         self._connection.close()
 
-    def name_files(self, table: Table, paths: Sequence[str]) -> None:
-        """Define a table with these data files, and its view with their paths."""
+    def name_files(self, table: Table, paths: Sequence[str], name: str = "") -> None:
+        """Define a table over data files, and its view with the column `file_path`."""
+        table = table._replace(name=name) if name else table
         with _failures_named():
             self._tables.name(table, paths, lambda: self._topics)
             listed = ", ".join(map(literal, self._tables.spelled(paths)))
@@ -143,15 +165,25 @@ class DuckDBProof:
             files = FILES.format(table=table.name)
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {files} AS SELECT {view}")
 
+    def define(self, name: str, sql: str) -> None:
+        """Define a view that later queries may read."""
+        with _failures_named():
+            self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql}")
+
     def derive(self, name: str, sql: str) -> None:
-        """Compute a table for later queries."""
+        """Compute a table from a query, for later queries."""
         with _failures_named():
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {sql}")
 
     def rows(self, sql: str) -> Sequence[Row]:
-        """Return the answer to a query; see `ProofEngine.rows`."""
+        """Run a query and return its rows; see `ProofEngine.rows`."""
         with _failures_named():
             return self._connection.execute(sql).to_arrow_table().to_pylist()
+
+    def reader(self, sql: str) -> pa.RecordBatchReader:
+        """Run a query and return its rows as a stream, which must end before the next query."""
+        with _failures_named():
+            return self._connection.execute(sql).to_arrow_reader(_BATCH_ROWS)
 
 
 @contextmanager
@@ -167,13 +199,13 @@ def _failures_named() -> Iterator[None]:
 
 
 class SparkProof:
-    """A running Spark, which reads the files itself: all nodes must reach the lake at its path."""
+    """Engine that runs Spark; all nodes must reach the lake at the same path."""
 
     def __init__(self, context: "SparkContext") -> None:
-        """Open a session of its own.
+        """Open a new session.
 
         Args:
-            context: a running Spark; its owner stops it.
+            context: a running Spark context, which the caller stops.
         """
         from pyspark.sql import SparkSession
 
@@ -184,10 +216,10 @@ class SparkProof:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Do nothing: Spark drops tables that nothing refers to."""
+        """Do nothing, since Spark drops tables without references."""
 
-    def name_files(self, table: Table, paths: Sequence[str]) -> None:
-        """Define a table with these data files, and its view with their paths."""
+    def name_files(self, table: Table, paths: Sequence[str], name: str = "") -> None:
+        """Define a table over data files, and its view with the column `file_path`."""
         from pyspark.sql import functions as F
         from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -201,17 +233,22 @@ class SparkProof:
             with _spark_failures_named():
                 frame = reader.parquet(*paths)
             named = frame.withColumn("file_path", F.col("_metadata.file_path"))
-        frame.createOrReplaceTempView(table.name)
-        named.createOrReplaceTempView(FILES.format(table=table.name))
+        frame.createOrReplaceTempView(name or table.name)
+        named.createOrReplaceTempView(FILES.format(table=name or table.name))
+
+    def define(self, name: str, sql: str) -> None:
+        """Define a view that later queries may read."""
+        with _spark_failures_named():
+            self._session.sql(sql).createOrReplaceTempView(name)
 
     def derive(self, name: str, sql: str) -> None:
-        """Compute a table for later queries."""
-        # Without its plan: plans of tables that are made of each other grow without bounds.
+        """Compute a table from a query, for later queries."""
+        # A checkpoint drops a table's plan; else plans of derived tables would grow and grow.
         with _spark_failures_named():
             self._session.sql(sql).localCheckpoint().createOrReplaceTempView(name)
 
     def rows(self, sql: str) -> Sequence[Row]:
-        """Return the answer to a query; see `ProofEngine.rows`."""
+        """Run a query and return its rows; see `ProofEngine.rows`."""
         with _spark_failures_named():
             found: Sequence[Row] = arrow_table(self._session.sql(sql)).to_pylist()
             return found

@@ -1,12 +1,12 @@
 -- The proof of a lake: what must hold of its tables, as queries for DuckDB and Spark.
 --
--- "derive" is a table that later queries use. "check" gives no row where its sentence holds; a row
--- has the log, a place to order by, how many rows or offsets are meant, and what is wrong in words.
--- "fact" is a sum that the audit prints. Ranges are half-open.
+-- "derive" makes a table for later queries. "check" returns no row if its sentence holds; otherwise
+-- each row has the log, a place to sort by, the number of wrong rows or offsets, and a text. "fact"
+-- returns sums for the audit's output. Ranges are half-open.
 
 -- derive proof_record_groups
--- Rows of records by batch, 32 offsets at a time: bit i of a mask stands for the i-th of them, so
--- that as many bits as rows prove that no offset is there twice.
+-- Rows of records by batch, in groups of 32 offsets. Bit i of a group's mask stands for its i-th
+-- offset, so if the mask has as many bits as the group has rows, no offset is there twice.
 SELECT source_id, topic_id, topic, partition, generation, batch_base_offset AS base_offset,
        (records.offset - batch_base_offset) >> 5 AS part, count(*) AS records,
        min(records.offset) AS first_offset, max(records.offset) AS last_offset,
@@ -21,7 +21,7 @@ FROM records
 GROUP BY ALL;
 
 -- derive proof_log_ids
--- A number for each log. Rows without a topic id belong to the first id that the ledger knows.
+-- A number for each log. Rows without a topic id belong to the first topic id in the ledger.
 WITH first_ids AS (
   SELECT source_id, topic, min_by(topic_id, generation) AS first_id
   FROM checkpoints
@@ -40,25 +40,46 @@ SELECT source_id, topic_id AS named_id, coalesce(topic_id, first_id) AS topic_id
 FROM named LEFT JOIN first_ids USING (source_id, topic);
 
 -- derive proof_ledger
--- Ranges of the ledger. Batches of a refill overlap those that lack records: they are a layer of
--- their own, named by their generation; all others are layer 0.
+-- Ranges of the ledger. Batches of a refill overlap the batches that lack records. So each refill
+-- is a layer, numbered by its generation; all other batches are layer 0.
 SELECT log, coalesce(kind, '') AS kind, start_offset, next_offset, generation, attempt_id,
        records, batches, quarantined_batches, bytes, offset_sum, key_bytes, value_bytes,
        min_timestamp_ms, max_timestamp_ms,
+       CASE WHEN upper_bound LIKE 'generation %' THEN CAST(substr(upper_bound, 12) AS BIGINT) END
+         AS removed_generation,
        max(CASE WHEN kind = 'refill' THEN generation ELSE 0 END)
          OVER (PARTITION BY log, generation) AS layer
 FROM checkpoints AS c JOIN proof_log_ids AS l
   ON c.source_id = l.source_id AND c.topic = l.topic AND c.partition = l.partition
  AND c.topic_id IS NOT DISTINCT FROM l.named_id;
 
+-- derive proof_borders
+-- The offset of each log below which retention removed all rows.
+SELECT log, max(next_offset) AS border FROM proof_ledger WHERE kind = 'expired' GROUP BY log;
+
+-- derive proof_removals
+-- Sums of rows that were erased or that expired, by the commit that had added them. Some of them had
+-- lost an election before.
+SELECT r.log, r.removed_generation AS generation, r.start_offset, r.next_offset, r.kind,
+       r.attempt_id, coalesce(r.records, 0) AS records, coalesce(r.batches, 0) AS batches,
+       coalesce(r.quarantined_batches, 0) AS spans, coalesce(r.bytes, 0) AS bytes,
+       coalesce(r.offset_sum, 0) AS offset_sum, coalesce(r.key_bytes, 0) AS key_bytes,
+       coalesce(r.value_bytes, 0) AS value_bytes, count(lost.log) > 0 AS was_lost
+FROM proof_ledger AS r LEFT JOIN proof_ledger AS lost
+  ON lost.log = r.log AND lost.kind = 'superseded' AND lost.generation > r.removed_generation
+ AND lost.generation < r.generation
+ AND lost.start_offset <= r.start_offset AND r.start_offset < lost.next_offset
+WHERE r.kind IN ('erased', 'expired') AND r.removed_generation IS NOT NULL
+GROUP BY ALL;
+
 -- derive proof_ranges
--- Ranges that brought rows; those of one commit that overlap are one block, compared as a whole.
+-- Ranges that added rows. Overlapping ranges of one commit are one block, compared as a whole.
 WITH ordered AS (
   SELECT *, max(next_offset) OVER (
       PARTITION BY log, generation ORDER BY start_offset, next_offset
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
   FROM proof_ledger
-  WHERE kind NOT IN ('superseded', 'released') AND start_offset < next_offset
+  WHERE kind NOT IN ('superseded', 'released', 'erased', 'expired') AND start_offset < next_offset
 )
 SELECT *, max(CASE WHEN start_offset < reached THEN NULL ELSE start_offset END) OVER (
     PARTITION BY log, generation ORDER BY start_offset, next_offset
@@ -66,23 +87,26 @@ SELECT *, max(CASE WHEN start_offset < reached THEN NULL ELSE start_offset END) 
 FROM ordered;
 
 -- derive proof_pieces
--- Blocks, cut where an election took a part away: all rows of a piece are current, or none is.
+-- Blocks, split where an election superseded a part: all rows of a piece are current, or none.
+-- Expired offsets are in no piece.
 WITH blocks AS (
-  SELECT log, generation, layer, block_start, max(next_offset) AS block_next
-  FROM proof_ranges
-  GROUP BY ALL
+  SELECT log, generation, layer, block_start, max(next_offset) AS block_next,
+         greatest(block_start, max(coalesce(border, block_start))) AS first_offset
+  FROM proof_ranges LEFT JOIN proof_borders USING (log)
+  GROUP BY log, generation, layer, block_start
+  HAVING max(next_offset) > max(coalesce(border, block_start))
 ),
 lost AS (
   SELECT log, generation, start_offset, next_offset FROM proof_ledger WHERE kind = 'superseded'
 ),
 edges AS (
-  SELECT *, block_start AS edge FROM blocks
+  SELECT *, first_offset AS edge FROM blocks
   UNION SELECT b.*, e.edge
   FROM blocks AS b JOIN (
     SELECT log, generation, start_offset AS edge FROM lost
     UNION SELECT log, generation, next_offset FROM lost
   ) AS e ON e.log = b.log AND e.generation > b.generation
-        AND e.edge > b.block_start AND e.edge < b.block_next
+        AND e.edge > b.first_offset AND e.edge < b.block_next
 ),
 judged AS (
   SELECT e.log, e.generation, layer, block_start, block_next, edge,
@@ -103,7 +127,7 @@ FROM changed
 WHERE before IS NULL OR before <> is_current;
 
 -- derive proof_covered
--- Offsets that the ledger covers and no election took away; ranges that touch are one.
+-- Offsets that the ledger covers and no election superseded; adjacent ranges are joined.
 WITH ordered AS (
   SELECT log, piece_start, piece_next, max(piece_next) OVER (
       PARTITION BY log ORDER BY piece_start, piece_next
@@ -122,10 +146,10 @@ FROM numbered
 GROUP BY log, covered_start;
 
 -- derive proof_log_gaps
--- Gaps with the generation of the commit that recorded them, and whether they still stand: a later
--- repair states anew what is still missing, and an election takes gaps away with the rows around
--- them. A range that begins at or below a gap and ends above its start ends it: one sweep for each
--- commit that may end gaps.
+-- Gaps with the generation of the commit that recorded them, and whether they still stand. A later
+-- repair ends a gap and records again what is still missing; an election supersedes gaps together
+-- with rows. A range ends a gap if it has the gap's first offset: one sweep for each commit that may
+-- end gaps.
 WITH attempts AS (
   SELECT log, attempt_id, max(generation) AS generation FROM proof_ledger GROUP BY log, attempt_id
 ),
@@ -140,7 +164,7 @@ own AS (
 ends AS (
   SELECT log, generation, start_offset, next_offset
   FROM proof_ledger
-  WHERE kind IN ('repair', 'refill', 'superseded')
+  WHERE kind IN ('repair', 'refill', 'superseded', 'expired')
 ),
 points AS (
   SELECT log, generation, start_offset AS place, next_offset, CAST(NULL AS BIGINT) AS recorded_at
@@ -166,25 +190,29 @@ FROM own LEFT JOIN ended
   ON ended.log = own.log AND ended.place = start_offset AND ended.recorded_at = own.recorded_at;
 
 -- derive proof_log_records
--- Groups of records with their log.
-SELECT log, generation, base_offset, part, records, first_offset, last_offset, distinct_offsets,
+-- Groups of records that have not expired, with their log.
+SELECT l.log, generation, base_offset, part, records, first_offset, last_offset, distinct_offsets,
        CAST(base_offset AS DECIMAL(19, 0)) * CAST(records AS DECIMAL(19, 0)) + sum_from_base
          AS offset_sum, key_bytes, value_bytes, min_timestamp_ms, max_timestamp_ms
 FROM proof_record_groups AS g JOIN proof_log_ids AS l
   ON g.source_id = l.source_id AND g.topic = l.topic AND g.partition = l.partition
- AND g.topic_id IS NOT DISTINCT FROM l.named_id;
+ AND g.topic_id IS NOT DISTINCT FROM l.named_id
+LEFT JOIN proof_borders AS e ON e.log = l.log
+WHERE first_offset >= coalesce(border, first_offset);
 
 -- derive proof_log_batches
--- Batches with their log. A batch counts where its last offset lies.
-SELECT log, generation, base_offset, last_offset, coalesce(row_count, -1) AS row_count,
+-- Batches that have not expired, with their log. A batch belongs to the range that has its last offset.
+SELECT l.log, generation, base_offset, last_offset, coalesce(row_count, -1) AS row_count,
        coalesce(size_bytes, 0) AS size_bytes, coalesce(state, '') AS state,
        coalesce(producer_id, -1) AS producer_id, control_type, transaction_state
 FROM batches AS b JOIN proof_log_ids AS l
   ON b.source_id = l.source_id AND b.topic = l.topic AND b.partition = l.partition
- AND b.topic_id IS NOT DISTINCT FROM l.named_id;
+ AND b.topic_id IS NOT DISTINCT FROM l.named_id
+LEFT JOIN proof_borders AS e ON e.log = l.log
+WHERE last_offset >= coalesce(border, last_offset);
 
 -- derive proof_places
--- The piece of its own commit that each row lies in: one sweep over all offsets of the commit.
+-- For each row, the piece of its own commit in which it is: one sweep over the commit's offsets.
 WITH points AS (
   SELECT log, generation, piece_start AS place, 0 AS is_row, piece_start, piece_next
   FROM proof_pieces
@@ -206,15 +234,14 @@ FROM swept AS s JOIN proof_pieces AS p
 WHERE is_row = 1 AND place < s.piece_next;
 
 -- derive proof_current_batches
--- Batches of which no election took the last offset away. Those outside of the ledger have no
--- piece.
+-- Batches whose last offset no election superseded. Batches outside of the ledger have no piece.
 SELECT b.*, piece_start, coalesce(layer, 0) AS layer
 FROM proof_log_batches AS b LEFT JOIN proof_places AS p
   ON p.log = b.log AND p.generation = b.generation AND p.place = b.last_offset
 WHERE coalesce(is_current, true);
 
 -- derive proof_cut_groups
--- Groups of records that do not lie in one piece: mostly none.
+-- Groups of records that are in more than one piece; usually there are none.
 SELECT g.log, g.generation, g.base_offset, g.part
 FROM proof_log_records AS g LEFT JOIN proof_places AS p
   ON p.log = g.log AND p.generation = g.generation AND p.place = g.first_offset
@@ -222,7 +249,7 @@ WHERE first_offset < last_offset AND (p.piece_next <= last_offset OR p.piece_nex
   AND EXISTS (SELECT 1 FROM proof_pieces AS e WHERE e.log = g.log AND e.generation = g.generation);
 
 -- derive proof_placed_records
--- Groups of records with their piece; of cut groups, each offset by itself.
+-- Groups of records, with their piece; groups in more than one piece are split by offset.
 SELECT g.*, piece_start, layer, is_current
 FROM proof_log_records AS g LEFT JOIN proof_places AS p
   ON p.log = g.log AND p.generation = g.generation AND p.place = g.first_offset
@@ -247,7 +274,7 @@ LEFT JOIN proof_pieces AS p
 GROUP BY c.log, c.generation, c.base_offset, c.part, r.offset, piece_start, layer, is_current;
 
 -- derive proof_batch_rows
--- What records has of each batch, where the ledger covers it and no election took it away.
+-- Rows of records of each batch that the ledger covers and no election superseded.
 SELECT log, layer, base_offset, CAST(sum(records) AS BIGINT) AS records,
        min(first_offset) AS first_offset, max(last_offset) AS last_offset
 FROM proof_placed_records
@@ -255,14 +282,16 @@ WHERE is_current
 GROUP BY log, layer, base_offset;
 
 -- derive proof_placed_gaps
--- Gaps with their piece, and whether the ledger ever covered them. A gap whose attempt is not in the
--- ledger there has no generation.
+-- Gaps, with their piece, and whether the ledger ever covered them. A gap has no generation if its
+-- attempt is not in the ledger at its offsets. Gaps that have expired are left out.
 WITH own AS (
   SELECT row_number() OVER (ORDER BY g.log, start_offset) AS gap, g.log, start_offset, next_offset,
          cause, detail, attempt_id, stands, CASE WHEN piece_start IS NULL THEN -1 ELSE g.generation
            END AS generation, piece_start, piece_next
   FROM proof_log_gaps AS g LEFT JOIN proof_places AS p
     ON p.log = g.log AND p.generation = g.generation AND p.place = g.start_offset
+  LEFT JOIN proof_borders AS e ON e.log = g.log
+  WHERE start_offset >= coalesce(border, start_offset) OR cause = 'expired'
 ),
 points AS (
   SELECT log, start_offset AS place, next_offset, CAST(NULL AS BIGINT) AS gap FROM proof_ranges
@@ -278,11 +307,42 @@ swept AS (
 SELECT own.*, coalesce(place < reached, false) AS is_covered
 FROM own JOIN swept USING (gap);
 
+-- derive proof_erased_in_batches
+-- How many offsets of a batch are erased, for batches that have a row less.
+WITH erased AS (
+  SELECT log, start_offset, next_offset FROM proof_log_gaps WHERE stands AND cause = 'erased'
+),
+points AS (
+  SELECT log, start_offset AS place, 1 AS is_gap, next_offset, next_offset - start_offset AS width
+  FROM erased
+  UNION ALL
+  SELECT b.log, place, 0, NULL, 0
+  FROM (SELECT log, base_offset AS place FROM proof_current_batches
+        UNION SELECT log, last_offset + 1 FROM proof_current_batches) AS b
+  WHERE b.log IN (SELECT log FROM erased)
+),
+swept AS (
+  SELECT log, place, is_gap,
+         (sum(width) OVER below) - greatest((max(next_offset) OVER below) - place, 0)
+           AS erased_below
+  FROM points
+  WINDOW below AS (PARTITION BY log ORDER BY place, is_gap
+                   ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+),
+counts AS (
+  SELECT log, place, coalesce(erased_below, 0) AS erased_below FROM swept WHERE is_gap = 0
+)
+SELECT b.log, b.layer, b.base_offset, max(stop.erased_below - start.erased_below) AS erased
+FROM proof_current_batches AS b
+JOIN counts AS start ON start.log = b.log AND start.place = b.base_offset
+JOIN counts AS stop ON stop.log = b.log AND stop.place = b.last_offset + 1
+GROUP BY b.log, b.layer, b.base_offset;
+
 -- derive proof_damage
--- Damaged bytes by place, in whatever runs they were found. What conflicts with the log that was
--- read first may be damage to a retake of it.
+-- Damaged bytes by position, from all runs, except expired ones. Bytes that conflict with the log that was ingested first
+-- may be damage in a later retake.
 WITH found_spans AS (
-  SELECT log, broker_id, segment, position, raw_sha256,
+  SELECT l.log, broker_id, segment, position, raw_sha256,
          defect_code = 'replica_conflict' AS is_conflict,
          max(defect_code) AS defect_code, coalesce(max(length_bytes), 0) AS size_bytes,
          count(*) - count(resolution) AS found,
@@ -293,7 +353,9 @@ WITH found_spans AS (
   FROM quarantine AS q JOIN proof_log_ids AS l
     ON q.source_id = l.source_id AND q.topic = l.topic AND q.partition = l.partition
    AND q.topic_id IS NOT DISTINCT FROM l.named_id
-  GROUP BY ALL
+  LEFT JOIN proof_borders AS e ON e.log = l.log
+  WHERE coalesce(previous_offset, -1) + 1 >= coalesce(border, 0)
+  GROUP BY l.log, broker_id, segment, position, raw_sha256, defect_code = 'replica_conflict'
 )
 SELECT *, resolved_at > -1 AND resolved_at >= damaged_at AS is_resolved,
        EXISTS (SELECT 1 FROM proof_ledger AS e
@@ -303,8 +365,8 @@ SELECT *, resolved_at > -1 AND resolved_at >= damaged_at AS is_resolved,
 FROM found_spans AS s;
 
 -- derive proof_sums
--- What records, batches and gaps account for: of each block; of each log, of its current rows and of
--- those that lost an election, with and without refills (blocks, and what is not split, are NULL).
+-- Sums of records, batches and gaps: for each block, and for each log by current and superseded rows,
+-- with and without refills. The columns that do not apply to a row are NULL.
 WITH parts AS (
   SELECT log, generation, piece_start, records, offset_sum, key_bytes, value_bytes,
          min_timestamp_ms, max_timestamp_ms, 0 AS batches, 0 AS batch_bytes, 0 AS decoded_rows,
@@ -322,7 +384,7 @@ WITH parts AS (
   UNION ALL
   SELECT log, generation, piece_start, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0,
          least(next_offset, piece_next) - start_offset
-  FROM proof_placed_gaps WHERE piece_start IS NOT NULL
+  FROM proof_placed_gaps WHERE piece_start IS NOT NULL AND coalesce(cause, '') <> 'erased'
 )
 SELECT log, generation, block_start, is_current, is_refill,
        CAST(sum(records) AS BIGINT) AS records, sum(offset_sum) AS offset_sum,
@@ -338,15 +400,15 @@ GROUP BY GROUPING SETS ((log, generation, block_start), (log, is_current),
                         (log, is_current, is_refill));
 
 -- derive proof_spans
--- Current batches and standing gaps that end where the ledger covers, each from there on. Batches
--- of a refill are a layer of their own; gaps are in all layers.
+-- The covered parts of current batches and standing gaps. Batches of a refill are a layer; gaps are
+-- in all layers.
 WITH layers AS (SELECT log, layer FROM proof_ledger UNION SELECT log, 0 FROM proof_log_ids),
 all_spans AS (
   SELECT log, layer, base_offset AS start_offset, last_offset + 1 AS next_offset, false AS is_gap
   FROM proof_current_batches
   UNION ALL
   SELECT log, layer, start_offset, next_offset, true
-  FROM proof_placed_gaps JOIN layers USING (log) WHERE stands
+  FROM proof_placed_gaps JOIN layers USING (log) WHERE stands AND coalesce(cause, '') <> 'erased'
 ),
 points AS (
   SELECT log, covered_start AS place, 0 AS is_span, covered_start, covered_next,
@@ -369,33 +431,57 @@ FROM swept
 WHERE is_span = 1 AND place < covered_next;
 
 -- derive proof_block_sums
--- What the ledger says of each block beside what the tables have of it.
-WITH said AS (
+-- Sums of each block in the ledger, without those of removed rows, and in the tables. A block that
+-- expired in part has all offsets from `first_offset` on.
+WITH removed AS (
+  SELECT r.log, r.generation, b.block_start, sum(records) AS records, sum(batches) AS batches,
+         sum(offset_sum) AS offset_sum, sum(key_bytes) AS key_bytes,
+         sum(value_bytes) AS value_bytes,
+         sum(CASE WHEN kind = 'erased' AND r.start_offset >= coalesce(border, 0) THEN records
+                  ELSE 0 END) AS erased
+  FROM proof_removals AS r JOIN (
+    SELECT log, generation, block_start, max(next_offset) AS block_next
+    FROM proof_ranges GROUP BY log, generation, block_start
+  ) AS b
+    ON b.log = r.log AND b.generation = r.generation
+   AND b.block_start <= r.start_offset AND r.start_offset < b.block_next
+  LEFT JOIN proof_borders AS e ON e.log = r.log
+  GROUP BY r.log, r.generation, b.block_start
+),
+said AS (
   SELECT log, generation, block_start, max(next_offset) AS block_next, max(layer) AS layer,
+         greatest(block_start, max(coalesce(border, block_start))) AS first_offset,
          sum(coalesce(records, 0)) AS records, sum(coalesce(batches, 0)) AS batches,
          sum(coalesce(offset_sum, 0)) AS offset_sum, sum(coalesce(key_bytes, 0)) AS key_bytes,
          sum(coalesce(value_bytes, 0)) AS value_bytes, min(min_timestamp_ms) AS min_timestamp_ms,
          max(max_timestamp_ms) AS max_timestamp_ms
-  FROM proof_ranges
+  FROM proof_ranges LEFT JOIN proof_borders USING (log)
   GROUP BY log, generation, block_start
+  HAVING max(next_offset) > max(coalesce(border, block_start))
 )
-SELECT s.log, s.block_start, concat('[', s.block_start, ', ', s.block_next, ')') AS block, s.layer,
-       s.block_next - s.block_start AS covered,
-       s.records AS said_records, coalesce(f.records, 0) AS records,
-       s.batches AS said_batches, coalesce(f.batches, 0) AS batches,
-       s.offset_sum AS said_offset_sum, coalesce(f.offset_sum, 0) AS offset_sum,
-       s.key_bytes AS said_key_bytes, coalesce(f.key_bytes, 0) AS key_bytes,
-       s.value_bytes AS said_value_bytes, coalesce(f.value_bytes, 0) AS value_bytes,
+SELECT s.log, s.block_start, concat('[', s.first_offset, ', ', s.block_next, ')') AS block, s.layer,
+       s.block_next - s.first_offset AS covered,
+       s.records - coalesce(r.records, 0) AS said_records, coalesce(f.records, 0) AS records,
+       s.batches - coalesce(r.batches, 0) AS said_batches, coalesce(f.batches, 0) AS batches,
+       s.offset_sum - coalesce(r.offset_sum, 0) AS said_offset_sum,
+       coalesce(f.offset_sum, 0) AS offset_sum,
+       s.key_bytes - coalesce(r.key_bytes, 0) AS said_key_bytes,
+       coalesce(f.key_bytes, 0) AS key_bytes,
+       s.value_bytes - coalesce(r.value_bytes, 0) AS said_value_bytes,
+       coalesce(f.value_bytes, 0) AS value_bytes, coalesce(r.erased, 0) AS erased,
+       r.log IS NOT NULL AS has_removed,
        s.min_timestamp_ms AS said_min_timestamp_ms, f.min_timestamp_ms,
        s.max_timestamp_ms AS said_max_timestamp_ms, f.max_timestamp_ms,
        coalesce(decoded_rows, 0) AS decoded_rows, coalesce(other_span, 0) AS other_span,
        coalesce(lacking, 0) AS lacking, coalesce(gap_span, 0) AS gap_span
 FROM said AS s LEFT JOIN proof_sums AS f
-  ON f.log = s.log AND f.generation = s.generation AND f.block_start = s.block_start;
+  ON f.log = s.log AND f.generation = s.generation AND f.block_start = s.block_start
+LEFT JOIN removed AS r
+  ON r.log = s.log AND r.generation = s.generation AND r.block_start = s.block_start;
 
 -- check offset_twice
--- No offset is more than once in records. Only groups with fewer different offsets than rows, or
--- that reach into each other, can have one.
+-- No offset is in records more than once. Only groups with fewer distinct offsets than rows, and
+-- groups that overlap, are searched.
 WITH sorted AS (
   SELECT log, generation, base_offset, first_offset, last_offset, records, distinct_offsets,
          max(last_offset) OVER (PARTITION BY log ORDER BY first_offset, last_offset
@@ -420,7 +506,7 @@ GROUP BY d.log, r.offset
 HAVING count(*) > 1;
 
 -- check overlap
--- No covered offset lies in two batches of a layer, or in a batch and a gap.
+-- No covered offset is in two batches of a layer, or in both a batch and a gap.
 WITH sorted AS (
   SELECT *, max(next_offset) OVER (
       PARTITION BY log, layer, covered_start ORDER BY start_offset, next_offset
@@ -440,7 +526,7 @@ FROM doubles AS d JOIN proof_spans AS s
 GROUP BY d.log, d.layer, d.start_offset, d.next_offset, d.is_gap;
 
 -- check not_accounted
--- Every covered offset lies in a batch or in a gap.
+-- Every covered offset is in a batch or in a gap.
 WITH points AS (
   SELECT log, covered_start, start_offset, next_offset FROM proof_spans
   UNION ALL SELECT log, covered_start, covered_start, covered_start FROM proof_covered
@@ -457,16 +543,19 @@ FROM sorted
 WHERE start_offset > reached;
 
 -- check row_count
--- Every batch has as many rows in records as it counts.
+-- Every batch has as many rows in records as its row_count, without erased ones.
 SELECT b.log, b.base_offset AS place, 1 AS number,
        concat('batch ', b.base_offset, ' to ', b.last_offset, ' counts ', row_count, ' and has ',
               coalesce(r.records, 0)) AS said
 FROM proof_current_batches AS b LEFT JOIN proof_batch_rows AS r
   ON r.log = b.log AND r.layer = b.layer AND r.base_offset = b.base_offset
-WHERE piece_start IS NOT NULL AND coalesce(r.records, 0) <> row_count;
+LEFT JOIN proof_erased_in_batches AS e
+  ON e.log = b.log AND e.layer = b.layer AND e.base_offset = b.base_offset
+WHERE piece_start IS NOT NULL
+  AND row_count NOT BETWEEN coalesce(r.records, 0) AND coalesce(r.records, 0) + coalesce(erased, 0);
 
 -- check row_without_batch
--- Every row of records has its batch in batches.
+-- The batch of every row of records is in batches.
 SELECT r.log, r.base_offset AS place, 1 AS number,
        concat('batch_base_offset ', r.base_offset, ' has offsets ', first_offset, ' to ',
               r.last_offset) AS said
@@ -475,7 +564,7 @@ FROM proof_batch_rows AS r LEFT JOIN proof_current_batches AS b
 WHERE b.log IS NULL;
 
 -- check row_outside_batch
--- Every row of records lies between the offsets of its batch.
+-- Every row of records has an offset of its batch.
 WITH ends AS (
   SELECT log, layer, base_offset, max(last_offset) AS last_offset
   FROM proof_current_batches
@@ -489,16 +578,18 @@ FROM proof_batch_rows AS r JOIN ends AS b
 WHERE r.first_offset < r.base_offset OR r.last_offset > b.last_offset;
 
 -- check equation
--- The offsets of a block are its records, what batches have without a record, and its gaps.
+-- The offsets of a block are those of records, of batches without a record, and of gaps.
 SELECT log, block_start AS place, 1 AS number,
        concat(block, ' covers ', covered, ' offsets, and ', records, ' records + ', other_span,
               ' in control, aborted or empty batches + ', lacking, ' lacking in other batches + ',
-              gap_span, ' in gaps are ', records + other_span + lacking + gap_span) AS said
+              erased + gap_span, ' in gaps are ',
+              records + other_span + lacking + erased + gap_span) AS said
 FROM proof_block_sums
-WHERE layer = 0 AND covered <> records + other_span + lacking + gap_span;
+WHERE layer = 0 AND covered <> records + other_span + lacking + erased + gap_span;
 
 -- check ledger_sums
--- The sums that a commit left in the ledger are those of the rows that it brought.
+-- The sums of a commit in the ledger equal the sums of its rows. Without removed rows, the times
+-- of the other rows lie within those of the ledger.
 WITH pairs AS (
   SELECT log, block_start, block, 1 AS place, 'records' AS name,
          CAST(said_records AS DECIMAL(38, 0)) AS said, CAST(records AS DECIMAL(38, 0)) AS found
@@ -513,8 +604,10 @@ WITH pairs AS (
   FROM proof_block_sums
   UNION ALL SELECT log, block_start, block, 6, 'min_timestamp_ms', said_min_timestamp_ms,
                    min_timestamp_ms FROM proof_block_sums
+  WHERE NOT has_removed OR min_timestamp_ms < said_min_timestamp_ms
   UNION ALL SELECT log, block_start, block, 7, 'max_timestamp_ms', said_max_timestamp_ms,
                    max_timestamp_ms FROM proof_block_sums
+  WHERE NOT has_removed OR max_timestamp_ms > said_max_timestamp_ms
 )
 SELECT log, block_start AS place, 1 AS number,
        concat(block, ' ', name, ': ', coalesce(CAST(said AS STRING), 'None'), ' in the ledger, ',
@@ -525,10 +618,10 @@ UNION ALL
 SELECT log, block_start, 1,
        concat(block, ' batches count ', decoded_rows, ' rows, records has ', records)
 FROM proof_block_sums
-WHERE decoded_rows <> records;
+WHERE decoded_rows <> records + erased;
 
 -- check outside_ledger
--- Every row lies in what the ledger covers.
+-- The ledger covers the offset of every row.
 SELECT log, first_offset AS place, records AS number,
        concat('records has offset ', first_offset) AS said
 FROM proof_placed_records
@@ -540,33 +633,95 @@ WHERE piece_start IS NULL
 UNION ALL
 SELECT log, start_offset, 1, concat('gaps has offsets [', start_offset, ', ', next_offset, ')')
 FROM proof_placed_gaps
-WHERE NOT is_covered;
+WHERE NOT is_covered AND coalesce(cause, '') <> 'expired';
 
 -- check gap_beyond_coverage
--- No gap reaches beyond what its commit covers.
+-- Every gap is within the ranges of its commit.
 SELECT log, start_offset AS place, 1 AS number,
        concat('[', start_offset, ', ', next_offset, ')') AS said
 FROM proof_placed_gaps
-WHERE next_offset > piece_next;
+WHERE next_offset > piece_next AND coalesce(cause, '') <> 'erased';
 
 -- check unknown_attempt
--- Every gap is of an attempt that the ledger has there.
+-- The attempt of every gap is in the ledger at the gap's offsets.
 SELECT log, start_offset AS place, 1 AS number,
        concat('[', start_offset, ', ', next_offset, ') of ', attempt_id) AS said
-FROM proof_placed_gaps
-WHERE is_covered AND generation = -1;
+FROM proof_placed_gaps AS g
+WHERE is_covered AND generation = -1 AND coalesce(cause, '') NOT IN ('erased', 'expired')
+   OR cause IN ('erased', 'expired') AND NOT EXISTS (
+     SELECT 1 FROM proof_ledger AS e
+     WHERE e.log = g.log AND e.attempt_id = g.attempt_id AND e.kind = g.cause
+       AND e.start_offset <= g.start_offset AND g.start_offset < e.next_offset);
 
 -- check unknown_cause
--- Every gap has a cause that there is.
+-- Every gap has a known cause.
 SELECT log, start_offset AS place, 1 AS number,
        concat('[', start_offset, ', ', next_offset, ') ''', coalesce(cause, ''), '''') AS said
 FROM proof_placed_gaps
 WHERE stands AND is_covered
-  AND coalesce(cause, '') NOT IN ('compacted', 'deleted', 'marker', 'deleted_or_lost', 'remote',
-                                  'undecided', 'quarantined', 'missing');
+  AND coalesce(cause, '') NOT IN ('compacted', 'erased', 'expired', 'deleted', 'marker',
+                                  'deleted_or_lost', 'remote', 'undecided', 'quarantined',
+                                  'missing');
+
+-- check removed_gaps
+-- The offsets of erased and expired records are gaps, and no others are.
+WITH said AS (
+  SELECT log, attempt_id, kind, sum(records) AS offsets
+  FROM proof_removals
+  WHERE kind = 'erased' AND NOT was_lost
+  GROUP BY log, attempt_id, kind
+  UNION ALL
+  SELECT log, attempt_id, kind, sum(next_offset - start_offset)
+  FROM proof_ledger
+  WHERE kind = 'expired' AND removed_generation IS NULL
+  GROUP BY log, attempt_id, kind
+),
+found AS (
+  SELECT log, attempt_id, cause AS kind, sum(next_offset - start_offset) AS offsets
+  FROM proof_log_gaps
+  WHERE cause IN ('erased', 'expired')
+  GROUP BY log, attempt_id, cause
+)
+SELECT log, 1 AS place, 1 AS number,
+       concat(kind, ': ', coalesce(s.offsets, 0), ' in the ledger, ', coalesce(f.offsets, 0),
+              ' in gaps') AS said
+FROM said AS s FULL JOIN found AS f USING (log, attempt_id, kind)
+LEFT JOIN proof_borders USING (log)
+WHERE coalesce(s.offsets, 0) <> coalesce(f.offsets, 0) AND (kind = 'expired' OR border IS NULL);
+
+-- check removed_back
+-- No record is at an expired offset.
+SELECT l.log, first_offset AS place, records AS number, concat('offset ', first_offset) AS said
+FROM proof_record_groups AS g JOIN proof_log_ids AS l
+  ON g.source_id = l.source_id AND g.topic = l.topic AND g.partition = l.partition
+ AND g.topic_id IS NOT DISTINCT FROM l.named_id
+JOIN proof_borders AS e ON e.log = l.log
+WHERE first_offset < border;
+
+-- check not_swept
+-- No other table has a row of an expired offset.
+WITH places AS (
+  SELECT source_id, topic_id, topic, partition, 'batches' AS name, last_offset AS place FROM batches
+  UNION ALL SELECT source_id, topic_id, topic, partition, 'gaps', start_offset FROM gaps
+  WHERE coalesce(cause, '') <> 'expired'
+  UNION ALL
+  SELECT source_id, topic_id, topic, partition, 'quarantine', coalesce(previous_offset, -1) + 1
+  FROM quarantine
+  UNION ALL
+  SELECT source_id, topic_id, topic, partition, 'salvaged_records', s.offset
+  FROM salvaged_records AS s
+)
+SELECT l.log, min(place) AS place, count(*) AS number,
+       concat(name, ' has ', count(*), ' below ', border) AS said
+FROM places AS p JOIN proof_log_ids AS l
+  ON p.source_id = l.source_id AND p.topic = l.topic AND p.partition = l.partition
+ AND p.topic_id IS NOT DISTINCT FROM l.named_id
+JOIN proof_borders AS e ON e.log = l.log
+WHERE place < border
+GROUP BY l.log, name, border;
 
 -- check no_evidence
--- Where a gap is of damaged bytes, they are in quarantine.
+-- The damaged bytes of every quarantined gap are in quarantine.
 WITH points AS (
   SELECT log, previous_offset AS place, next_offset AS damage_next, 1 AS is_damage,
          CAST(NULL AS BIGINT) AS start_offset
@@ -588,15 +743,15 @@ FROM swept
 WHERE is_damage = 0 AND coalesce(reached <= start_offset, true);
 
 -- check missing
--- No gap is without an explanation.
+-- No gap has the cause missing.
 SELECT log, start_offset AS place, 1 AS number,
        concat('[', start_offset, ', ', next_offset, ')') AS said
 FROM proof_placed_gaps
 WHERE stands AND is_covered AND cause = 'missing';
 
 -- check outcome
--- A transaction was ingested as the next marker of its producer says, if no offset between them is
--- without a batch: another marker may have stood there.
+-- A transaction is ingested with the outcome of its producer's next marker, if all offsets between
+-- them have batches: otherwise another marker may have been there.
 WITH ordered AS (
   SELECT *, max(last_offset) OVER (PARTITION BY log ORDER BY base_offset
            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
@@ -636,7 +791,7 @@ WHERE m.is_marker AND NOT e.is_marker AND m.is_commit <> e.is_commit
 GROUP BY e.log, e.producer_id, e.marker_offset, m.is_commit;
 
 -- check repair_outside
--- Repairs and refills lie in what was ingested.
+-- Repairs and refills are within ingested ranges.
 WITH ordered AS (
   SELECT log, start_offset, next_offset, max(next_offset) OVER (
       PARTITION BY log ORDER BY start_offset, next_offset
@@ -658,19 +813,30 @@ FROM proof_ledger AS f LEFT JOIN ingested AS i
 WHERE kind IN ('repair', 'refill') AND i.log IS NULL;
 
 -- check unknown_kind
--- Every range of the ledger has a kind that there is.
+-- Every range of the ledger has a known kind.
 SELECT log, start_offset AS place, 1 AS number,
        concat('[', start_offset, ', ', next_offset, ') ''', kind, '''') AS said
 FROM proof_ledger
-WHERE kind NOT IN ('ingest', 'repair', 'refill', 'superseded', 'retake', 'released');
+WHERE kind NOT IN ('ingest', 'repair', 'refill', 'superseded', 'retake', 'released', 'erased',
+                   'expired');
 
 -- check bytes
--- Bytes, damage and superseded rows of a whole partition are those that the ledger counts.
-WITH said AS (
-  SELECT log, sum(coalesce(bytes, 0)) AS bytes, sum(coalesce(quarantined_batches, 0)) AS spans,
-         sum(CASE WHEN kind = 'superseded' THEN coalesce(records, 0) ELSE 0 END) AS records,
-         sum(CASE WHEN kind = 'superseded' THEN coalesce(batches, 0) ELSE 0 END) AS batches
-  FROM proof_ledger GROUP BY log
+-- Bytes, damage and superseded rows of a whole partition equal the counts in the ledger, without
+-- those of removed rows.
+WITH parts AS (
+  SELECT log, coalesce(bytes, 0) AS bytes, coalesce(quarantined_batches, 0) AS spans,
+         CASE WHEN kind = 'superseded' THEN coalesce(records, 0) ELSE 0 END AS records,
+         CASE WHEN kind = 'superseded' THEN coalesce(batches, 0) ELSE 0 END AS batches
+  FROM proof_ledger WHERE kind NOT IN ('erased', 'expired')
+  UNION ALL
+  SELECT log, -bytes, -spans, CASE WHEN was_lost THEN -records ELSE 0 END,
+         CASE WHEN was_lost THEN -batches ELSE 0 END
+  FROM proof_removals
+),
+said AS (
+  SELECT log, sum(bytes) AS bytes, sum(spans) AS spans, sum(records) AS records,
+         sum(batches) AS batches
+  FROM parts GROUP BY log
 ),
 found AS (
   SELECT log, sum(batch_bytes) AS bytes,
@@ -709,7 +875,7 @@ SELECT log, 4, 1,
 FROM pairs WHERE said_batches <> batches;
 
 -- derive proof_salvaged_batches
--- Damaged batches with records in salvaged_records, and their rows of quarantine.
+-- Damaged batches with records in salvaged_records, with their rows of quarantine.
 WITH salvaged AS (
   SELECT source_id, topic, partition, broker_id, segment, position, raw_sha256, generation,
          count(*) AS records, count(DISTINCT s.offset) AS distinct_offsets,
@@ -744,12 +910,12 @@ LEFT JOIN resolved AS r
  AND r.position = s.position AND r.raw_sha256 = s.raw_sha256;
 
 -- check salvaged_alone
--- Every salvaged batch has its row in quarantine.
+-- Every salvaged batch has a row in quarantine.
 SELECT 0 AS log, position AS place, 1 AS number, log_name AS said
 FROM proof_salvaged_batches WHERE NOT is_known;
 
 -- check salvaged_twice
--- No batch is salvaged more than once; copies of it on several losing replicas are one.
+-- No batch is salvaged more than once; its copies on several losing replicas count as one.
 SELECT 0 AS log, 0 AS place, 1 AS number, max(concat(topic, '-', partition)) AS said
 FROM salvaged_records AS s
 GROUP BY source_id, topic, topic_id, partition, raw_sha256, defect_code = 'replica_conflict',
@@ -758,13 +924,13 @@ GROUP BY source_id, topic, topic_id, partition, raw_sha256, defect_code = 'repli
 HAVING count(*) > count(DISTINCT s.offset);
 
 -- check salvaged_outside
--- Salvaged records lie between the sound batches around the damage.
+-- Offsets of salvaged records are between those of the sound batches around the damage.
 SELECT 0 AS log, position AS place, 1 AS number, log_name AS said
 FROM proof_salvaged_batches
 WHERE is_known AND (first_offset <= previous_offset OR last_offset >= next_offset);
 
 -- fact totals
--- Sums of each log: of rows that count, of refills among them, and of rows that lost an election.
+-- Sums of each log: of current rows, of refills among them, and of superseded rows.
 SELECT *, CASE WHEN NOT is_current THEN 'lost' WHEN is_refill THEN 'refilled'
                ELSE 'current' END AS part
 FROM proof_sums
@@ -774,18 +940,18 @@ WHERE block_start IS NULL AND (is_refill IS NULL OR is_current AND is_refill);
 -- Standing gaps of each log by cause.
 SELECT log, cause, count(*) AS gaps, CAST(sum(next_offset - start_offset) AS BIGINT) AS offsets
 FROM proof_placed_gaps
-WHERE stands AND is_covered
+WHERE stands AND (is_covered OR cause = 'expired')
 GROUP BY log, cause;
 
 -- fact listed_gaps
--- Standing gaps of each log, but for what the cleaner left.
+-- Standing gaps of each log, except those that the cleaner made, and erased records.
 SELECT log, cause, start_offset, next_offset, detail
 FROM proof_placed_gaps
-WHERE stands AND is_covered AND cause <> 'compacted'
+WHERE stands AND (is_covered OR cause = 'expired') AND cause NOT IN ('compacted', 'erased')
 ORDER BY log, start_offset;
 
 -- fact evidence
--- The first damaged bytes that may hide the first gaps of each log, and how many there are.
+-- For the first gaps of each log, the first damaged bytes that may have their offsets, and a count.
 WITH shown AS (
   SELECT log, gap, start_offset, next_offset,
          row_number() OVER (PARTITION BY log, cause ORDER BY start_offset) AS number
@@ -817,8 +983,8 @@ FROM proof_damage
 GROUP BY log, defect_code, is_conflict;
 
 -- fact losing_batches
--- Sound batches of replicas that lost to the ingested log, each once, though several replicas have
--- it. A retake ingests those that won.
+-- Sound batches of replicas that lost to the ingested log, each once even if several replicas have
+-- it. Batches that won an election are not listed: a retake ingests them.
 SELECT log,
        CASE WHEN defect_detail LIKE '% lost an election%' THEN 'lost_election'
             ELSE 'replicas_differ' END AS kind,
@@ -833,7 +999,7 @@ GROUP BY log, CASE WHEN defect_detail LIKE '% lost an election%' THEN 'lost_elec
 ORDER BY log, base_offset;
 
 -- fact open_transactions
--- Records of transactions that no marker has ended.
+-- Records of open transactions.
 WITH ended AS (
   SELECT log, producer_id, max(base_offset) AS marker_offset
   FROM proof_current_batches

@@ -1,11 +1,12 @@
-"""Named queries; those of proof.sql are the conditions of a sound lake, for DuckDB and Spark.
+"""Reads and prints named queries, such as the conditions of a sound lake in proof.sql.
 
-Runs use Python and the proof uses SQL, so an audit shares no code with the writers of the tables.
+The queries run in DuckDB and Spark. The tables are written by Python and proved by SQL, so an audit
+shares no code with the writers.
 """
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -25,23 +26,36 @@ PROVED_TABLES = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS, SALVAGED_RECOR
 _HEAD = re.compile(r"^-- (derive|check|fact) (\w+)\n((?:-- .*\n)+)", re.MULTILINE)
 
 
-class Purpose(StrEnum):
-    """Purpose of a query."""
+TYPED_QUERIES = "typed.sql"
+"""File with the SQL that proves typed tables."""
+LATEST_QUERIES = "latest.sql"
+"""File with the SQL that proves tables of latest state."""
 
-    DERIVE = "derive"  # makes a table for later queries
-    CHECK = "check"  # answers no row if its sentence holds
-    FACT = "fact"  # answers a sum to show
+
+class Purpose(StrEnum):
+    """Purpose of one of the proof's queries."""
+
+    DERIVE = "derive"  # computes a table that later queries use
+    CHECK = "check"  # returns no row if its sentence is true
+    FACT = "fact"  # returns sums to show
 
 
 class Dialect(StrEnum):
-    """Engine whose SQL the proof is printed in."""
+    """SQL dialect in which a proof is printed: that of a lake, or that of its typed tables."""
 
     DUCKDB = "duckdb"
     SPARK = "spark"
+    DUCKDB_TYPED = "duckdb-typed"
+    SPARK_TYPED = "spark-typed"
+
+    @property
+    def engine(self) -> str:
+        """Return the engine that understands the dialect."""
+        return self.removesuffix("-typed")
 
 
 class Query(NamedTuple):
-    """A query, and the sentence that says what holds or what the query answers."""
+    """A query with the sentence that it checks, or that describes its rows."""
 
     purpose: Purpose
     name: str
@@ -51,17 +65,17 @@ class Query(NamedTuple):
 
 @cache
 def queries(package: str = __package__, name: str = "proof.sql") -> tuple[Query, ...]:
-    """Return all queries of a file, in the order in which they build on each other.
+    """Read all queries of a file; each comes after the derived tables that it uses.
 
     Args:
-        package: the package of the file.
+        package: package of the file.
         name: name of the file.
     """
     return tuple(_parsed(files(package).joinpath(name).read_text("utf-8")))
 
 
 def with_derived(requested: Iterable[Query]) -> tuple[Query, ...]:
-    """Return queries after the derived tables that they use, and no other tables."""
+    """Return the queries, preceded by the derived tables that they use."""
     found = [*requested]
     for query in reversed(queries()):
         is_used = any(re.search(rf"\b{query.name}\b", each.sql) for each in found)
@@ -79,11 +93,11 @@ def _parsed(text: str) -> Iterator[Query]:
 
 
 def first_problems(check: Query, most: int) -> str:
-    """Return a query for the first problems of each log, each with the number of all problems.
+    """Return a query for the first problems of each log, with each log's total number of problems.
 
     Args:
-        check: a query whose rows are problems.
-        most: number of problems of each log.
+        check: query whose rows are problems.
+        most: maximum number of problems to return for a log.
     """
     return f"""\
 SELECT log, said, CAST(total AS BIGINT) AS total FROM (
@@ -93,14 +107,44 @@ SELECT log, said, CAST(total AS BIGINT) AS total FROM (
 WHERE rank <= {most} ORDER BY log, rank"""
 
 
-def script(dialect: Dialect) -> str:
-    """Return the proof as a script over the lake's tables.
+def typed_places(topics: Mapping[str, str]) -> str:
+    """Return the SQL of the view `typed_places`: the place of each row of all typed tables.
 
-    Its last answer has no row if the lake is proved.
+    Args:
+        topics: the topic of each typed table, as an SQL literal, by the table's name in SQL.
     """
-    texts = [_ABOUT.format(dialect=dialect)]
+    selects = [_PLACES.format(topic=topic, table=table) for table, topic in topics.items()]
+    return "\nUNION ALL\n".join(selects) or _NO_PLACES
+
+
+def latest_states(names: Iterable[str]) -> str:
+    """Return the SQL of the view `latest_states` with the rows of all tables of latest state."""
+    return "\nUNION ALL\n".join(f"SELECT * FROM {name}" for name in names)
+
+
+def latest_compared(generations: Mapping[tuple[str, str], int]) -> str:
+    """Return the SQL of the view `latest_compared`: the topics whose latest state is proved.
+
+    Args:
+        generations: newest commit of each source and topic, which are SQL literals.
+    """
+    rows = [
+        f"SELECT {source} AS source_id, {topic} AS topic, CAST({number} AS BIGINT) AS generation"
+        for (source, topic), number in generations.items()
+    ]
+    return "\nUNION ALL\n".join([*rows, _NOTHING_COMPARED])
+
+
+def script(dialect: Dialect) -> str:
+    """Return the proof as an SQL script over the lake's tables.
+
+    The lake is proved if the last statement gives no row.
+    """
+    is_typed = dialect.endswith("-typed")
+    about = _ABOUT_TYPED if is_typed else _ABOUT
+    texts = [about.format(dialect=dialect.engine)]
     checks = []
-    for query in queries():
+    for query in queries(name=TYPED_QUERIES) if is_typed else queries():
         comment = _comment(f"{query.name}: {query.sentence}")
         if query.purpose is Purpose.DERIVE:
             texts.append(f"{comment}\n{_derived(dialect, query)}")
@@ -110,7 +154,7 @@ def script(dialect: Dialect) -> str:
             )
     problems = ") AS found\nUNION ALL\n".join(checks)
     texts.append(f"CREATE OR REPLACE TEMPORARY VIEW proof_problems AS\n{problems}) AS found;")
-    texts.append(_ANSWER)
+    texts.append(_TYPED_ANSWER if is_typed else _ANSWER)
     return "\n\n".join(texts) + "\n"
 
 
@@ -119,16 +163,29 @@ def _comment(text: str) -> str:
 
 
 def _derived(dialect: Dialect, query: Query) -> str:
-    if dialect is Dialect.DUCKDB:
+    if dialect.engine == Dialect.DUCKDB:
         return f"CREATE OR REPLACE TEMPORARY TABLE {query.name} AS\n{query.sql};"
-    # Spark would compute a view again for each view that uses it.
+    # Spark would compute a view again for each use, so make a table.
     dropped = f"DROP TABLE IF EXISTS {query.name};"
     return f"{dropped}\nCREATE TABLE {query.name} USING parquet AS\n{query.sql};"
 
 
+_PLACES = """\
+SELECT _source_id AS source_id, _topic_id AS topic_id, {topic} AS topic, _partition AS partition,
+       _offset AS offset, _generation AS generation
+FROM {table}"""
+_NO_PLACES = """\
+SELECT source_id, topic_id, topic, partition, value_rejects.offset, generation
+FROM value_rejects WHERE false"""
+_NOTHING_COMPARED = "SELECT '' AS source_id, '' AS topic, CAST(0 AS BIGINT) AS generation"
 _ABOUT = """\
--- The proof of a lake, in {dialect}. Its last answer has no row where the lake is proved.
--- Before it, name the tables: seglake register --lake LAKE --print {dialect}"""
+-- The proof of a lake, in {dialect}. The lake is proved if the last statement returns no row.
+-- First define the tables: seglake register --lake LAKE --print {dialect}"""
+_ABOUT_TYPED = """\
+-- The proof of typed tables, in {dialect}, for a lake that `seglake deserialize` has decoded. The
+-- tables are proved if the last statement returns no row.
+-- First define the tables: seglake register --lake LAKE --print {dialect}"""
+_TYPED_ANSWER = "SELECT problem, log, place, number, said FROM proof_problems ORDER BY ALL;"
 _ANSWER = """\
 SELECT problem, source_id, topic, partition, place, number, said
 FROM proof_problems LEFT JOIN (

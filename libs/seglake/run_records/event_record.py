@@ -1,4 +1,4 @@
-"""A run's start, findings and end as events of its log. Effect: writes to a stream."""
+"""A run's start, findings and end as events of its log. Writes to a stream."""
 
 import traceback
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ class EventRecord:
 
         Args:
             log: the log to write to.
-            has_traceback: add the traceback to `failed`.
+            has_traceback: whether to add the traceback to `failed`.
         """
         self._log = log
         self._has_traceback = has_traceback

@@ -1,4 +1,4 @@
-"""A run as OpenLineage events: START, then COMPLETE, FAIL or ABORT. Effect: sends or appends them.
+"""A run as OpenLineage events: START, then COMPLETE, FAIL or ABORT. Sends or appends them.
 
 `openlineage-python` is an optional dependency, so this module is imported only when lineage is
 requested. Its transports are used without its client, which would read settings of its own.
@@ -36,7 +36,8 @@ from openlineage.client.transport.transport import Transport
 
 from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
-from seglake.lake.tables import tables_of
+from seglake.lake.tables import LOG_TABLES, RECORDS
+from seglake.lake.value_tables import VALUE_TABLES
 from seglake.run_records.run_record import RunEnd, RunStart, error_text
 from seglake.version import __version__
 
@@ -60,18 +61,18 @@ class Lineage:
             WrongCallError: the file's folder does not exist, or the URL holds a secret.
         """
         self._report = report
-        # Its warnings would repeat our notices.
+        # The warnings of urllib3 would repeat our notices.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._transport = _transport(target)
         self._uuid = ""
 
     def begin(self, start: RunStart) -> None:
-        """Send START."""
+        """Send OpenLineage's event START."""
         self._uuid = _uuid_of(start.run_id)
         self._emit(RunState.START, start, None)
 
     def end(self, start: RunStart, end: RunEnd) -> None:
-        """Send COMPLETE, FAIL or ABORT."""
+        """Send OpenLineage's event COMPLETE, FAIL or ABORT."""
         state = RunState.COMPLETE if end.is_done else RunState.FAIL
         if isinstance(end.error, KeyboardInterrupt):
             state = RunState.ABORT
@@ -80,7 +81,8 @@ class Lineage:
     def _emit(self, state: RunState, start: RunStart, end: RunEnd | None) -> None:
         try:
             self._transport.emit(run_event(state, self._uuid, start, end))
-        except (OSError, RuntimeError, ValueError) as error:  # exceptions of requests are OSErrors
+        # Of `requests`, exceptions are OSErrors.
+        except (OSError, RuntimeError, ValueError) as error:
             # The error's text is left out: it may name the URL with its secrets.
             code = getattr(getattr(error, "response", None), "status_code", None)
             why = f"the service answered {code}" if code else type(error).__name__
@@ -114,13 +116,11 @@ def _transport(target: str) -> Transport:
     parts = urlsplit(target)
     if parts.scheme not in ("http", "https"):
         if not Path(target).parent.is_dir() or Path(target).is_dir():
-            raise WrongCallError(
-                f"--openlineage {target} must name a file in a folder that is there"
-            )
+            raise WrongCallError(f"--openlineage {target} must name a file in an existing folder")
         return FileTransport(FileConfig(str(Path(target).absolute()), append=True))
     if parts.username or parts.password or parts.query:
         raise WrongCallError(
-            f"the URL of --openlineage may hold no secret; {_KEY_VARIABLE} of the environment may"
+            f"the URL of --openlineage must hold no secret: give it in the variable {_KEY_VARIABLE}"
         )
     key = os.environ.get(_KEY_VARIABLE)
     config = HttpConfig.from_dict({"url": target, "retry": _RETRIES})
@@ -154,7 +154,7 @@ def _run_facets(start: RunStart, end: RunEnd | None) -> Iterator[tuple[str, RunF
 
 
 def _found(kind: FindingKind, count: int) -> test_run.TestExecution:
-    """Return the number of findings of a kind as a failed test; a look is an error."""
+    """Return a kind's number of findings as a failed test, with the severity of the kind."""
     severity = "error" if kind.needs_a_look else "warn"
     return test_run.TestExecution(
         kind, "fail", severity, description=kind.words, expected="0", actual=str(count)
@@ -169,15 +169,22 @@ def _inputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[InputDatase
     if source_id:
         for topic in summary.get("topics", ()):
             yield InputDataset(f"kafka://{source_id}", topic)
+    if start.command == "deserialize":
+        yield InputDataset(*dataset_name(f"{start.lake}/{RECORDS.name}"))
     if start.command in ("audit", "replay"):
-        for table in tables_of([""]):
+        for table in LOG_TABLES.of([""]):
             yield InputDataset(*dataset_name(f"{start.lake}/{table.name}"))
 
 
 def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[OutputDataset]:
     if not start.writes:
         return
-    for table in tables_of(summary.get("topics") or [""]):
+    if start.command == "deserialize":
+        typed = [name for topic in summary.get("topics", ()) for name in topic["tables"]]
+        for name in dict.fromkeys((*typed, *(table.name for table in VALUE_TABLES))):
+            yield OutputDataset(*dataset_name(f"{start.lake}/{name}"))
+        return
+    for table in LOG_TABLES.of(summary.get("topics") or [""]):
         facets: dict[str, OutputDatasetFacet] = {}
         rows = summary.get(_ROWS.get(table.name, ""))
         if rows is not None:

@@ -1,7 +1,7 @@
-"""Writes gauges of the last run to a file for node_exporter's textfile collector. Effect.
+"""Writes gauges of the last run to a file for node_exporter's textfile collector.
 
-Each value is a gauge of the last run: counters would begin at 0 with each run. The time of the last
-success survives failures, since it is read from the previous file.
+Each value is a gauge of the last run, because counters would begin at 0 with each run. The time of
+the last success survives failures, since it is read from the previous file.
 """
 
 import time
@@ -18,10 +18,12 @@ from seglake.run_records.run_record import RunEnd, RunStart
 
 _LAST_SUCCESS = "seglake_last_success_timestamp_seconds"
 _COUNTS = {
-    "partitions": "Partitions that were looked at.",
+    "partitions": "Partitions of the run.",
     "partitions_with_news": "Partitions with something to ingest.",
-    "records": "Records that came into the tables; of an audit: that are in them.",
-    "batches": "Batches that came into the tables.",
+    "records": "Records added to the tables, or decoded; for an audit, records in the tables.",
+    "typed_rows": "Rows added to typed tables.",
+    "standing_rejects": "Keys and values that do not decode, of all runs.",
+    "batches": "Batches added to the tables.",
     "read_bytes": "Bytes read from the segments.",
     "written_bytes": "Bytes of the data files committed.",
     "quarantined": "Spans of damaged bytes quarantined.",
@@ -30,7 +32,7 @@ _COUNTS = {
     "repaired_gaps": "Gaps filled.",
     "repaired_records": "Records that filled gaps.",
     "covered_offsets": "Offsets that the lake covers.",
-    "left_offsets": "Offsets of gaps that still stand.",
+    "left_offsets": "Offsets in gaps that are not filled.",
 }
 
 
@@ -38,7 +40,8 @@ class _Sample(NamedTuple):
     name: str
     help: str
     value: float
-    labels: Mapping[str, str] = {}  # in addition to the labels that all samples have
+    # labels of this sample, besides those of all samples
+    labels: Mapping[str, str] = {}
 
 
 class MetricsFile:
@@ -57,10 +60,10 @@ class MetricsFile:
         self._path = Path(path).resolve() if Path(path).is_symlink() else Path(path)
         self._report = report
         if not self._path.parent.is_dir() or self._path.is_dir():
-            raise WrongCallError(f"--metrics {path} must name a file in a folder that is there")
+            raise WrongCallError(f"--metrics {path} must name a file in an existing folder")
 
     def begin(self, start: RunStart) -> None:
-        """Keep the previous run's file: this run has no values before its end."""
+        """Do nothing, so that the previous run's file is kept until this run ends."""
 
     def end(self, start: RunStart, end: RunEnd) -> None:
         """Replace the file by this run's metrics."""
@@ -78,7 +81,7 @@ class MetricsFile:
             self._report(f"the metrics could not be written to {self._path}: {error.strerror}")
 
     def _last_success(self, labels: Mapping[str, str]) -> float | None:
-        """Return the previous file's last success; None if it is of another command or lake."""
+        """Return the last success of this command and lake in the previous file, or None."""
         try:
             families = [*text_string_to_metric_families(self._path.read_text("utf-8"))]
         except (OSError, ValueError):
@@ -95,9 +98,7 @@ def _samples(end: RunEnd, last_success: float | None) -> Iterator[_Sample]:
     yield _Sample(f"{last}_timestamp_seconds", "When the last run ended.", now)
     yield _Sample(f"{last}_duration_seconds", "How long the last run took.", end.seconds)
     yield _Sample(f"{last}_exit_code", "Exit code of the last run.", end.exit_code)
-    yield _Sample(
-        f"{last}_success", "1 where the last run is done (exit code 0 or 3).", end.is_done
-    )
+    yield _Sample(f"{last}_success", "1 if the last run is done (exit code 0 or 3).", end.is_done)
     success = now if end.is_done else last_success
     if success is not None:
         yield _Sample(_LAST_SUCCESS, "When a run last ended with exit code 0 or 3.", success)
@@ -131,11 +132,13 @@ def _number(value: Any) -> float:
 
 
 def _of_disks(prefix: str, copies: list[Mapping[str, Any]]) -> Iterator[_Sample]:
-    """Yield the results of an audit that compared the lake with disks."""
+    """Yield samples on an audit's comparison of the lake with disks."""
     equal = sum(copy["equal"] for copy in copies)
-    yield _Sample(f"{prefix}_equal_records", "Records that disks and lake have alike.", equal)
+    yield _Sample(
+        f"{prefix}_equal_records", "Records that are equal on the disks and in the lake.", equal
+    )
     for key, text in (
-        ("different", "Records that the lake has otherwise than the disks."),
+        ("different", "Records that differ between lake and disks without a cause."),
         ("only_on_disk", "Records that the lake lacks without a cause."),
     ):
         yield _Sample(f"{prefix}_{key}_records", text, sum(copy[key]["records"] for copy in copies))

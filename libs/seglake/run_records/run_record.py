@@ -1,6 +1,6 @@
-"""Facts that machines get about a run, and the interface of their recorders. Values.
+"""The record of a run for machines, and the interface of recorders, which write it.
 
-They include neither settings nor payloads: a setting may be a secret.
+A record has no payloads and no settings, because a setting may be a secret.
 """
 
 import re
@@ -27,7 +27,7 @@ class RunStart:
         engine: "spark" or "local".
         sources: URIs or absolute paths, without users and passwords.
         lake: URI or absolute path, without user and password.
-        writes: the run commits to the lake if it finds work.
+        writes: whether the run commits to the lake if it finds work.
     """
 
     command: str
@@ -57,12 +57,12 @@ class RunEnd:
 
     @property
     def is_done(self) -> bool:
-        """Return whether all possible work is committed: also true for exit code 3."""
+        """Return whether all possible work is committed, which is also true for exit code 3."""
         return self.error is None and self.exit_code in (ExitCode.DONE, ExitCode.LOOK)
 
 
 class RunRecorder(Protocol):
-    """Interface of recorders; they raise nothing, since a run must not fail for being recorded."""
+    """Interface of recorders, which raise no errors, since recording must not make a run fail."""
 
     def begin(self, start: RunStart) -> None:
         """Record the start of a run."""
@@ -78,7 +78,7 @@ def recorded(
     """Record the block as a run.
 
     Args:
-        recorders: called at the start and at the end; the caller may add some meanwhile.
+        recorders: called at the start and at the end; the caller may add more in the block.
         start: the facts of the run's start.
 
     Yields:
@@ -108,7 +108,10 @@ def recorded(
 
 
 def error_text(error: BaseException) -> str:
-    """Return an expected error's text; of other errors only the type: the text may be secret."""
+    """Return an expected error's text.
+
+    For other errors, only the type is returned, because their text may have secrets.
+    """
     if isinstance(error, SeglakeError | OSError):
         return str(error)
     return "interrupted" if isinstance(error, KeyboardInterrupt) else type(error).__name__

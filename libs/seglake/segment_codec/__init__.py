@@ -1,4 +1,4 @@
-"""Codec for Kafka's files on a broker's disk: bytes in, values out.
+"""Codec for the files on a Kafka broker's disk: bytes in, values out.
 
-It uses no file system, no clock, no log and no Spark. Import by module.
+It uses no file system, clock, log or Spark. Import its modules one by one.
 """

@@ -1,10 +1,10 @@
-"""Compiles the kernels into numba's cache, so that no first run waits for it.
+"""Compiles the kernels into numba's cache, so that the first run need not compile them.
 
-python -m seglake.segment_codec.warm
+    python -m seglake.segment_codec.warm
 
-The cache is beside the code, or in NUMBA_CACHE_DIR. It is valid for the processor that it was made
-on or, with NUMBA_CPU_NAME=generic here and later, for every processor of the platform. numba
-ignores a cache that it cannot write to: copy a read-only one first.
+The cache is beside the code, or in NUMBA_CACHE_DIR. It is valid for this processor only. If
+NUMBA_CPU_NAME=generic is set here and in later runs, it is valid for all processors of the
+platform. numba ignores a read-only cache, so copy the cache to a writable folder first.
 """
 
 import gzip
@@ -26,7 +26,7 @@ _MOST_BYTES = 1 << 20
 
 
 def warm() -> None:
-    """Compile all kernels by walking and decoding a few bytes that run each of them."""
+    """Compile all kernels, by walking and decoding a few bytes that call each of them."""
     damaged = _message(0, b"hi", 0) + _message(1, b"hi", 0)[:-1] + b"?"
     wrapper = _message(9, gzip.compress(damaged), 1)
     content = b"".join(map(_batch, range(4))) + b"\x7f" * 64 + _message(7, b"hi", 0) + wrapper
@@ -53,14 +53,14 @@ def warm() -> None:
 
 
 def _batch(offset: int) -> bytes:
-    """Return the bytes of a batch of one record."""
+    """Return the bytes of a valid batch with one record."""
     record = b"\x0e\x00\x00\x00\x02k\x01\x00"
     tail = struct.pack(">hiqqqhii", 0, 0, 0, 0, -1, -1, -1, 1) + record
     return struct.pack(">qiibI", offset, 9 + len(tail), 0, 2, crc32c(tail)) + tail
 
 
 def _message(offset: int, value: bytes, codec_id: int) -> bytes:
-    """Return the bytes of a message of magic 1; with a codec, of a wrapper."""
+    """Return the bytes of a message of magic 1, or of a wrapper if a codec is given."""
     body = struct.pack(">bbqii", 1, codec_id, 0, -1, len(value)) + value
     return struct.pack(">qiI", offset, 4 + len(body), zlib.crc32(body)) + body
 

@@ -1,1 +1,1 @@
-"""Tasks that decode segments to Parquet files, and their requests and reports."""
+"""Tasks that decode segments to Parquet files, with their requests and reports."""

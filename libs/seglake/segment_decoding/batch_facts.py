@@ -1,4 +1,4 @@
-"""Facts about one batch for its rows. Pure."""
+"""Computes what the table rows of one batch have in common."""
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.log_tables.batch_rows import BatchOutcome
@@ -11,16 +11,16 @@ from seglake.segment_decoding.pending import PendingUnit
 def outcome_of(
     pending: PendingUnit, outcome: UnitOutcome | None, offsets: OffsetRange, row_count: int
 ) -> BatchOutcome:
-    """Return the facts about a sound batch whose ingested offsets are given.
+    """Return the values that a valid batch's row in `batches` needs.
 
-    All batches of the formats before magic 2 are decoded, so a batch without an outcome has a
-    record count in its header.
+    A batch of magic 2 has its record count in the header, so it needs no decoding. Batches of older
+    formats are always decoded.
 
     Args:
         pending: the batch.
-        outcome: its result, None if it was not decoded.
-        offsets: the ingested offsets.
-        row_count: number of its rows in `records`.
+        outcome: result of decoding; None if the batch was not decoded.
+        offsets: ingested offsets of the batch.
+        row_count: number of the batch's rows in `records`.
     """
     unit = pending.unit
     record_count = unit.header.record_count if isinstance(unit, RecordBatch) else 0
@@ -38,7 +38,7 @@ def outcome_of(
 
 
 def rows_of(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:
-    """Return the values that the records of a batch share."""
+    """Return the values that all records of a batch have in common."""
     unit = pending.unit
     if isinstance(unit, RecordBatch):
         timestamp_type = int(unit.header.is_log_append_time)

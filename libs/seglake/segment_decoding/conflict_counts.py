@@ -1,4 +1,4 @@
-"""Kinds of conflicts between copies of a partition, and their counts. Pure."""
+"""Counts conflicts between copies of a partition, by kind."""
 
 import re
 from collections import Counter
@@ -10,17 +10,18 @@ K = TypeVar("K")
 
 
 class ConflictKind(StrEnum):
-    """Kinds of conflicts of another copy's batch."""
+    """Kind of a conflict between another copy's batch and the ingested log."""
 
-    LOST = "lost"  # its leader lost an election: normal in Kafka
-    CONTRADICTS = "contradicts"  # its leader won an election against ingested rows
-    DIFFERS = "differs"  # the same leader wrote both, but the bytes differ
-    UNDECIDED = "undecided"  # there are no leader epochs, as in the formats before magic 2
-    SAME_BROKER = "same_broker"  # it belongs to a second log of the broker
+    LOST = "lost"  # the copy lost an election, which is normal in Kafka
+    CONTRADICTS = "contradicts"  # the copy won an election against ingested rows
+    DIFFERS = "differs"  # same leader epoch, but different bytes
+    # the batches are older than magic 2 and have no leader epochs, so the winner is unknown
+    UNDECIDED = "undecided"
+    SAME_BROKER = "same_broker"  # the copy is a second log on the same broker
 
 
 class ConflictCount(NamedTuple):
-    """Numbers of batches by kind of conflict."""
+    """Number of conflicting batches of each kind."""
 
     lost: int = 0
     contradicts: int = 0
@@ -29,11 +30,11 @@ class ConflictCount(NamedTuple):
     undecided: int = 0
 
     def plus(self, other: "ConflictCount") -> "ConflictCount":
-        """Return the sum with another count."""
+        """Return the sum of this count and another one."""
         return ConflictCount(*map(sum, zip(self, other, strict=True)))
 
     def __str__(self) -> str:
-        """Return the counts above 0, in words."""
+        """Return the kinds with a count above 0, as text."""
         worded = (
             (self.lost, "batches of a replica lost an election"),
             (self.contradicts, "batches won an election against rows that were ingested before"),
@@ -48,12 +49,12 @@ NO_CONFLICTS = ConflictCount()
 
 
 def count_of_kinds(kinds: Counter[ConflictKind]) -> ConflictCount:
-    """Return the count of conflicts with these kinds."""
+    """Return a count of conflicts from a counter of their kinds."""
     return ConflictCount(**{str(kind): kinds[kind] for kind in ConflictKind})
 
 
 def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]:
-    """Return the sums of counts by partition."""
+    """Add up counts of conflicts by key."""
     found: dict[K, ConflictCount] = {}
     for key, count in counts:
         found[key] = found.get(key, NO_CONFLICTS).plus(count)
@@ -61,7 +62,7 @@ def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]
 
 
 def _of_number(count: int, what: str) -> str:
-    """Return a phrase about batches, in the singular for one."""
+    """Return a phrase about a number of batches, singular or plural."""
     if count != 1:
         return what
     singular = {"batches": "batch", "differ": "differs", "are": "is", "wrote them": "wrote it"}

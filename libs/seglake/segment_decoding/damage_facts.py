@@ -1,36 +1,38 @@
-"""Facts about the damage and the gaps of a split, for their rows. Effect: reads damage."""
+"""Reads damaged bytes for `quarantine`, and finds the causes of gaps."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
 from seglake.kafka_log.offset_gaps import GapCause, Hole, cause_of
-from seglake.log_tables.quarantine_rows import RawBytes, most_raw_bytes
+from seglake.kafka_log.replica import SegmentFile
+from seglake.log_dirs.segment_reader import open_segment
+from seglake.log_tables.quarantine_rows import RawBytes, kept_bytes, kept_part, most_raw_bytes
 from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 
 
-def damaged_bytes(defect: Defect, path: str, topic: str, settings: DecodeSettings) -> RawBytes:
-    """Return the damaged bytes of a segment, as many as are kept for this topic."""
+def damaged_bytes(
+    defect: Defect, file: SegmentFile, topic: str, settings: DecodeSettings
+) -> RawBytes:
+    """Return the damaged bytes to store, up to the size limit of the topic."""
     most_bytes = most_raw_bytes(topic, settings.max_raw_bytes)
-    kept = min(defect.size_bytes, most_bytes)
     if defect.content is not None:
-        return RawBytes(defect.content[:kept], kept == defect.size_bytes)
-    with settings.storage.open_reader(path) as reader:
-        content = reader.read(defect.position, kept)
-    return RawBytes(content, kept == defect.size_bytes)
+        return kept_part(defect.content, most_bytes)
+    with open_segment(settings.storage, file) as reader:
+        return kept_bytes(defect, reader, most_bytes)
 
 
 def causes_in(
     hole: Hole, split: PartitionSplit, *, is_compacted: bool
 ) -> Iterator[tuple[int, int, GapCause]]:
-    """Yield the gaps of a hole: start, stop and cause.
+    """Yield the gaps in a range of missing offsets: start, exclusive end and cause.
 
-    A hole across the log start is two gaps, since the causes differ.
+    If the range crosses the log start, there are two gaps with different causes.
 
     Args:
         hole: the missing offsets.
-        split: the split that has the hole.
-        is_compacted: the cleaner has run on one of the segments beside the hole.
+        split: the split with the missing offsets.
+        is_compacted: whether the cleaner has run on a segment next to the missing offsets.
     """
     if split.gap_cause is not None:
         yield hole.start_offset, hole.next_offset, split.gap_cause

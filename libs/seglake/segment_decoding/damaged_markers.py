@@ -1,6 +1,6 @@
-"""Proves that damaged bytes, or offsets that they hide, were transaction markers. Pure.
+"""Proves that damaged bytes or missing offsets were transaction markers.
 
-A marker holds no record, so nothing is lost with it once its transaction's outcome is known.
+A marker has no record, so a damaged marker loses nothing if its transaction's outcome is known.
 """
 
 from collections.abc import Iterable, Set
@@ -13,14 +13,15 @@ from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
 
 _MAGIC = 2
 _MAGIC_PLACE = record_batch.CRC_START - 1
-_MOST_BYTES = 512  # a marker has 78; in so few bytes a flipped bit is not found by chance
+# A marker has 78 bytes. In so few bytes, a flipped bit is hardly ever found by chance.
+_MOST_BYTES = 512
 _MOST_OFFSETS = 1000
 
 
 def is_flipped_marker(content: bytes) -> bool:
-    """Return whether damaged bytes are a sound commit or abort marker with one flipped bit.
+    """Return whether damaged bytes are a commit or abort marker with one flipped bit.
 
-    The checksum proves it: other damage looks like that in one of a million cases.
+    The checksum shows it. Other damage looks like such a marker in only one of a million cases.
     """
     if not record_batch.HEADER_BYTES < len(content) <= _MOST_BYTES:
         return False
@@ -37,10 +38,10 @@ def is_flipped_marker(content: bytes) -> bool:
 
 
 def unread_markers(markers: Iterable[Marker]) -> frozenset[int]:
-    """Return the offsets at which small files prove a marker that could not be read."""
+    """Return the offsets of markers that were proved by other files or copies, but not read."""
     return frozenset(each.offset for each in markers if not each.is_read and each.is_placed)
 
 
 def are_markers(start: int, stop: int, proved: Set[int]) -> bool:
-    """Return whether all offsets in [start, stop) are proved to be those of markers."""
+    """Return whether every offset in [start, stop) is that of a proved marker."""
     return stop - start <= _MOST_OFFSETS and all(at in proved for at in range(start, stop))

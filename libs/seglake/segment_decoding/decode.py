@@ -1,7 +1,8 @@
-"""The decode task: byte ranges of segments to Parquet files. Runs on executors. Effect.
+"""Task that decodes byte ranges of segments to Parquet files. Runs on executors.
 
-One pass: each byte is read once, and records, batches, quarantine and the gaps between batches are
-written as they come. Only the report returns to the driver, and only the task's argument is sent.
+Each byte is read once. The rows of `records`, `batches`, `quarantine` and `gaps` are written in the
+same pass, and only a report returns to the driver.
+
 Memory: one window of the file, twice the decompressed bytes of one flush, and one row group.
 """
 
@@ -10,7 +11,9 @@ from contextlib import suppress
 from seglake.lake.tables import RECORDS
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.segment_codec.formats.errors import SegmentCodecError
+from seglake.segment_decoding.erased_rows import ErasedRows, ErasingDecoder
 from seglake.segment_decoding.refill_decoder import RefillDecoder
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.table_files import TableFiles
@@ -25,7 +28,7 @@ from seglake.storage.errors import OutputError, StorageError, is_broken
 
 
 def decode(task: DecodeTask) -> TaskReport:
-    """Decode all splits of a task; an unreadable split is left out and reported."""
+    """Decode all splits of a task; skip an unreadable split, and report it."""
     failures: dict[int, str] = {}
     while True:
         files = TableFiles(task.settings)
@@ -42,7 +45,7 @@ def decode(task: DecodeTask) -> TaskReport:
                         files.add(rows)
                     reports.append(decoder.report())
                 except OutputError:
-                    raise  # the lake failed: no other split could be written either
+                    raise  # if the lake cannot be written, no split can succeed
                 except _UNREADABLE as error:
                     failures |= _unreadable_splits(index, error, task)
                     break
@@ -51,13 +54,14 @@ def decode(task: DecodeTask) -> TaskReport:
         except BaseException:
             files.abandon()
             raise
-        files.abandon()  # the files have rows of the failed split: begin again without it
+        # the files already have rows of the failed split, so start again without it
+        files.abandon()
 
 
 def count_requested(task: DecodeTask) -> int:
-    """Return the number of records that a refill would ingest; write nothing.
+    """Count the records that a refill from an older copy would ingest, and write nothing.
 
-    An unreadable split counts up to the first error.
+    An unreadable split is counted up to its first error.
     """
     records = 0
     for split in task.splits:
@@ -67,24 +71,29 @@ def count_requested(task: DecodeTask) -> int:
     return records
 
 
-def _decoder(split: PartitionSplit, settings: DecodeSettings) -> SplitDecoder | RefillDecoder:
-    """Return the decoder of a split: for a refill if it has wanted offsets."""
-    if split.requested is None:
-        return SplitDecoder(split, settings)
-    return RefillDecoder(split, split.requested, settings)
+def _decoder(
+    split: PartitionSplit, settings: DecodeSettings
+) -> SplitDecoder | ErasingDecoder | RefillDecoder:
+    """Return the decoder of a split: a RefillDecoder if only certain offsets are requested."""
+    erased = ErasedRows.of(split, settings)
+    if split.requested is not None:
+        return RefillDecoder(split, split.requested, settings, erased)
+    decoder = SplitDecoder(split, settings)
+    return decoder if erased is None else ErasingDecoder(decoder, erased)
 
 
 _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)
 
 
 def _unreadable_splits(index: int, error: Exception, task: DecodeTask) -> dict[int, str]:
-    """Return reasons by index for the split that failed and for later unreadable ones.
+    """Return which splits are unreadable and why, by index: the failed one, and later ones.
 
-    A dying disk may take minutes for each bad sector. So one failed read leaves out all splits of a
-    folder, and the others are read to their end once, before the task begins again.
+    A failing disk may take minutes per bad sector. So after a failed read, all later splits in the
+    same folder are skipped, and splits in other folders are read once in full before the task
+    starts again.
     """
     found: dict[int, str] = {}
-    broken: dict[str, str] = {}  # reasons, by folder
+    broken: dict[str, str] = {}  # why the files of a folder are unreadable
     for number, split in enumerate(task.splits):
         fault = error if number == index else None
         if number > index and _folder(split) not in broken:
@@ -103,11 +112,11 @@ def _folder(split: PartitionSplit) -> str:
 
 
 def _fault(split: PartitionSplit, settings: DecodeSettings) -> Exception | None:
-    """Return the error of reading a split's bytes; None if they can be read."""
+    """Read all bytes of a split; return the error of the read, None if all are readable."""
     step = settings.window_bytes
     try:
         for piece in split.segment_splits:
-            with settings.storage.open_reader(piece.file.path) as reader:
+            with open_segment(settings.storage, piece.file) as reader:
                 check_size(piece.file, reader.size_bytes, is_last=piece.is_last)
                 for position in range(piece.start, piece.stop, step):
                     reader.read(position, min(step, piece.stop - position))

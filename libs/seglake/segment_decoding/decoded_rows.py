@@ -1,4 +1,4 @@
-"""Results of decoding: rows of one table after another, in the order of a log's bytes."""
+"""Rows that decoding yields, in the order of a log's bytes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -8,15 +8,15 @@ import pyarrow as pa
 from seglake.lake.tables import Table
 
 Row = tuple[Any, ...]
-"""Values in the order of a table's columns."""
+"""Values of a row in the order of the table's columns."""
 
 
 class DecodedRows(NamedTuple):
-    """Rows of one table and topic.
+    """Rows of one table and topic, which a decoder yields.
 
     Attributes:
-        rows: an Arrow batch for `records`, `batches` and the decoded tables of internal topics,
-            without the column `topic`; binary views and dictionaries may occur. Else tuples.
+        rows: for `records`, `batches` and the tables of internal topics an Arrow batch without the
+            column `topic`, which may use binary views and dictionaries; for other tables tuples.
     """
 
     table: Table
@@ -24,6 +24,6 @@ class DecodedRows(NamedTuple):
 
 
 def joined_rows(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Return several batches of rows, at least one, one after the other."""
+    """Concatenate one or more Arrow batches."""
     joined: pa.RecordBatch = pa.concat_batches(parts)  # type: ignore[attr-defined]  # stubs lag
     return joined

@@ -1,4 +1,4 @@
-"""Collects the rows of one flush, in the order of the bytes."""
+"""Collects what decoding yields for batches that are decoded together, in order of bytes."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -16,7 +16,7 @@ from seglake.segment_decoding.decoded_rows import Row, joined_rows
 
 
 class _Run(NamedTuple):
-    """A run with the decoder's columns, and the index of its first row."""
+    """Consecutive batches with the decoder's columns, and the index of their first row."""
 
     run: BatchRun
     added: RunColumns
@@ -25,13 +25,13 @@ class _Run(NamedTuple):
 
 
 class FlushedRows:
-    """Rows of `batches`, and values that the records of each batch share.
+    """Collector of rows of `batches`, and of the values that a batch's records share.
 
-    Arrays are made of all runs together: an array of few batches would cost as much as one of many.
+    All runs of batches go into the same arrays, since a small array costs as much as a large one.
     """
 
     def __init__(self) -> None:
-        """Start without rows."""
+        """Start with no rows."""
         self.row_stop = 0  # number of rows in `records` so far
         self._count = 0
         self._rows: list[Row] = []
@@ -40,7 +40,7 @@ class FlushedRows:
         self._shared: list[UnitRows | _Run] = []
 
     def add_batch(self, row: Row, records: UnitRows | None) -> None:
-        """Add a batch; without records if it is not decoded."""
+        """Add the row of a batch; `records` is None if the batch was not decoded."""
         self._rows.append(row)
         self._row_numbers.append(self._count)
         self._count += 1
@@ -48,13 +48,13 @@ class FlushedRows:
             self._shared.append(records)
 
     def add_run(self, run: BatchRun, added: RunColumns, place: Place) -> None:
-        """Add a run whose batches are all sound."""
+        """Add the rows of a run of valid batches."""
         self._runs.append(_Run(run, added, place, self._count))
         self._shared.append(self._runs[-1])
         self._count += len(run)
 
     def batches(self) -> pa.RecordBatch | None:
-        """Return all rows of `batches`, None without any."""
+        """Return all rows of `batches`; None if there is none."""
         if not self._count:
             return None
         parts = list(self._of_runs())
@@ -68,7 +68,7 @@ class FlushedRows:
         return rows.take(np.argsort(np.concatenate(numbers), kind="stable"))
 
     def shared(self) -> SharedColumns:
-        """Return the values that the records of each batch share."""
+        """Return, for each batch, the values that all records of the batch have in common."""
         parts = []
         for is_run, group in groupby(self._shared, lambda of: isinstance(of, _Run)):
             several = list(group)
@@ -80,7 +80,7 @@ class FlushedRows:
         return joined(parts)
 
     def _of_runs(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the runs, those of one segment together."""
+        """Yield an Arrow batch for each segment, with a row for each batch in its runs."""
         for place, group in groupby(self._runs, lambda of: of.place):
             several = list(group)
             yield run_rows([of.run for of in several], [of.added for of in several], place)

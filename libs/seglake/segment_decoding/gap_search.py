@@ -1,19 +1,21 @@
-"""Searches a copy of a partition for sound batches in the lake's gaps. Runs in tasks. Effect.
+"""Searches another copy for valid batches in the gaps of a lake. Runs in tasks.
 
-Only batches with a right checksum count. Replicas with the same leader epochs have the same
-batches, so a batch that reaches out of a gap must have its counterpart beside the gap: the driver
-checks that. Damage in the copy is evidence if the lake has none: so a gap whose cause lacks
-evidence is searched for damage, too.
+Only batches with a valid checksum are used. Replicas with the same leader epochs have the same
+batches. So if a batch is partly inside of a gap, the lake must have the other part beside the gap.
+The driver checks this. If a gap's cause is not proved, damage in the copy is collected too, since
+it may explain the gap.
 """
 
 from collections.abc import Iterator, Sequence
 
 from seglake.kafka_log.batch_headers import last_batch_of
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.replica import RemoteGap, SegmentFile
 from seglake.log_dirs.batch_search import indexed_start
 from seglake.log_dirs.segment_files import with_limits
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_dirs.segment_side_files import anchors, read_index
+from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.formats.message_set import Wrapper
@@ -37,8 +39,9 @@ from seglake.task_engine.task_progress import CountedReads
 
 
 def search(request: SearchRequest) -> Searched:
-    """Return the findings in a copy; an unreadable file offers nothing."""
+    """Search a copy for batches in gaps; a file that cannot be read contributes nothing."""
     spans: list[FoundSpan] = []
+    absent: list[RemoteGap] = []
     unread = ""
     proved = max((stop for _, stop in request.gaps), default=0)
     for index, (file, limit) in enumerate(with_limits(request.files, proved)):
@@ -52,11 +55,17 @@ def search(request: SearchRequest) -> Searched:
         count = len(spans)
         try:
             _search_file(request, index, limit, gaps, spans)
+        except TierObjectError as error:
+            del spans[count:]
+            absent += [
+                RemoteGap(max(start, file.base_offset), min(stop, limit), str(error))
+                for start, stop in (request.gaps[number] for number in gaps)
+            ]
         except (StorageError, SegmentCodecError) as error:
-            del spans[count:]  # an unreadable file offers nothing in this run
-            if not isinstance(error, NotFoundError):  # the cleaner may have deleted it meanwhile
+            del spans[count:]  # an unreadable file contributes nothing
+            if not isinstance(error, NotFoundError):  # the log cleaner may have deleted the file
                 unread = unread or str(error)
-    return Searched(spans, unread)
+    return Searched(spans, unread, absent)
 
 
 def _search_file(
@@ -66,12 +75,12 @@ def _search_file(
     gaps: Sequence[int],
     spans: list[FoundSpan],
 ) -> None:
-    """Search one segment for some gaps, and add the spans that it offers."""
+    """Search one segment for batches in some gaps, and add the found spans to `spans`."""
     file = request.files[file_index]
     index = read_index(request.storage, file)
     is_last = file_index + 1 == len(request.files)
     position = 0
-    with request.storage.open_reader(file.path) as reader:
+    with open_segment(request.storage, file) as reader:
         size_bytes = min(file.size_bytes, reader.size_bytes)
         window = Window(CountedReads(reader), request.window_bytes, size_bytes)
         for number in gaps:
@@ -94,7 +103,8 @@ def _search_file(
                 is_after = item.first_offset >= stop
                 if not is_after:
                     position = item.position
-                if not is_after or isinstance(item, Wrapper):  # a wrapper may begin in the gap
+                # Of a wrapper, only the last offset is known.
+                if not is_after or isinstance(item, Wrapper):
                     collector.sound(item)
                 if is_after:
                     break
@@ -102,25 +112,25 @@ def _search_file(
 
 
 class _Collector:
-    """Collector of the spans in one gap and one segment, in the order of the bytes."""
+    """Collector of one segment's byte spans that may fill one gap, in the order of bytes."""
 
     def __init__(
         self, request: SearchRequest, gap: int, file_index: int, spans: list[FoundSpan]
     ) -> None:
-        """Start at the first item of the gap; `spans` receives the findings."""
+        """Start at the first batch or damage in the gap; `spans` receives the spans."""
         self._request = request
         self._gap = gap
         self._file_index = file_index
         self._spans = spans
-        self._damage: list[Defect] = []  # waits for the next sound offset
-        self._is_open = False  # the previous item is in the newest span, so the next one joins it
+        self._damage: list[Defect] = []  # damage since the last valid batch
+        self._is_open = False  # whether the next batch or damage extends the newest span
 
     def damage(self, defect: Defect) -> None:
-        """Add damage."""
+        """Add damage that comes next in the segment."""
         self._damage.append(defect)
 
     def sound(self, unit: Unit) -> None:
-        """Add a batch whose checksum is right."""
+        """Add a valid batch that comes next in the segment."""
         request, file = self._request, self._request.files[self._file_index]
         first_offset = _first_offset(unit, request)
         self.settle_damage(unit.first_offset if first_offset is None else first_offset)
@@ -141,7 +151,7 @@ class _Collector:
         self._is_open = not crossings
 
     def settle_damage(self, next_offset: int) -> None:
-        """Add the collected damage that may have offsets of the gap, before the next sound one."""
+        """Add the damage before a valid offset to the spans, if it may hide offsets of the gap."""
         start, stop = self._request.gaps[self._gap]
         for defect, (first, following) in zip(
             self._damage, _regions(self._damage, next_offset), strict=True
@@ -156,21 +166,21 @@ class _Collector:
         self._damage.clear()
 
     def _open(self, position: int, offset: int) -> FoundSpan:
-        """Return the newest span if the next batch joins it, else a new one."""
+        """Return the newest span if the next batch extends it, else a new one."""
         if not self._is_open:
             place = self._gap, self._file_index
             self._spans.append(FoundSpan(*place, position, position, offset, offset))
         return self._spans[-1]
 
     def _stop_proof(self, offset: int) -> None:
-        """Mark the spans of this gap: from an offset on, the copy proves nothing about it."""
+        """Record that from an offset on, the copy proves nothing about the gap."""
         for span in self._spans:
             if span.gap_index == self._gap and span.proof_stop is None:
                 span.proof_stop = offset
 
 
 def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
-    """Return the possible offsets of each defect: up to the next that claims higher ones."""
+    """Return the offsets that each defect may have: up to the next defect with a higher offset."""
     regions: list[OffsetRange] = []
     for first in reversed([_claimed(defect, next_offset) for defect in damage]):
         stop = next_offset
@@ -181,14 +191,14 @@ def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
 
 
 def _claimed(defect: Defect, next_offset: int) -> int:
-    """Return the first offset of damaged bytes: their claim, if it is possible."""
+    """Return the first offset that damaged bytes may have, by their header if it is plausible."""
     claimed = defect.base_offset
     is_possible = claimed is not None and defect.expected_offset <= claimed < next_offset
     return claimed if claimed is not None and is_possible else defect.expected_offset
 
 
 def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Unit | Defect]:
-    """Yield the batches and defects of a segment, without the tail."""
+    """Yield the batches and defects of a segment, but not undamaged bytes after the last batch."""
     walk = SegmentWalk(window, bounds, OffsetOrder(bounds.base_offset))
     for item in walk.items(position):
         if not isinstance(item, Tail):
@@ -196,7 +206,7 @@ def _items(window: Window, bounds: SegmentBounds, position: int) -> Iterator[Uni
 
 
 def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
-    """Return the first offset of a batch, decoding an old wrapper; None if that fails."""
+    """Return the first offset of a batch; decode compressed old messages; None if that fails."""
     if not isinstance(unit, Wrapper):
         return unit.first_offset
     try:
@@ -206,7 +216,7 @@ def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
 
 
 def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> list[Crossing]:
-    """Return the offsets beside a gap that a batch has, with record hashes for an old wrapper."""
+    """Return the batch's offsets that border the gap, with the batch's checksum or hashes."""
     crc = last_batch_of(unit).crc
     hashes: dict[int, bytes] = {}
     if isinstance(unit, Wrapper):
@@ -219,7 +229,7 @@ def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> li
 def _is_offered(
     unit: Unit, first_offset: int, request: SearchRequest, gap: int, file: SegmentFile
 ) -> bool:
-    """Return whether a batch may fill part of a gap."""
+    """Return whether a batch may fill a gap, wholly or in part."""
     start, stop = request.gaps[gap]
     is_apart = unit.last_offset < start or first_offset >= stop
     if is_apart or unit.last_offset >= request.stop_offset:
@@ -236,7 +246,7 @@ def _is_offered(
 
 
 def _decodes(unit: Unit, request: SearchRequest) -> bool:
-    """Return whether a batch decodes without an error."""
+    """Return whether a batch can be decoded to its end."""
     try:
         decode(unit, request.most_decoded_bytes)
     except DefectError:

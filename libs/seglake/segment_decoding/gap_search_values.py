@@ -1,4 +1,4 @@
-"""Requests and results of a search for missing offsets in a copy. Pure."""
+"""Requests and results of searching a copy for missing offsets."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from seglake.kafka_log.batch_headers import marker_of
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import SegmentFile
+from seglake.kafka_log.replica import RemoteGap, SegmentFile
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.segment_codec.formats.defects import Defect
@@ -17,7 +17,7 @@ from seglake.storage.storage import Storage
 
 
 class Refused(NamedTuple):
-    """Place of a batch that was quarantined although its checksum is right."""
+    """Position of a quarantined batch whose checksum is valid."""
 
     segment: str
     position: int
@@ -29,16 +29,17 @@ class SearchRequest:
     """A copy of a partition, and the gaps to search in it.
 
     Attributes:
-        files: the copy's segments in order; a segment's offsets end where the next one begins.
-        gaps: offset ranges, rising and disjoint.
-        weak: for each gap, whether damage found in it is more evidence than the lake has.
-        stop_offset: batches that end at or above it do not count.
-        leader_epochs: epochs of the ingested log; batches of another epoch are not of that log.
-        misplaced: batches whose offsets are not believed.
-        faulty: batches that are damaged inside.
-        is_replay: offer faulty batches that decode now.
-        most_decoded_bytes: most plain bytes of one batch.
-        window_bytes: bytes of one read.
+        files: the copy's segments in order; a segment ends where the next one begins.
+        gaps: sorted, disjoint offset ranges.
+        weak: for each gap, whether its cause is not proved, so that damage in the copy may explain
+            it.
+        stop_offset: batches that end at or above this offset are ignored.
+        leader_epochs: epochs of the ingested log; batches with another epoch are ignored.
+        misplaced: quarantined batches with implausible offsets.
+        faulty: quarantined batches that could not be decoded.
+        is_replay: whether to accept faulty batches that can be decoded now.
+        most_decoded_bytes: highest accepted size of an uncompressed batch.
+        window_bytes: size of a read.
     """
 
     storage: Storage
@@ -55,7 +56,7 @@ class SearchRequest:
 
     @property
     def read_bytes(self) -> int:
-        """Return an estimate of the bytes to read: the gaps' share of each segment."""
+        """Estimate the bytes to read: each segment's size times its share of offsets in gaps."""
         total = 0
         for index, file in enumerate(self.files):
             stop = self.files[index + 1].base_offset if index + 1 < len(self.files) else None
@@ -69,12 +70,12 @@ class SearchRequest:
 
 
 class Crossing(NamedTuple):
-    """An offset beside a gap, in a batch that reaches out of the gap.
+    """Offset just outside of a gap, in a batch that reaches into the gap.
 
     Attributes:
         crc: checksum of the batch.
-        record_hash: hash of the record at the offset; None unless the batch is an old wrapper with
-            a record there.
+        record_hash: hash of the record at the offset, if the batch is a compressed message of the
+            old formats and has a record at the offset; else None.
     """
 
     offset: int
@@ -83,25 +84,27 @@ class Crossing(NamedTuple):
 
 
 def record_hash(key: bytes | None, value: bytes | None) -> bytes:
-    """Return a hash that identifies a record of an old format."""
+    """Return a hash of the record's key and value."""
     return hashlib.sha256(repr((key, value)).encode()).digest()
 
 
 @dataclass(slots=True)
 class FoundSpan:
-    """Consecutive batches of a copy inside one gap and one segment: bytes [start, stop).
+    """Bytes [start, stop) of a copy's segment: consecutive batches that may fill one gap.
 
     Attributes:
-        sound_offsets: number of offsets in the gap that its sound batches span.
-        record_count: number of records there.
-        is_whole: the span has only sound batches.
-        first_offset: first offset of its sound batches in the gap; without one, that of its damage.
-        next_offset: end of the offsets of its sound batches in the gap.
-        base_offset: first offset of its first sound batch, in the gap or before it.
-        crossings: offsets beside the gap that its batch has; such a batch is alone in its span.
-        proof_stop: from here on the copy proves nothing about the gap, because a batch there does
-            not count; None without one.
-        events: markers, and the first transactional batch of a producer since its last marker.
+        first_offset: first offset of the valid batches within the gap; without a valid batch, first
+            offset of the damage.
+        next_offset: exclusive end of the valid batches within the gap.
+        sound_offsets: number of the gap's offsets within the valid batches.
+        record_count: number of records at the gap's offsets.
+        is_whole: whether the span has no damage.
+        base_offset: first offset of the first valid batch, which may be below the gap.
+        crossings: offsets just outside of the gap, if the batch is partly outside; such a batch has
+            a span of its own.
+        proof_stop: from this offset on, the copy proves nothing about the gap, because a batch at
+            this offset is ignored; None if no batch is ignored.
+        events: transaction markers, and each producer's first transactional batch after a marker.
     """
 
     gap_index: int
@@ -128,8 +131,8 @@ class FoundSpan:
 
         Args:
             unit: the batch.
-            first_offset: its first offset.
-            offsets: its offsets that are in the gap.
+            first_offset: first offset of the batch.
+            offsets: offsets of the batch within the gap.
         """
         self.stop = unit.position + unit.size_bytes
         start, self.next_offset = offsets
@@ -145,7 +148,7 @@ class FoundSpan:
 
 
 def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> None:
-    """Add the event of a batch: a marker, or a transaction's first data."""
+    """Record a batch in the events, if it is a marker or the first data of a transaction."""
     header = batch.header
     marker = marker_of(batch)
     if marker is not None:
@@ -157,7 +160,14 @@ def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> No
 
 
 class Searched(NamedTuple):
-    """Result of a search, with reasons for unread parts of the copy; empty if all was read."""
+    """Result of a search.
+
+    Attributes:
+        spans: byte spans that may fill the gaps.
+        unread: why a file could not be read; empty if all were.
+        absent: parts of the gaps whose objects in a remote tier could not be read.
+    """
 
     spans: list[FoundSpan]
     unread: str
+    absent: list[RemoteGap]

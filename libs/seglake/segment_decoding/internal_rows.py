@@ -1,6 +1,6 @@
-"""Rows of the decoded tables, made from the raw rows of an internal topic. Effect: reads.
+"""Decodes rows of an internal topic to rows of its own table.
 
-The input is rows of `records` just before they are written: the records that a consumer would see.
+The input is rows of `records` just before they are written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,14 +20,14 @@ from seglake.segment_decoding.metadata_snapshot import snapshot_below, snapshot_
 from seglake.segment_decoding.tasks import DecodeSettings, PartitionSplit
 from seglake.storage.storage import FileInfo
 
-_MOST_ROWS = 8192  # rows at a time: each column of each row is a Python object
+_MOST_ROWS = 8192  # rows to convert at a time: each value becomes a Python object
 _SETTLED = frozenset({TransactionState.NONE, TransactionState.COMMITTED})
 _NO_TIME_MS = -1
 _MS = "_ms"
 
 
 class InternalRows:
-    """Interpreter of the rows of one split of an internal topic.
+    """Decoder of the rows of one split of an internal topic.
 
     Attributes:
         counts: counts by their names in `Totals`.
@@ -37,8 +37,8 @@ class InternalRows:
         """Store the arguments; nothing is read yet.
 
         Args:
-            split: a split of an internal topic with a decoded table.
-            origin: values that all rows share.
+            split: a split of an internal topic that has its own table.
+            origin: values that are the same in all rows.
             settings: settings of the run.
         """
         self._table, self._interpret = INTERPRETERS[split.key.topic]
@@ -48,9 +48,9 @@ class InternalRows:
         self.counts = dict.fromkeys(("unread_internal", "unsettled_internal", "redacted"), 0)
 
     def of_records(self, rows: pa.RecordBatch) -> tuple[list[DecodedRows], NDArray[np.bool_]]:
-        """Return the decoded rows of `records`, and a flag for each row that may hold a secret.
+        """Decode rows of `records`; also return, for each row, whether it may contain a secret.
 
-        Rows of transactions that were aborted or have not ended are left out.
+        Rows of aborted and open transactions are not decoded.
         """
         may_hold_secret = np.zeros(rows.num_rows, np.bool_)
         interpreted: list[DecodedRows] = []
@@ -66,7 +66,7 @@ class InternalRows:
         return interpreted, may_hold_secret
 
     def of_snapshot(self) -> Iterator[DecodedRows]:
-        """Yield the metadata from below the log start; offsets count from the snapshot's start."""
+        """Yield the metadata below the log start, from a snapshot, whose offsets begin at 0."""
         if self._table is not CLUSTER_METADATA:
             return
         snapshot = snapshot_below(self._split, self._settings.storage)
@@ -88,7 +88,7 @@ class InternalRows:
     def _rows(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> list[DecodedRows]:
-        """Count and return the rows of settled transactions."""
+        """Return the rows that are in no transaction or in a committed one; count all of them."""
         settled = [state in _SETTLED for state in places["transaction_state"]]
         kept = [row for row, is_settled in zip(found, settled, strict=True) if is_settled]
         self.counts["unsettled_internal"] += len(found) - len(kept)
@@ -103,7 +103,7 @@ class InternalRows:
     def _arrow(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> pa.RecordBatch:
-        """Return values as rows of the decoded table."""
+        """Convert values by column to rows of the topic's table."""
         constants: dict[str, Value] = {
             "source_id": self._origin.source_id,
             "record_topic_id": self._origin.key.topic_id,
@@ -126,13 +126,13 @@ class InternalRows:
 
 
 def _list(rows: pa.RecordBatch, name: str) -> list[Any]:
-    """Return the values of a column."""
+    """Return the values of a column as Python objects."""
     values: list[Any] = rows.column(name).to_pylist()
     return values
 
 
 def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
-    """Return the columns that identify the records of raw rows."""
+    """Return the columns offset, timestamp and transaction state of rows of `records`."""
     return {
         "record_offset": _list(rows, "offset"),
         "record_timestamp_ms": _list(rows, "timestamp_ms"),
@@ -143,7 +143,7 @@ def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
 def _of_snapshot(
     snapshot: FileInfo, offsets: Sequence[Value], times_ms: Sequence[Value]
 ) -> dict[str, list[Value]]:
-    """Return the columns that identify the records of a snapshot."""
+    """Return the columns offset, timestamp, transaction state and name for a snapshot's records."""
     return {
         "record_offset": [*offsets],
         "record_timestamp_ms": [*times_ms],
@@ -153,6 +153,6 @@ def _of_snapshot(
 
 
 def _times(times_ms: Iterable[Value]) -> Any:
-    """Return UTC times in microseconds; null for null, or if Arrow cannot print the time."""
+    """Return UTC times in microseconds; null if the time is null or outside the years 1 to 9999."""
     known = [time if isinstance(time, int) else _NO_TIME_MS for time in times_ms]
     return timestamps(np.array(known, np.int64))

@@ -1,4 +1,4 @@
-"""Lists a losing batch only for the first of several copies that have it. Effect."""
+"""Lists a conflicting batch that several copies have only for the first of them."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 
 
 class ListedCopy(NamedTuple):
-    """A copy that is compared before another one of its partition.
+    """A copy whose conflicts are listed before those of another copy of the partition.
 
     Attributes:
         divergence_offset: see `CompareRequest`.
@@ -21,14 +21,14 @@ class ListedCopy(NamedTuple):
 
 
 class CopyBefore:
-    """A copy whose conflicts were listed, walked in step with a later copy."""
+    """Reader of a copy whose conflicts are listed already, beside another copy."""
 
     def __init__(self, copy: ListedCopy, log: LogHeads, offsets: OffsetRange) -> None:
         """Start at the first batch in a range.
 
         Args:
             copy: the copy.
-            log: walk over its log.
+            log: reader of its batch headers.
             offsets: range in which the compared batches begin.
         """
         self._copy = copy
@@ -37,7 +37,7 @@ class CopyBefore:
         self._head = next(self.heads, None)
 
     def lists(self, theirs: BatchHead, ours: BatchHead | None) -> bool:
-        """Return whether the copy has the same batch and listed it."""
+        """Return whether this copy has the conflicting batch too, so that it is listed already."""
         while self._head is not None and self._head.last_offset < theirs.last_offset:
             self._head = next(self.heads, None)
         head = self._head
@@ -54,15 +54,15 @@ def overlap(one: BatchHead, other: BatchHead) -> bool:
 
 
 def is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> bool:
-    """Return whether a batch of a copy differs from the log that the tables follow.
+    """Return whether a batch of another copy contradicts the ingested log.
 
     Args:
         theirs: the copy's batch.
-        ours: the batch of the tables' log at these offsets, None without one.
-        is_beyond: the batch is above the offset where the copy lost an election.
+        ours: the ingested log's batch at these offsets; None if there is none.
+        is_beyond: whether the batch is above the offset where the copy lost an election.
     """
     if ours is None:
-        return is_beyond  # below the divergence, the tables' log merely lacks the batch
+        return is_beyond  # below the divergence, the ingested log may lack a batch
     if (ours.last_offset, ours.crc) == (theirs.last_offset, theirs.crc):
         return False
     has_other_leader = None not in (ours.leader_epoch, theirs.leader_epoch) and (

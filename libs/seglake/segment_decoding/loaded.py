@@ -1,6 +1,6 @@
-"""Imports the decoder and loads its kernels, in the process that workers are forked from.
+"""Imports the decoder and loads its compiled loops, so that forked processes have them.
 
-Effect on import: such a process only imports modules. It starts no thread.
+The import does the work, because a fork server only imports modules. No thread is started.
 """
 
 from seglake.segment_codec.warm import warm

@@ -1,8 +1,8 @@
-"""Reads snapshots of the metadata log: its state below the log start. Effect: reads.
+"""Reads what KRaft's metadata log had below its start, from a snapshot.
 
-KRaft deletes the log below a snapshot and keeps the snapshot. If a range of offsets reaches below
-the log start, no segment has those records any more. So the task that reads the log's first segment
-also reads the snapshot at the log start: the oldest that ends there or above.
+KRaft deletes the log below a snapshot and keeps the snapshot. So if the offsets to ingest begin
+below the log start, the task of the log's first segment also reads a snapshot: the oldest one that
+ends at or above the log start.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 
 def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
-    """Return the snapshot for the offsets of a split below the log start, None if not needed."""
+    """Return the snapshot for a split's offsets below the log start; None if not needed."""
     first = split.segment_splits[0]
     is_at_log_start = first.start == 0 and first.file.base_offset <= split.log_start_offset
     is_repair = split.gap_cause is not None
@@ -38,15 +38,15 @@ def snapshot_below(split: PartitionSplit, source: Storage) -> FileInfo | None:
 
 
 def snapshot_pieces(path: str, settings: DecodeSettings) -> Iterator[list[Record] | str]:
-    """Yield the records of a snapshot, batch by batch, or the reason why a batch is unreadable.
+    """Yield the records of each batch of a snapshot, or the reason why a batch is unreadable.
 
-    Control batches, the header and the footer, are left out.
+    The snapshot's header and footer, which are control batches, are skipped.
 
     Raises:
-        StorageError: it cannot be opened or read.
-        SegmentCodecError: it changed while it was read.
+        StorageError: the snapshot cannot be opened or read.
+        SegmentCodecError: the snapshot changed while it was read.
     """
-    bounds = SegmentBounds.of_whole(0, limit_after(0))
+    bounds = SegmentBounds.of_batches(0, limit_after(0))
     with settings.storage.open_reader(path) as reader:
         walk = SegmentWalk(Window(reader, settings.window_bytes), bounds, OffsetOrder(0))
         for item in walk.items():

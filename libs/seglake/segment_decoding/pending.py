@@ -1,4 +1,4 @@
-"""Batches and damage that wait until enough of a split can be decoded together."""
+"""Batches and damage that are queued to be decoded together."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,11 +22,12 @@ _OPEN = STATES.index(TransactionState.OPEN)
 
 
 class PendingUnit(NamedTuple):
-    """A sound batch waiting to be decoded.
+    """Valid batch that waits to be decoded with others.
 
     Attributes:
-        segment_index: index of its segment in the split.
-        is_late: it lies in a hole of the batches before it.
+        segment_index: index of the batch's segment in the split.
+        is_late: whether the batch is out of order, so that its offsets were missing between earlier
+            batches.
     """
 
     unit: Unit
@@ -38,20 +39,20 @@ class PendingUnit(NamedTuple):
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether the batch is left out because its transaction has not ended."""
+        """Return whether the batch gets no rows because its transaction has not ended."""
         is_open = self.transaction_state is TransactionState.OPEN
         return is_open and self.state is BatchState.ABORTED
 
 
 class PendingDefect(NamedTuple):
-    """Damage waiting for its turn; `segment_index` is the index of its segment in the split."""
+    """Damage that waits among batches; `segment_index` is its segment's index in the split."""
 
     defect: Defect
     segment_index: int
 
 
 class PendingRun(NamedTuple):
-    """Batches that wait together; their states and transactions' states by index."""
+    """Consecutive batches that wait to be decoded; transaction states are indexes into `STATES`."""
 
     run: BatchRun
     segment_index: int
@@ -60,17 +61,17 @@ class PendingRun(NamedTuple):
 
     @property
     def decoded_places(self) -> NDArray[np.int64]:
-        """Return the indexes of the batches to decode."""
+        """Return the indexes of those batches that are decoded."""
         return np.flatnonzero(self.states == _DECODED)
 
     @property
     def has_undecided(self) -> bool:
-        """Return whether a batch is left out because its transaction has not ended."""
+        """Return whether any batch gets no rows because its transaction has not ended."""
         is_undecided = (self.states == _ABORTED) & (self.transaction_states == _OPEN)
         return bool(is_undecided.any())
 
     def part(self, start: int, stop: int) -> "PendingRun":
-        """Return the batches [start, stop); at least one."""
+        """Return the batches with indexes [start, stop), which must not be empty."""
         if (start, stop) == (0, len(self.run)):
             return self
         return PendingRun(
@@ -81,18 +82,18 @@ class PendingRun(NamedTuple):
         )
 
     def without_data(self) -> "PendingRun":
-        """Return the run without the records of its batches."""
+        """Return the run without its records' bytes, so that they can be freed."""
         return self._replace(run=self.run.without_data())
 
     def columns(self, places: NDArray[np.int64], outcome: RunOutcome | None) -> RunColumns:
-        """Return the columns that decoding adds to the batches at `places`."""
+        """Return the columns of all batches; those at `places` were decoded."""
         row_counts, plain_bytes = np.zeros((2, len(self.run)), np.int64)
         if outcome is not None:
             row_counts[places], plain_bytes[places] = outcome.row_counts, outcome.plain_bytes
         return RunColumns(self.states, self.transaction_states, row_counts, plain_bytes)
 
     def units(self) -> Iterator[PendingUnit]:
-        """Yield the run batch by batch."""
+        """Yield each batch of the run as a value of its own."""
         of_each = zip(self.states.tolist(), self.transaction_states.tolist(), strict=True)
         for index, (state, transaction_state) in enumerate(of_each):
             yield PendingUnit(

@@ -1,9 +1,8 @@
-"""Decodes a split of a copy, and keeps the rows that the lake lacks. Effect: reads.
+"""Decodes a split of an older copy, and yields only rows that the lake lacks.
 
-A copy from before a compaction has records that the lake's batches lack, and batches in the lake's
-gaps. It is decoded as if ingested alone, with all its transactions and damage. Then rows at offsets
-that the lake has are dropped, with batches that have no other rows. Damage that may hide offsets
-the lake lacks is kept, once.
+A copy made before a compaction has records that the lake lacks. It is decoded as in an ingest. Then
+rows whose offsets are in the lake are left out, and so are batches without other rows. Damage is
+quarantined if it may hide an offset that the lake lacks and is not in `quarantine` yet.
 """
 
 from collections import Counter
@@ -22,6 +21,8 @@ from seglake.lake.parquet_rows import numbers
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.erased_rows import ErasedRows
+from seglake.segment_decoding.row_filter import is_valid, payload_bytes_of, some_rows
 from seglake.segment_decoding.split_counts import exact_sum
 from seglake.segment_decoding.split_decoder import SplitDecoder
 from seglake.segment_decoding.tasks import (
@@ -38,10 +39,14 @@ _NO_TIME_MS = -1
 
 
 class RefillDecoder:
-    """Decoder of a split of a copy, for one pass: first `rows`, then `report`."""
+    """Decoder of a split of an older copy; iterate over `rows` once, then call `report`."""
 
     def __init__(
-        self, split: PartitionSplit, requested: RequestedOffsets, settings: DecodeSettings
+        self,
+        split: PartitionSplit,
+        requested: RequestedOffsets,
+        settings: DecodeSettings,
+        erased: ErasedRows | None = None,
     ) -> None:
         """Store the arguments; nothing is read yet.
 
@@ -49,7 +54,9 @@ class RefillDecoder:
             split: the split of the copy.
             requested: offsets that the lake lacks.
             settings: settings of the run.
+            erased: filter of erased records, which count as removed; None if the topic has no rule.
         """
+        self._erased = erased
         self._decoder = SplitDecoder(split, settings)
         self._requested = requested
         self._totals = dict.fromkeys(Totals._fields, 0)
@@ -63,34 +70,44 @@ class RefillDecoder:
 
     def rows(self) -> Iterator[DecodedRows]:
         """Yield the rows that the lake lacks; see `SplitDecoder.rows` for errors."""
-        batches: pa.RecordBatch | None = None  # they wait for their rows of `records`
+        # waiting until their records are decoded
+        batches: pa.RecordBatch | None = None
         for found in self._decoder.rows():
             rows = found.rows
             if not isinstance(rows, pa.RecordBatch):
                 if found.table is GAPS:
                     self._hidden += _hidden(rows)
                 elif kept := self._damage.kept(rows):
-                    yield DecodedRows(QUARANTINE, kept)
+                    yield from self._but_erased(DecodedRows(QUARANTINE, kept))
                 continue
             if found.table is BATCHES:
                 yield from self._batches(batches, np.zeros(0, np.bool_))
                 batches = rows
             elif found.table is RECORDS:
                 is_requested = self._requested.hold(numbers(rows, "offset"))
+                if self._erased is not None:
+                    is_requested &= ~self._erased.match(rows)
                 yield from self._batches(batches, is_requested)
                 batches = None
                 if is_requested.any():
                     yield DecodedRows(RECORDS, self._records(rows, is_requested))
-            else:  # decoded rows of an internal topic; rows of a snapshot are left out
+            else:  # rows of an internal topic's own table: from the log, not a snapshot
                 is_requested = self._requested.hold(numbers(rows, "record_offset"))
                 if "snapshot" in rows.schema.names:
-                    is_requested &= ~_is_valid(rows, "snapshot")
+                    is_requested &= ~is_valid(rows, "snapshot")
                 if is_requested.any():
-                    yield DecodedRows(found.table, rows.filter(pa.array(is_requested)))
+                    requested = rows.filter(pa.array(is_requested))
+                    yield from self._but_erased(DecodedRows(found.table, requested))
         yield from self._batches(batches, np.zeros(0, np.bool_))
 
+    def _but_erased(self, found: DecodedRows) -> Iterator[DecodedRows]:
+        """Yield the rows that no rule erases, if there are any."""
+        kept = found if self._erased is None else self._erased.kept(found)
+        if kept is not None:
+            yield kept
+
     def report(self) -> SplitReport:
-        """Return the split's findings and counts; complete after the last of `rows`."""
+        """Return the report; call it after the last of `rows`."""
         report, damage = self._decoder.report(), self._damage
         counted, ingested = report.bytes, self._size_bytes
         quarantined = min(damage.size_bytes, counted.quarantined)
@@ -104,7 +121,7 @@ class RefillDecoder:
                 below=others,
                 kept=damage.size_bytes - quarantined,
             ),
-            # Count the whole copy's offsets: with them a run checks that none was lost.
+            # All offsets of the copy, so that the run can check that none was lost.
             totals=Totals(
                 **{
                     **self._totals,
@@ -126,10 +143,9 @@ class RefillDecoder:
     def _batches(
         self, rows: pa.RecordBatch | None, is_requested: NDArray[np.bool_]
     ) -> Iterator[DecodedRows]:
-        """Yield the batches that have a wanted row or reach into a gap.
+        """Yield the rows of batches that have a requested record or overlap a gap.
 
-        `is_requested` has one value for each record of the batches, in order; it is empty without
-        records.
+        `is_requested` has one value for each record of the batches, in order.
         """
         if rows is None:
             return
@@ -158,14 +174,14 @@ class RefillDecoder:
         yield DecodedRows(BATCHES, kept)
 
     def _records(self, rows: pa.RecordBatch, is_requested: NDArray[np.bool_]) -> pa.RecordBatch:
-        """Return the wanted rows, and count them."""
-        kept = _filtered(rows, is_requested)
+        """Return the requested rows of `records`, and count them."""
+        kept = some_rows(rows, is_requested)
         offsets, times = numbers(kept, "offset"), numbers(kept, "timestamp_ms")
         totals = self._totals
         totals["records"] += len(offsets)
         totals["offset_sum"] += exact_sum(offsets)
-        totals["key_bytes"] += _payload_bytes(kept, "key")
-        totals["value_bytes"] += _payload_bytes(kept, "value")
+        totals["key_bytes"] += payload_bytes_of(kept, "key")
+        totals["value_bytes"] += payload_bytes_of(kept, "value")
         known = times[times != _NO_TIME_MS]
         self._times_ms += [int(known.min()), int(known.max())] if len(known) else []
         states = kept.column("transaction_state").to_pylist()
@@ -174,10 +190,10 @@ class RefillDecoder:
 
 
 class _Damage:
-    """Damaged spans of a split that may hide offsets the lake lacks."""
+    """Counter and filter of damaged spans that may hide requested offsets."""
 
     def __init__(self, split: PartitionSplit, requested: RequestedOffsets) -> None:
-        """Start without damage."""
+        """Start with no damage."""
         first, last = split.segment_splits[0], split.segment_splits[-1]
         self._bounds = first.expected_offset, last.next_offset or last.limit_offset
         self._requested = requested
@@ -185,7 +201,7 @@ class _Damage:
         self.size_bytes = 0
 
     def kept(self, rows: Iterable[Row]) -> list[Row]:
-        """Return the rows to keep: new ones that share an offset with a wanted range."""
+        """Return the rows of damage that may hide a requested offset and is not yet recorded."""
         found = []
         for row in rows:
             span = dict(zip(QUARANTINE.schema.names, row, strict=True))
@@ -197,9 +213,9 @@ class _Damage:
         return found
 
     def _may_hide(self, span: Mapping[str, Any]) -> bool:
-        """Return whether a damaged span may hide a wanted offset.
+        """Return whether damage may hide a requested offset.
 
-        Its offsets are those between its sound neighbours, or those that its header claims.
+        It may hide the offsets between the valid batches around it, and the offsets in its header.
         """
         before, after = span["previous_offset"], span["next_offset"]
         start = self._bounds[0] if before is None else before + 1
@@ -212,38 +228,8 @@ class _Damage:
 
 
 def _hidden(gaps: Iterable[Row]) -> Iterator[OffsetRange]:
-    """Yield the gaps that damage explains."""
+    """Yield the ranges of gaps with the cause QUARANTINED."""
     for row in gaps:
         gap = dict(zip(GAPS.schema.names, row, strict=True))
         if gap["cause"] == GapCause.QUARANTINED:
             yield gap["start_offset"], gap["next_offset"]
-
-
-def _filtered(rows: pa.RecordBatch, is_requested: NDArray[np.bool_]) -> pa.RecordBatch:
-    """Return some of the rows. Arrow cannot filter binary_view columns, so cast them."""
-    chosen = pa.array(is_requested)
-
-    # Any: the stubs know no type of a column.
-    def some(column: Any) -> Any:
-        if not pa.types.is_binary_view(column.type):
-            return column.filter(chosen)
-        return column.cast(pa.binary()).filter(chosen).cast(column.type)
-
-    return pa.RecordBatch.from_arrays([some(each) for each in rows.columns], rows.schema.names)
-
-
-def _payload_bytes(rows: pa.RecordBatch, name: str) -> int:
-    """Return the total length of all values in a column."""
-    import pyarrow.compute as pc  # takes 0.05 s, which a run without new rows saves
-
-    # Any: the stubs know no type of a column.
-    column: Any = rows.column(name).cast(pa.binary())
-    return int(pc.sum(pc.binary_length(column)).as_py() or 0)
-
-
-def _is_valid(rows: pa.RecordBatch, name: str) -> NDArray[np.bool_]:
-    """Return for each value of a column whether it is not null."""
-    # Any: the stubs know no type of a column.
-    column: Any = rows.column(name)
-    found: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
-    return found

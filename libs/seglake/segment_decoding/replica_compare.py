@@ -1,8 +1,8 @@
-"""Compares a copy's batches with those of the log that the tables follow. Runs in tasks. Effect.
+"""Compares a copy's batches with the ingested log. Runs in tasks.
 
-In one leader epoch one broker wrote, so the same offsets have the same bytes in every copy. If they
-differ, or if a copy kept a tail that lost an election, its batches are conflicts. Damage is not a
-conflict: a wrong checksum on either side proves nothing.
+Only one broker writes in a leader epoch, so in every copy the same offsets of an epoch have the
+same bytes. A batch is a conflict if its bytes differ, or if the copy lost an election before this
+batch. Damage is no conflict: an invalid checksum on either side proves nothing.
 """
 
 from collections import Counter
@@ -23,6 +23,7 @@ from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode, SegmentCodecError
 from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, count_of_kinds
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row
+from seglake.segment_decoding.erased_rows import RuledBatches
 from seglake.segment_decoding.listed_copies import (
     CopyBefore,
     ListedCopy,
@@ -37,16 +38,17 @@ from seglake.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class CompareRequest:
-    """A copy of a partition, and the log to compare it with.
+    """Request to compare a copy of a partition with the ingested log.
 
     Attributes:
-        ours: the copy that was read, or the lake's batches at these offsets, in order.
+        ours: the copy that was ingested, or the lake's batches in `offsets`, in order.
         theirs: the copy to compare.
         offsets: range in which the compared batches of `theirs` begin.
-        divergence_offset: from here on `theirs` has the log of a leader that lost an election.
-        is_same_broker: both logs are of one broker, which cannot lose an election to itself.
-        is_undecided: no leader epoch shows which log won an election.
-        before: copies whose conflicts are not repeated.
+        divergence_offset: from this offset on, `theirs` lost an election.
+        is_same_broker: both logs are on one broker, which cannot lose an election to itself.
+        is_undecided: without leader epochs it is unknown which log won an election.
+        before: copies whose conflicts are already listed, so that their batches are not listed
+            again.
     """
 
     storage: Storage
@@ -60,19 +62,22 @@ class CompareRequest:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition."""
+        """Return the partition whose copies are compared."""
         return self.theirs.key
 
     @property
     def walked_bytes(self) -> int:
-        """Return the bytes of segments to walk; 0 for a segment that an index leads into."""
+        """Estimate the bytes to read.
+
+        A segment of which an index shows the part to read counts as 0.
+        """
         sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
         return sum(_walked_bytes(side, self.offsets) for side in sides)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordRequest:
-    """Conflicts to be written to `quarantine`, except the `known` ones that it has already."""
+    """Request to write conflicts to `quarantine`, except `known` conflicts, which are there."""
 
     compare: CompareRequest
     known: frozenset["Listed"]
@@ -80,12 +85,12 @@ class RecordRequest:
 
     @property
     def walked_bytes(self) -> int:
-        """Return the bytes to walk; see `CompareRequest.walked_bytes`."""
+        """Estimate the bytes to read; see `CompareRequest.walked_bytes`."""
         return self.compare.walked_bytes
 
 
 class Listed(NamedTuple):
-    """A batch in quarantine, of any copy; `is_complete` if all of its bytes are kept."""
+    """A conflicting batch in `quarantine`, and whether all its bytes are stored there."""
 
     last_offset: int
     crc: int
@@ -94,12 +99,12 @@ class Listed(NamedTuple):
 
 
 class Winner(NamedTuple):
-    """Range and epoch of a leader that won an election against ingested rows.
+    """Leader epoch that won an election against ingested rows.
 
     Attributes:
-        first_offset: lowest offset of the conflicting batches on either side.
-        leader_epoch: epoch of the leader that won.
-        last_batch: its last conflicting batch; None without one.
+        first_offset: lowest offset of the conflicting batches on both sides.
+        leader_epoch: the winning leader epoch.
+        last_batch: last conflicting batch of the winner; None if there is none.
     """
 
     first_offset: int
@@ -108,7 +113,7 @@ class Winner(NamedTuple):
 
 
 class FoundConflicts(NamedTuple):
-    """Conflicts of one copy; `batches` has the conflicting batches with their kinds."""
+    """Conflicts of a copy; `batches` has each conflicting batch with its kind."""
 
     counts: ConflictCount
     winner: Winner | None
@@ -116,14 +121,14 @@ class FoundConflicts(NamedTuple):
 
 
 class RecordReport(NamedTuple):
-    """Number of written rows for one copy, and their files."""
+    """Number of rows written for a copy, and their files."""
 
     written: ConflictCount
     files: tuple[DataFile, ...]
 
 
 class _Conflict(NamedTuple):
-    """A conflicting batch; `ours` is None if the tables' log has nothing there."""
+    """A conflicting batch, and the ingested log's batch at its offsets (None if it has none)."""
 
     kind: ConflictKind
     theirs: BatchHead
@@ -131,7 +136,7 @@ class _Conflict(NamedTuple):
 
 
 def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
-    """Return the bytes of a copy's segments to walk."""
+    """Estimate how many bytes of a copy's segments a comparison reads."""
     start, stop = offsets
     begun = [file for file in copy.segments if file.base_offset <= start][-1:]
     inside = [file for file in copy.segments if start < file.base_offset < stop]
@@ -141,17 +146,17 @@ def _walked_bytes(copy: Replica, offsets: OffsetRange) -> int:
 
 
 def find_conflicts(requests: tuple[CompareRequest, ...]) -> list[FoundConflicts]:
-    """Return the conflicts of each request; write nothing."""
+    """Find the conflicts of each request, and write nothing."""
     return [_find(request) for request in requests]
 
 
 def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
-    """Write the conflicts that are not known, one row per batch, and return the reports."""
+    """Write a row for each conflicting batch that is not known, and return the reports."""
     return [_record(request) for request in requests]
 
 
 def _find(request: CompareRequest) -> FoundConflicts:
-    """Return the conflicts of one request."""
+    """Find the conflicts that one request asks for."""
     log = _log_of(request.storage, request.theirs)
     found: list[tuple[ConflictKind, BatchHead]] = []
     winner: Winner | None = None
@@ -166,19 +171,22 @@ def _find(request: CompareRequest) -> FoundConflicts:
 
 
 def _record(request: RecordRequest) -> RecordReport:
-    """Write the conflicts of one request that quarantine does not have yet."""
+    """Write the conflicts of one request, except known ones."""
     compare, settings = request.compare, request.settings
     log = _log_of(compare.storage, compare.theirs)
     files = TableFiles(settings)
     files.begin(compare.key.topic)
+    ruled = RuledBatches.of(compare.key, settings)
     kinds: Counter[ConflictKind] = Counter()
     try:
         for conflict in _conflicts(compare, log):
             most_bytes = most_raw_bytes(compare.key.topic, settings.max_raw_bytes)
             try:
                 content = log.content(conflict.theirs, most_bytes)
-            except StorageError:  # the copy vanished, as in `_conflicts`
+            except StorageError:  # the copy has vanished meanwhile
                 break
+            if ruled is not None and ruled.hold(content):
+                content = b""
             if not _is_listed(conflict.theirs, len(content), request.known):
                 files.add(DecodedRows(QUARANTINE, [_row(conflict, content, _place(log, request))]))
                 kinds[conflict.kind] += 1
@@ -193,12 +201,12 @@ def unlisted(
     known: frozenset[Listed],
     most_bytes: int,
 ) -> ConflictCount:
-    """Return the number of batches that quarantine lacks.
+    """Count the conflicting batches that are not in quarantine yet.
 
     Args:
         batches: conflicting batches with their kinds.
-        known: batches that quarantine has.
-        most_bytes: bytes that are kept of a batch.
+        known: batches in quarantine.
+        most_bytes: highest number of bytes to store of a batch.
     """
     return count_of_kinds(
         Counter(
@@ -210,30 +218,32 @@ def unlisted(
 
 
 def _is_listed(head: BatchHead, kept_bytes: int, known: frozenset[Listed]) -> bool:
-    """Return whether quarantine has a batch with at least the bytes to keep."""
+    """Return whether quarantine has a batch with at least `kept_bytes` bytes."""
     listed = Listed(head.last_offset, head.crc, head.size_bytes, is_complete=True)
     is_cut = kept_bytes < head.size_bytes
     return listed in known or (is_cut and listed._replace(is_complete=False) in known)
 
 
 def _log_of(storage: Storage, replica: Replica) -> LogHeads:
-    """Return a walk over a replica's log."""
+    """Return a reader of a replica's batch headers."""
     return LogHeads(
         storage, replica.segments, replica.checkpoints.cleaner_offset or 0, replica.durable_offset
     )
 
 
 def _conflicts(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
-    """Yield the conflicts, each while `log` is at its batch.
+    """Yield the conflicts.
 
-    A file that vanishes meanwhile ends it: the rest of the copy is useless.
+    While a conflict is yielded, `log` is at the batch of the conflict.
+
+    If a file has vanished or cannot be read, no more conflicts are yielded.
     """
     with suppress(StorageError, SegmentCodecError):
         yield from _compared(request, log)
 
 
 def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
-    """Compare both logs in step, and yield the conflicts batch by batch."""
+    """Compare the copy with the ingested log batch by batch, and yield the conflicts."""
     reference: LogHeads | None = None
     heads: Generator[BatchHead, None, None]
     if isinstance(request.ours, Replica):
@@ -277,23 +287,24 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
 
 
 def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:
-    """Return the kind of a conflict."""
+    """Return what kind of conflict two batches at the same offsets are."""
     if ours is None:
         return ConflictKind.LOST
     if ours.leader_epoch is None or theirs.leader_epoch is None:
         return ConflictKind.UNDECIDED
     if theirs.leader_epoch == ours.leader_epoch:
         return ConflictKind.DIFFERS
-    # Above the divergence it lost to a newer leader, who may have kept an older leader's batches.
+    # Above the divergence, the copy lost to a newer leader.
+    # Leader epochs alone do not show this: the newer leader may have kept older batches.
     has_lost = is_beyond or theirs.leader_epoch < ours.leader_epoch
     return ConflictKind.LOST if has_lost else ConflictKind.CONTRADICTS
 
 
 def _place(log: LogHeads, request: RecordRequest) -> Place:
-    """Return origin and segment of the batch at which the walk is."""
+    """Return source, broker and segment of the batch at which a reader is."""
     settings, file = request.settings, log.file
     if file is None:
-        raise RuntimeError("a conflict was met outside of a segment")
+        raise RuntimeError("a conflict was found outside of a segment")
     return Place(
         origin=settings.origin(request.compare.key),
         broker_id=request.compare.theirs.broker_id,
@@ -304,7 +315,7 @@ def _place(log: LogHeads, request: RecordRequest) -> Place:
 
 
 def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
-    """Return the quarantine row of a conflict."""
+    """Return the row of `quarantine` for a conflicting batch."""
     theirs = conflict.theirs
     defect = Defect(
         position=theirs.position,
@@ -325,7 +336,7 @@ def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
 
 
 def _detail(conflict: _Conflict) -> str:
-    """Return a sentence about a conflict."""
+    """Return a sentence that says how two batches conflict."""
     here = _shown(conflict.theirs)
     if conflict.kind is ConflictKind.SAME_BROKER:
         ours = "nothing there" if conflict.ours is None else _shown(conflict.ours)
@@ -344,7 +355,7 @@ def _detail(conflict: _Conflict) -> str:
 
 
 def _shown(head: BatchHead) -> str:
-    """Return a batch as text."""
+    """Describe a batch by leader epoch, offsets and checksum."""
     epoch = "no leader epoch" if head.leader_epoch is None else f"leader epoch {head.leader_epoch}"
     offsets = f"offsets {head.first_offset} to {head.last_offset}"
     return f"{epoch}, {offsets}, checksum {head.crc:#010x}"

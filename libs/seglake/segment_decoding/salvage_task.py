@@ -1,11 +1,11 @@
-"""The salvage task: quarantined bytes to rows of `salvaged_records`. Runs on executors. Effect.
+"""Task that decodes quarantined bytes to rows of `salvaged_records`. Runs on executors.
 
-Memory: one row group of a data file of `quarantine`. Only the task's argument is sent.
+Memory: one row group of a data file of `quarantine`.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow as pa
 from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import SALVAGED_RECORDS
+from seglake.log_tables.erasure_rules import TopicRules
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
 from seglake.segment_codec.formats.errors import DefectError
@@ -20,7 +21,7 @@ from seglake.segment_codec.walk.salvage import holds_no_record
 from seglake.storage.storage import Storage
 
 PLACE_COLUMNS = ("source_id", "topic", "partition", *IDENTITY)
-"""Columns that identify a batch's bytes; with the generation, they are a quarantine row's key."""
+"""Columns that identify damaged bytes; with the column `generation`, the key of `quarantine`."""
 
 BatchPlace = tuple[Any, ...]  # Any: the columns have many types
 
@@ -29,7 +30,11 @@ _ROW_GROUP_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvageTask:
-    """Damaged batches of one data file of `quarantine`."""
+    """Damaged batches of one data file of `quarantine`.
+
+    Attributes:
+        rules: rules of erasure of the topics that have any.
+    """
 
     storage: Storage
     lake_path: str
@@ -41,15 +46,16 @@ class SalvageTask:
     salvaged_at_us: int
     max_bytes: int
     compression_level: int
+    rules: Mapping[str, TopicRules] = field(default_factory=dict)
 
 
 class SalvageReport(NamedTuple):
     """Files and counts of a task.
 
     Attributes:
-        records: number of records by partition.
+        records: number of salvaged records by partition.
         batches: number of salvaged batches by partition.
-        refused: number of batches that do not decode, by reason.
+        refused: number of batches that cannot be decoded, by reason.
     """
 
     files: tuple[DataFile, ...]
@@ -59,7 +65,7 @@ class SalvageReport(NamedTuple):
 
 
 def salvage(task: SalvageTask) -> SalvageReport:
-    """Decode the batches of a task that decode whole, and write their rows.
+    """Decode the batches of a task; write the rows of batches that can be decoded to their end.
 
     Raises:
         StorageError: the lake cannot be read.
@@ -84,9 +90,14 @@ def salvage(task: SalvageTask) -> SalvageReport:
                 if not (batch.is_of_loser and holds_no_record(raw)):
                     refused[error.code] += 1
                 continue
-            records[str(batch.key)] += found.num_rows
-            batches[str(batch.key)] += 1
-            yield pa.Table.from_batches([found])
+            rules = task.rules.get(batch.key.topic)
+            rows = pa.Table.from_batches([found])
+            if rules is not None:
+                rows = rows.filter(pa.array(~rules.match(rows)))
+            if rows.num_rows:
+                records[str(batch.key)] += rows.num_rows
+                batches[str(batch.key)] += 1
+                yield rows
 
     with ParquetFile(
         task.storage, task.lake_path, SALVAGED_RECORDS, "", task.compression_level
@@ -98,7 +109,7 @@ def salvage(task: SalvageTask) -> SalvageReport:
 
 
 def _requested_bytes(task: SalvageTask) -> Iterator[tuple[DamagedBatch, bytes]]:
-    """Yield each batch of the task once, with its bytes."""
+    """Yield each batch of the task once with its bytes, from the data file."""
     requested = dict(task.batches)
     for rows in read_rows(task.storage, task.path, [*PLACE_COLUMNS, "raw"]):
         raws = rows.column("raw")

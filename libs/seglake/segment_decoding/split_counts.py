@@ -1,4 +1,4 @@
-"""Counts of a split, collected while its rows are made."""
+"""Counts what decoding finds in a split, while its rows are made."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,21 @@ from seglake.segment_decoding.tasks import Totals
 
 
 class SplitCounts:
-    """Counts of one split.
+    """Counts of a split.
 
     Attributes:
         totals: counts by the names of `Totals`.
-        defects: number of quarantined spans by code.
+        defects: number of quarantined spans by defect code.
         gaps: gaps by cause.
-        open_rows: rows whose transaction has not ended.
-        times_ms: least and greatest timestamp in `records`, in ms since 1970; None without a row.
-        faulty_bytes: bytes of batches that proved to be damaged inside.
-        above_bytes: bytes of batches that proved to lie above the range.
-        inner_bytes: bytes that the rows count beyond the disk's: a wrapper once for each of its
-            parts, and its damaged inner bytes.
-        kept_bytes: bytes of quarantined batches that have rows all the same.
-        undecided_bytes: bytes of batches left out because their transaction has not ended.
+        open_rows: number of rows whose transaction has not ended.
+        times_ms: least and greatest timestamp in `records`, in ms since 1970; None without rows.
+        faulty_bytes: bytes of batches whose damage was found only by decoding.
+        above_bytes: bytes of batches found to be above the range only by decoding.
+        inner_bytes: number of bytes by which the rows' sizes exceed the bytes on the disk. If a
+            compressed message of the old formats is damaged inside, the row of each valid part
+            counts the whole message, and the row of the damage counts the inner bytes.
+        kept_bytes: bytes of batches that are quarantined although some of their records have rows.
+        undecided_bytes: bytes of batches without rows because their transaction has not ended.
     """
 
     def __init__(self) -> None:
@@ -43,29 +44,29 @@ class SplitCounts:
         self.times_ms: tuple[int, int] | None = None
 
     def count_defect(self, defect: Defect) -> None:
-        """Count a quarantined span."""
+        """Count damaged bytes that go to quarantine."""
         self.totals["quarantined_batches"] += 1
         self.defects[str(defect.code)] = self.defects.get(str(defect.code), 0) + 1
         if defect.content is not None:
             self.inner_bytes += defect.size_bytes
 
     def count_batches(self, count: int, offset_count: int) -> None:
-        """Count batches, and their number of offsets in the range."""
+        """Add the number of batches, and of the offsets in them, to the totals."""
         self.totals["batches"] += count
         self.totals["offsets"] += offset_count
 
     def count_gap(self, cause: GapCause, start: int, stop: int) -> None:
-        """Count the gap [start, stop)."""
+        """Count the gap [start, stop) under its cause."""
         self.totals["gaps"] += 1
         self.totals["offsets"] += stop - start
         self.gaps.add(cause, start, stop)
 
     def count_records(self, columns: Columns, units: SharedColumns, replaced_names: int) -> None:
-        """Count the records of one flush.
+        """Count the records of a flush.
 
         Args:
             columns: the decoded records.
-            units: values that the records of each batch share.
+            units: for each batch, the values that all records of the batch have in common.
             replaced_names: number of header names that were not UTF-8.
         """
         totals = self.totals
@@ -89,5 +90,5 @@ class SplitCounts:
 
 
 def exact_sum(values: NDArray[np.int64]) -> int:
-    """Return the exact sum of numbers, which may exceed 64 bits."""
+    """Return the exact sum as a Python int, since it may exceed 64 bits."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())

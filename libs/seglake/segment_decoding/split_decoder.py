@@ -1,7 +1,7 @@
-"""Walks one split of a partition's log and accounts for each of its bytes. Effect: reads.
+"""Reads one split of a partition's log, and accounts for each of its bytes.
 
-It decides for every batch whether an earlier run ingested it, this run ingests it, a later run
-will, or it is damaged. `SplitWriter` then decodes the batches to ingest and writes the rows.
+For each batch it decides whether the batch is damaged, and whether this run, an earlier one or a
+later one ingests it. `SplitWriter` decodes the batches of this run and makes their rows.
 """
 
 from collections.abc import Generator, Iterator
@@ -13,6 +13,7 @@ from seglake.kafka_log.batch_headers import MOST_CONTROL_BYTES, defect_of, marke
 from seglake.kafka_log.transaction_markers import Marker, Markers, TransactionState
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_tables.batch_rows import BATCH_STATES, BatchState
 from seglake.log_tables.record_rows import STATES
@@ -52,17 +53,17 @@ _OUT_OF_PLACE = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMEN
 
 
 def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
-    """Return the error that a segment was changed while it was read."""
+    """Return the error for a segment that changed while it was read."""
     return SourceVanishedError(
         f"{piece.file.path} changed at position {position} while it was read"
     )
 
 
 def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
-    """Return the states of transactions whose records are left out.
+    """Return the states of transactions whose records get no rows.
 
-    In read_committed, the only open transactions in a range are those that the run does not wait
-    for.
+    In read_committed, a range includes an open transaction only if the run does not wait for its
+    end.
     """
     if settings.reads_aborted:
         return ()
@@ -72,7 +73,7 @@ def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
 
 
 def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
-    """Return the checksum in the header of an item, right or not."""
+    """Return the checksum that an item's header states; None if it states none."""
     match item:
         case Defect():
             return item.expected_crc
@@ -82,7 +83,7 @@ def _claimed_crc(item: Unit | BatchRun | Defect | Tail) -> int | None:
 
 
 class SplitDecoder:
-    """Decoder of one split, for one pass: first `rows`, then `report`."""
+    """Decoder of a split; iterate over `rows` once, then call `report`."""
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
         """Store the arguments; nothing is read yet.
@@ -100,14 +101,15 @@ class SplitDecoder:
         self._reached = split.segment_splits[0].expected_offset
         self._floor = split.floor_offset
         self._is_after_left_batch = False
-        self._held: list[tuple[Defect, int]] = []  # damage after batches left for a later run
+        # damage after the newest batch of this run; a later run may record it
+        self._held: list[tuple[Defect, int]] = []
         self._cut_offset: int | None = None
         self._found_markers: list[Marker] = []
         self._tails: list[TailReport] = []
         self._bytes = dict.fromkeys(ByteCount._fields, 0)
 
     def rows(self) -> Iterator[DecodedRows]:
-        """Read and decode the split; yield the rows of `records` in offset order.
+        """Read and decode the split; yield the rows in the order of bytes.
 
         Raises:
             SourceVanishedError: a segment changed after it was surveyed.
@@ -121,11 +123,11 @@ class SplitDecoder:
                 self._bytes["above"] += sum(piece.size_bytes for piece in rest)
                 break
         if self._cut_offset is not None and self._cut_offset <= self._split.range_start:
-            self._writer.forget()  # the range is empty, so it will not be covered
+            self._writer.forget()  # an empty range covers no offset
         yield from self._writer.finish()
 
     def report(self) -> SplitReport:
-        """Return the findings; complete after the last row was yielded."""
+        """Return the report; call it after the last of `rows`."""
         return self._writer.report(
             ByteCount(**self._bytes),
             self._cut_offset,
@@ -134,9 +136,9 @@ class SplitDecoder:
         )
 
     def _read(self, index: int, piece: SegmentSplit) -> Generator[DecodedRows, None, bool]:
-        """Decode one segment split; return True if the end of the range was reached in it."""
+        """Decode one segment split; return whether it reached the end of the range."""
         file = piece.file
-        with self._settings.storage.open_reader(file.path) as reader:
+        with open_segment(self._settings.storage, file) as reader:
             check_size(file, reader.size_bytes, is_last=piece.is_last)
             counted = CountedReads(reader, piece.start)
             window = Window(counted, self._settings.window_bytes, file.size_bytes)
@@ -148,7 +150,7 @@ class SplitDecoder:
                 compares_neighbours=not self._split.is_plain,
             )
             is_sound = True
-            # Use runs only if the survey found all in order: the exact walk judges the rest.
+            # Read many batches at once only if the survey found no fault.
             items = walk.runs if self._split.is_plain else walk.items
             for item in items(piece.start):
                 if self._writer.is_full_for(item):
@@ -163,11 +165,11 @@ class SplitDecoder:
                     self._bytes["above"] += piece.stop - item.position
                     return True
         if self._split.is_plain and is_sound and self._reached < piece.next_offset:
-            raise _changed(piece, piece.stop)  # the cleaner rewrote it, with other positions
+            raise _changed(piece, piece.stop)  # the cleaner has rewritten it
         return False
 
     def _bounds(self, piece: SegmentSplit) -> SegmentBounds:
-        """Return the bounds of a segment for its walk."""
+        """Return the offset bounds for reading one segment of the split."""
         split, file, source = self._split, piece.file, self._settings.storage
         return SegmentBounds(
             base_offset=file.base_offset,
@@ -181,7 +183,7 @@ class SplitDecoder:
         )
 
     def _check_unchanged(self, piece: SegmentSplit, item: Unit | BatchRun | Defect | Tail) -> None:
-        """Raise if the first header, or a plain log's order, is not as the survey saw it."""
+        """Raise SourceVanishedError if the first batch or the offsets' order is not as surveyed."""
         if self._split.is_plain and isinstance(item, Defect) and item.code in _OUT_OF_PLACE:
             raise _changed(piece, item.position)
         if item.position != piece.start or piece.start_crc < 0:
@@ -191,7 +193,10 @@ class SplitDecoder:
             raise _changed(piece, piece.start)
 
     def _decode_item(self, item: Unit | Defect | Tail, index: int) -> bool:
-        """Ingest, skip or leave one item; return True at the end of the range."""
+        """Queue a batch or damage for decoding, or leave it to the run that ingests its offsets.
+
+        Returns True at the end of the range.
+        """
         if isinstance(item, Tail):
             self._bytes["tail"] += item.size_bytes
             piece = self._split.segment_splits[index]
@@ -212,7 +217,10 @@ class SplitDecoder:
         return False
 
     def _decode_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
-        """Like `_decode_item` for a run, which never crosses the bounds of the range."""
+        """Ingest a run of batches, or leave it to another run of seglake.
+
+        No batch crosses an end of the range.
+        """
         if run.first_offset >= self._split.range_next:
             return True
         if run.last_offset >= self._floor:
@@ -230,7 +238,7 @@ class SplitDecoder:
         return False
 
     def _decode_requested_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
-        """Ingest many batches at once, as far as they can be decompressed."""
+        """Ingest a run of batches together; near a damaged batch, ingest them one by one."""
         start, stop = 0, len(whole.run)
         while stop - start >= FEWEST:
             if self._writer.is_full_for(whole.run):
@@ -241,7 +249,7 @@ class SplitDecoder:
                 self._bytes["sound"] += run.size_bytes
                 self._found_markers += markers_of(run)
                 start += added
-            else:  # the exact path finds the fault; more batches may be damaged nearby
+            else:  # go on batch by batch, since batches nearby may be damaged too
                 singly = min(start + _MOST_SINGLY, stop)
                 yield from self._decode_singly(whole, start, singly)
                 start = singly
@@ -250,7 +258,7 @@ class SplitDecoder:
     def _decode_singly(
         self, whole: PendingRun, start: int, stop: int
     ) -> Generator[DecodedRows, None, None]:
-        """Treat the batches [start, stop) of a run one by one."""
+        """Ingest the batches with indexes [start, stop) of a run one by one."""
         for place in range(start, stop):
             unit = whole.run.batch(place)
             if self._writer.is_full_for(unit):
@@ -258,7 +266,7 @@ class SplitDecoder:
             self._decode_item(unit, whole.segment_index)
 
     def _pending(self, run: BatchRun, index: int) -> PendingRun:
-        """Return a run's batches with their treatment; see `_judged` for one batch."""
+        """Return a run of batches as the queue needs it; for a single batch see `_judged`."""
         transaction_states = self._transaction_states(run)
         states = _STATES_OF_KINDS[run.kinds]
         is_hidden = np.isin(transaction_states, [STATES.index(state) for state in self._hidden])
@@ -266,7 +274,7 @@ class SplitDecoder:
         return PendingRun(run, index, states, transaction_states)
 
     def _transaction_states(self, run: BatchRun) -> NDArray[np.int8]:
-        """Return the outcomes of the batches' transactions, by the index of the state."""
+        """Return the states of the batches' transactions, as indexes into `STATES`."""
         states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
         is_transactional = run.column("attributes") & TRANSACTIONAL != 0
         if not is_transactional.any():
@@ -282,20 +290,21 @@ class SplitDecoder:
         return states
 
     def _is_cut_to_fit(self, unit: Unit) -> bool:
-        """Return whether the inner part of a batch that crosses the range's end is ingested."""
+        """Return whether to ingest a part of a batch that crosses the end of the range."""
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         return self._split.cuts_end and first < self._split.range_next
 
     def _is_marker_below(self, unit: Unit) -> bool:
-        """Return whether a batch below the log start may end an earlier run's open transaction."""
+        """Return whether a marker below the log start may end an ingested transaction."""
         is_control = isinstance(unit, RecordBatch) and unit.header.is_control
         return is_control and unit.last_offset >= self._split.range_start
 
     def _keep_or_leave_defect(self, defect: Defect, index: int) -> None:
-        """Ingest or leave damage: it belongs to the run whose range has the offset before it.
+        """Queue damage, or leave it to another run.
 
-        A copy of batches in this range belongs to it even at its very end. An empty range stands
-        for the damage at the end of the log.
+        The run that ingests the offset before the damage also records the damage. If batches of
+        this range are on disk a second time, this run records them, even at the range's end. An
+        empty range is for the damage at the end of the log.
         """
         split = self._split
         is_copy = (
@@ -304,7 +313,8 @@ class SplitDecoder:
             and defect.last_offset is not None
             and split.range_start <= defect.last_offset < split.range_next
         )
-        if self._is_after_left_batch:  # left for a later run, unless a wanted batch follows
+        # this damage belongs to a later run, unless a batch of this run follows it
+        if self._is_after_left_batch:
             self._bytes["above"] += defect.size_bytes
             self._held.append((defect, index))
         elif self._reached >= split.range_next and not (is_copy or split.includes_end):
@@ -317,7 +327,10 @@ class SplitDecoder:
             self._writer.add_defect(defect, index)
 
     def _leave_above(self, unit: Unit) -> bool:
-        """Leave a batch at or across the end of the range; True if no wanted batch can follow."""
+        """Leave a batch to a later run if it is above the range or crosses its end.
+
+        Returns whether to stop reading.
+        """
         first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
         if first < self._split.range_next:
             self._cut_offset = first
@@ -328,9 +341,9 @@ class SplitDecoder:
         return False
 
     def _decode_requested(self, unit: Unit, index: int) -> None:
-        """Ingest a batch, or quarantine it if it is damaged inside."""
+        """Queue a batch of this run, or quarantine it if it cannot be decoded."""
         self._release_held()
-        if self._cut_offset is not None:  # the wrapper that was left begins after this late batch
+        if self._cut_offset is not None:  # a later run ingests what comes after this batch
             self._cut_offset = max(self._cut_offset, unit.last_offset + 1)
         try:
             self._writer.add_unit(self._judged(unit, index))
@@ -342,7 +355,7 @@ class SplitDecoder:
             self._writer.add_defect(defect_of(unit, error.code, error.detail), index)
 
     def _release_held(self) -> None:
-        """Ingest held damage: a late wanted batch follows it, so it belongs to this run."""
+        """Queue the held damage, because a batch of this run follows it."""
         for defect, index in self._held:
             self._bytes["above"] -= defect.size_bytes
             self._bytes["quarantined"] += defect.size_bytes
@@ -351,7 +364,7 @@ class SplitDecoder:
         self._is_after_left_batch = False
 
     def _judged(self, unit: Unit, index: int) -> PendingUnit:
-        """Return a wanted batch with its treatment."""
+        """Return a batch as the queue needs it, with its state and that of its transaction."""
         state, transaction = BatchState.DECODED, TransactionState.NONE
         control: ControlType | None = None
         if isinstance(unit, RecordBatch):
@@ -374,7 +387,7 @@ class SplitDecoder:
         )
 
     def _control(self, batch: RecordBatch) -> ControlType:
-        """Return the type of a control batch, and remember its marker."""
+        """Return the type of a control batch; if it is a marker, store it."""
         kind = control_type(decode(batch, MOST_CONTROL_BYTES))
         if kind in (ControlType.COMMIT, ControlType.ABORT):
             is_commit = kind is ControlType.COMMIT

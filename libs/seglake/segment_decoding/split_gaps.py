@@ -1,4 +1,4 @@
-"""Collects gap rows: offsets of one split that no batch in the tables has."""
+"""Makes a split's rows of `gaps`, for offsets that have no row in `batches`."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -14,24 +14,24 @@ from seglake.segment_decoding.decoded_rows import DecodedRows, Row
 from seglake.segment_decoding.split_counts import SplitCounts
 from seglake.segment_decoding.tasks import PartitionSplit
 
-_MOST_GAPS = 8192  # rows in memory at a time
+_MOST_GAPS = 8192  # gap rows to have in memory at a time
 
 
 class _Undecided(NamedTuple):
-    """Offsets of a producer's transaction that has not ended."""
+    """Offsets in a producer's transaction that has not ended."""
 
     offsets: OffsetRange
     producer_id: int
 
 
 class SplitGaps:
-    """Collector of batches left out by their transactions; yields them and other holes as gaps.
+    """Collector of offsets in open transactions; makes gap rows for these and for missing offsets.
 
-    Memory grows with the number of contiguous runs of such batches.
+    Memory grows with the number of contiguous ranges in open transactions.
     """
 
     def __init__(self, split: PartitionSplit, stamp: RowStamp, counts: SplitCounts) -> None:
-        """Start without gaps.
+        """Start with no gaps.
 
         Args:
             split: the split.
@@ -42,15 +42,15 @@ class SplitGaps:
         self._stamp = stamp
         self._counts = counts
         self._undecided: list[_Undecided] = []
-        self._damage: list[bool] = []  # per span since the last sound batch: is it a marker
+        self._damage: list[bool] = []  # whether each damaged span is a marker
         self._markers: set[int] = set()
 
     def add_damage(self, content: bytes) -> None:
-        """Add a damaged span that follows the last sound batch."""
+        """Record damage that comes after the last valid batch."""
         self._damage.append(is_flipped_marker(content))
 
     def end_damage(self, previous_offset: int | None, next_offset: int | None) -> None:
-        """End the damage between two sound offsets; None for no such offset."""
+        """Record that damage ends between two valid offsets, which are None if unknown."""
         if not self._damage:
             return
         start = 0 if previous_offset is None else previous_offset + 1
@@ -59,12 +59,12 @@ class SplitGaps:
         self._damage.clear()
 
     def add_undecided(self, offsets: OffsetRange, producer_id: int, size_bytes: int) -> None:
-        """Add a sound batch that is left out because its transaction has not ended.
+        """Add a valid batch that gets no rows because its transaction has not ended.
 
         Args:
-            offsets: its offsets.
-            producer_id: its producer.
-            size_bytes: its bytes on the disk.
+            offsets: offsets of the batch.
+            producer_id: producer of the batch.
+            size_bytes: size of the batch on the disk.
         """
         self._counts.undecided_bytes += size_bytes
         before = self._undecided[-1] if self._undecided else None
@@ -77,10 +77,10 @@ class SplitGaps:
         self._undecided.append(_Undecided(offsets, producer_id))
 
     def rows(self, holes: Sequence[Hole], is_compacted: Sequence[bool]) -> Iterator[DecodedRows]:
-        """Yield all gaps.
+        """Yield the rows of all gaps.
 
         Args:
-            holes: holes between the sound batches, in order.
+            holes: missing offsets between the valid batches, in order.
             is_compacted: for each segment of the split, whether the cleaner has run on it.
         """
         for start in range(0, len(holes), _MOST_GAPS):
@@ -92,11 +92,11 @@ class SplitGaps:
 
     @cached_property
     def _proved(self) -> frozenset[int]:
-        """Return the offsets of damaged markers; complete after the last batch."""
+        """Return the offsets proved to be damaged markers; call it after the last batch."""
         return unread_markers(self._split.markers) | self._markers
 
     def _hole(self, hole: Hole, is_compacted: Sequence[bool]) -> Iterator[Row]:
-        """Yield the rows of one hole."""
+        """Yield the gap rows of a range of missing offsets."""
         before = max(hole.segment_index - 1, 0)
         is_cleaned = is_compacted[hole.segment_index] or is_compacted[before]
         for start, stop, cause in causes_in(hole, self._split, is_compacted=is_cleaned):
@@ -106,7 +106,7 @@ class SplitGaps:
             yield gap_row(self._split.key, start, stop, cause, None, self._stamp)
 
     def _undecided_row(self, found: _Undecided) -> Row:
-        """Return the gap row of offsets whose transaction has not ended."""
+        """Return the gap row of offsets in an open transaction."""
         start, stop = found.offsets
         self._counts.count_gap(GapCause.UNDECIDED, start, stop)
         detail = f"of a transaction of producer {found.producer_id} that has not ended"

@@ -1,7 +1,7 @@
-"""Makes rows of the batches and the damage of one split. Effect: reads damage.
+"""Makes rows from the batches and the damage of one split. Reads damage.
 
-It is the only caller of the record decoder. Batches wait to be decoded together. A flush treats the
-waiting items in the order of the bytes, since a batch may still prove to be damaged inside.
+Only this module calls the record decoder. Batches and damage are queued, so that many batches are
+decoded together. Only decoding shows damage inside of batches. So a flush makes the rows of all.
 """
 
 from collections.abc import Iterator
@@ -47,22 +47,23 @@ from seglake.segment_decoding.tasks import (
     Totals,
 )
 
-_MOST_PENDING = 32_768  # batches and damage; the last run may exceed it
+# limit of the queue in batches and defects; the last run of batches may exceed it
+_MOST_PENDING = 32_768
 
 
 class SplitWriter:
-    """Writer of the batches and defects of a split, added in the order of their bytes."""
+    """Maker of a split's rows; batches and defects are added in the order of bytes."""
 
     def __init__(self, split: PartitionSplit, settings: DecodeSettings) -> None:
-        """Start without batches."""
+        """Start with an empty queue."""
         self._split = split
         self._settings = settings
         self._builder = ColumnBuilder(
             settings.max_decompressed_batch_bytes, settings.decoded_bytes, split.range_start
         )
         self._pending: list[PendingUnit | PendingRun | PendingDefect] = []
-        self._pending_count = 0  # number of batches and defects
-        self._quarantined: list[PendingDefect] = []  # waits for the next sound offset
+        self._pending_count = 0  # number of batches and defects in the queue
+        self._quarantined: list[PendingDefect] = []  # damage that waits for the next valid offset
         self._previous_offset: int | None = None
         if split.includes_end and split.range_start > split.log_start_offset:
             self._previous_offset = split.range_start - 1
@@ -87,26 +88,26 @@ class SplitWriter:
         self._gaps = SplitGaps(split, stamp, self._counts)
         self._last: PendingUnit | None = None
         self._is_forgotten = False
-        self._is_stretched = False  # a batch has records above its header's last offset
+        self._is_stretched = False  # whether a batch had records above its header's last offset
         self._has_trailing_defect = False
 
     def sound_below(self) -> None:
-        """Note a batch that an earlier run ingested."""
+        """Record that an earlier run's batch comes here: damage before it explains no later gap."""
         self._holes.has_defect_since = False
 
     def defect_below(self) -> None:
-        """Note damage that an earlier run recorded; it explains the offsets missing after it."""
+        """Record that damage of an earlier run comes here: it may explain a gap after it."""
         self._holes.defect()
 
     def forget(self) -> None:
-        """Drop the waiting damage, which a later run will record."""
+        """Clear the queue, because a later run will record its damage."""
         self._pending.clear()
         self._pending_count = 0
         self._is_forgotten = True
 
     def is_full_for(self, item: Unit | BatchRun | Defect | Tail) -> bool:
-        """Return whether the waiting items must be flushed before the item is added."""
-        # Do not flush trailing damage: it may have to be dropped.
+        """Return whether the queue must be flushed before the item is added."""
+        # Damage at the end of the queue is not flushed, since `forget` may have to drop it.
         if self._pending and not isinstance(self._pending[-1], PendingDefect):
             is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
             if is_full or self._pending_count >= _MOST_PENDING:
@@ -114,10 +115,10 @@ class SplitWriter:
         return not isinstance(item, Defect | Tail) and not self._builder.accepts(item)
 
     def add_unit(self, pending: PendingUnit) -> None:
-        """Queue a wanted batch.
+        """Queue a batch.
 
         Raises:
-            DefectError: it cannot be decompressed; nothing was queued.
+            DefectError: the batch cannot be decompressed; it was not queued.
         """
         if pending.state is BatchState.DECODED:
             unit, split = pending.unit, self._split
@@ -129,7 +130,7 @@ class SplitWriter:
         self._pending_count += 1
 
     def add_run(self, pending: PendingRun) -> int:
-        """Queue wanted batches up to a due flush or a damaged batch, and return their number."""
+        """Queue batches until a flush is due or one is damaged; return how many were queued."""
         places, run = pending.decoded_places, pending.run
         count = len(run)
         if len(places):
@@ -149,12 +150,12 @@ class SplitWriter:
         return count
 
     def add_defect(self, defect: Defect, segment_index: int) -> None:
-        """Queue damage."""
+        """Queue damaged bytes, which come next in the split."""
         self._pending.append(PendingDefect(defect, segment_index))
         self._pending_count += 1
 
     def finish(self) -> Iterator[DecodedRows]:
-        """Yield the rows of the waiting items, and the gaps."""
+        """Decode the queue; yield its rows, and then the gaps."""
         yield from self.flush()
         self._has_trailing_defect = bool(self._quarantined) or self._holes.has_defect_since
         yield from self._quarantine_rows(None)
@@ -170,16 +171,16 @@ class SplitWriter:
         markers: tuple[Marker, ...],
         tails: tuple[TailReport, ...],
     ) -> SplitReport:
-        """Return the findings; complete after the last row of `finish`.
+        """Return the report; call it after the last row of `finish`.
 
         Args:
-            counted: bytes by treatment, before decoding.
-            cut_offset: first offset of a batch that crosses the range's end, None without one.
+            counted: bytes by category, as counted before decoding.
+            cut_offset: first offset of a batch that crosses the range's end; None if there is none.
             markers: markers in the split.
-            tails: tails of segments before the last.
+            tails: tails of all segments but the last.
         """
         counts = self._counts
-        moved = counts.faulty_bytes  # they were counted as sound at first
+        moved = counts.faulty_bytes  # these bytes were counted as valid before decoding
         has_batch = self._holes.next_offset is not None
         trailing, last = self._has_trailing_defect, self._last
         return SplitReport(
@@ -209,7 +210,7 @@ class SplitWriter:
         )
 
     def flush(self) -> Iterator[DecodedRows]:
-        """Decode the waiting items, and yield their rows."""
+        """Decode all queued batches, and yield the rows of all that is queued."""
         pending, self._pending, self._pending_count = self._pending, [], 0
         columns, outcomes = self._builder.flush_runs()
         decoded = iter(outcomes)
@@ -229,8 +230,7 @@ class SplitWriter:
                     of_run = next(decoded) if len(places) else None
                     if of_run is None or isinstance(of_run, RunOutcome):
                         yield from self._settle_run(waiting, places, of_run, flushed)
-        batches = flushed.batches()
-        if batches is not None:
+        if (batches := flushed.batches()) is not None:
             yield DecodedRows(BATCHES, batches)
         if len(columns.offsets):
             yield from self._record_rows(columns, flushed.shared())
@@ -238,7 +238,7 @@ class SplitWriter:
     def _settle(
         self, pending: PendingUnit, outcome: UnitOutcome | None, flushed: FlushedRows
     ) -> Iterator[DecodedRows]:
-        """Decide the fate of a batch, and yield the damage before it."""
+        """Make a batch's row, or quarantine it; yield the rows of the damage before the batch."""
         unit, rows = pending.unit, 0
         if outcome is not None:
             rows = outcome.row_stop - flushed.row_stop
@@ -246,7 +246,7 @@ class SplitWriter:
         start, stop = self._offsets(pending, outcome)
         fault = None if outcome is None else outcome.fault
         if fault is None and outcome is not None and start >= stop == self._split.range_next:
-            self._counts.above_bytes += unit.size_bytes  # decoding shows that it begins above
+            self._counts.above_bytes += unit.size_bytes  # the batch is above the range
             return
         fault = REPEATED if start >= stop and fault is None else fault
         is_kept = start < stop and (outcome is None or outcome.is_kept)
@@ -270,7 +270,7 @@ class SplitWriter:
             self._name_the_rest(pending, outcome)
 
     def _offsets(self, pending: PendingUnit, outcome: UnitOutcome | None) -> OffsetRange:
-        """Return a batch's offsets above all earlier ones; if none, start is not below stop."""
+        """Return the offsets of a batch that are in the range and above earlier batches."""
         unit, split = pending.unit, self._split
         first, stop = unit.first_offset, unit.last_offset + 1
         if outcome is not None:
@@ -287,10 +287,10 @@ class SplitWriter:
         return start, stop
 
     def _name_the_rest(self, pending: PendingUnit, outcome: UnitOutcome) -> None:
-        """Add damage for the records of a batch that have no row although others have."""
+        """Quarantine a batch that is in the tables, if some of its records could not be decoded."""
         unit, fault = pending.unit, outcome.fault_of_rest
         if outcome.fault is not None and outcome.next_offset <= unit.last_offset:
-            self._holes.defect()  # it may have the records missing after its rows
+            self._holes.defect()  # this row explains offsets missing after the batch
         if fault is not None:
             self._counts.kept_bytes += unit.size_bytes
             self._name(PendingDefect(defect_of(unit, *fault), pending.segment_index))
@@ -298,7 +298,7 @@ class SplitWriter:
     def _settle_pieces(
         self, pending: PendingUnit, outcome: PiecesOutcome, flushed: FlushedRows
     ) -> Iterator[DecodedRows]:
-        """Decide the fate of a wrapper that is damaged inside: each part of it is a batch."""
+        """Make rows of a compressed message that is damaged inside, one row for each valid part."""
         unit, part_count = outcome.unit, 0
         whole_count = sum(1 if isinstance(p, Defect) else p.record_count for p in outcome.pieces)
         for piece in outcome.pieces:
@@ -325,7 +325,7 @@ class SplitWriter:
         outcome: RunOutcome | None,
         flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """Settle a run, batch by batch if damaged inside, and yield the damage before it."""
+        """Yield a run's rows of batches and of damage before them; near damage, one by one."""
         is_after = (self._holes.next_offset or 0) <= pending.run.first_offset
         if not is_after or (outcome is not None and not outcome.is_sound):
             of_batches = iter(()) if outcome is None else outcome.of_batches()
@@ -349,16 +349,17 @@ class SplitWriter:
         flushed.add_run(run, added, self._places[index])
 
     def _record_rows(self, columns: Columns, units: SharedColumns) -> Iterator[DecodedRows]:
-        """Yield the rows of the decoded records, and their interpretation in an internal topic."""
+        """Yield rows of decoded records, and for an internal topic also rows of its own table."""
         rows, replaced = record_rows(columns, units, self._origin)
+        interpreted: list[DecodedRows] = []
         if self._internal is not None:
             interpreted, secrets = self._internal.of_records(rows)
-            yield from interpreted
             if secrets.any():
                 columns = columns._replace(has_value=columns.has_value & ~secrets)
                 rows, replaced = record_rows(columns, units, self._origin)
         self._counts.count_records(columns, units, replaced)
         yield DecodedRows(RECORDS, rows)
+        yield from interpreted
 
     def _batch_row(
         self,
@@ -377,7 +378,7 @@ class SplitWriter:
         return batch_row(row, self._places[pending.segment_index])
 
     def _quarantine_defect(self, pending: PendingDefect) -> None:
-        """Quarantine damage that may explain missing offsets."""
+        """Quarantine damaged bytes, which may explain offsets missing after them."""
         self._holes.defect()
         self._name(pending)
 
@@ -387,11 +388,11 @@ class SplitWriter:
         self._counts.count_defect(pending.defect)
 
     def _quarantine_rows(self, next_offset: int | None) -> Iterator[DecodedRows]:
-        """Yield the damage before the next sound offset; one row at a time, for memory."""
+        """Yield the rows of the damage before the next valid offset, one at a time."""
         for defect, segment_index in self._quarantined:
             place = self._places[segment_index]
-            path = self._split.segment_splits[segment_index].file.path
-            raw = damaged_bytes(defect, path, self._split.key.topic, self._settings)
+            file = self._split.segment_splits[segment_index].file
+            raw = damaged_bytes(defect, file, self._split.key.topic, self._settings)
             self._gaps.add_damage(raw.content)
             row = quarantine_row(defect, raw, place, self._previous_offset, next_offset)
             yield DecodedRows(QUARANTINE, [row])

@@ -1,4 +1,4 @@
-"""Writes the files of one task: one for each table and topic with rows. Effect."""
+"""Writes the data files of a task, for each table and topic with rows."""
 
 import contextlib
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,23 +12,24 @@ from seglake.segment_decoding.decoded_rows import DecodedRows, joined_rows
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
-_BUFFERED = (BATCHES, QUARANTINE, GAPS)  # a flush has enough rows of other tables
+# Rows of these tables are collected; of other tables, each flush has enough.
+_BUFFERED = (BATCHES, QUARANTINE, GAPS)
 _MOST_BUFFERED_ROWS = 16_384
 _MOST_BUFFERED_BYTES = 8 << 20
 _CLOSED_AT_A_TIME = 8
-_MOST_WAITING = 32  # files to be closed: each holds a connection, or memory
+_MOST_WAITING = 32  # files that may wait to be closed: each costs a connection or memory
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """Rows of a table that are not yet enough for a row group."""
+    """Rows of a small table, collected until they fill a row group."""
 
     batches: list[pa.RecordBatch] = field(default_factory=list)
     row_count: int = 0
     size_bytes: int = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add rows."""
+        """Add rows to those that wait."""
         self.batches.append(batch)
         self.row_count += batch.num_rows
         self.size_bytes += batch.nbytes
@@ -40,14 +41,14 @@ class _Waiting:
 
 
 class TableFiles:
-    """Writer of the rows of one topic after another.
+    """Writer of rows, topic after topic.
 
-    End it with `finish` or with `abandon`. Files are closed in threads, while the next are written:
-    on HDFS and S3 closing is mostly waiting.
+    The caller ends the writing with `finish` or `abandon`. Threads close files while the next files
+    are written, since closing on HDFS and S3 is mostly waiting.
     """
 
     def __init__(self, settings: DecodeSettings) -> None:
-        """Start without files.
+        """Start with no files.
 
         Args:
             settings: settings of the run.
@@ -60,15 +61,15 @@ class TableFiles:
         self._closing: list[tuple[ParquetFile, Future[DataFile | None]]] = []
 
     def begin(self, topic: str) -> None:
-        """Begin the rows of a topic, and close the files of the one before."""
+        """Start the rows of a topic, and close the files of the previous topic."""
         if topic != self._topic:
             self._close_topic()
             self._topic = topic
 
     def add(self, decoded: DecodedRows) -> None:
-        """Write rows as one row group; those of small tables once there are enough of them.
+        """Write rows as a row group; rows of small tables are collected first.
 
-        A file that is long enough is finished.
+        A file that has reached its target size is closed.
         """
         table, rows = decoded
         if not len(rows):
@@ -83,14 +84,14 @@ class TableFiles:
             self._write_waiting(table)
 
     def finish(self) -> tuple[DataFile, ...]:
-        """Close all files and return them."""
+        """Close all files of the task, and return them."""
         self._close_topic()
         self._pool.shutdown()
         files = [future.result() for _, future in self._closing]
         return tuple(file for file in files if file is not None)
 
     def _write(self, table: Table, rows: pa.RecordBatch) -> None:
-        """Write rows to the table's open file, and close it if it is long enough."""
+        """Write rows to the table's open file, and close it at its target size."""
         file = self._open.get(table.name)
         if file is None:
             if self._topic is None:
@@ -105,7 +106,7 @@ class TableFiles:
             self._close(table.name)
 
     def _write_waiting(self, table: Table) -> None:
-        """Write the collected rows of a small table."""
+        """Write the rows that wait for a small table as a row group."""
         waiting = self._waiting.pop(table.name, None)
         if waiting is not None:
             self._write(table, joined_rows(waiting.batches))
@@ -118,22 +119,23 @@ class TableFiles:
             self._close(name)
 
     def _close(self, name: str) -> None:
-        """Close a file in a thread."""
+        """Close a table's open file in a thread."""
         file = self._open.pop(name)
         self._closing.append((file, self._pool.submit(file.close)))
         if len(self._closing) > _MOST_WAITING:
             wait([self._closing[-_MOST_WAITING - 1][1]])
 
     def abandon(self) -> None:
-        """Delete all written files."""
+        """Delete all files that the task has written."""
         for file in self._open.values():
             file.abandon()
         self._open.clear()
         self._pool.shutdown()
         settings = self._settings
         for file, future in self._closing:
-            file.abandon()  # a file that could not be closed still exists
-            with contextlib.suppress(StorageError):  # the file is gone, or cannot be deleted
+            file.abandon()  # also files that could not be closed are deleted
+            # ignore a file that is gone or cannot be deleted
+            with contextlib.suppress(StorageError):
                 done = future.result()
                 if done is not None:
                     path = settings.storage.join(settings.lake_path, done.table, done.path)

@@ -1,4 +1,4 @@
-"""Input and report of a decode task: plain values that cross to an executor."""
+"""Input and report of a decode task, which are sent to and from executors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,24 +14,27 @@ from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.parquet_files import DataFile
+from seglake.log_tables.erasure_rules import NOTHING_ERASED, ErasedCount, TopicRules, rules_for
 from seglake.log_tables.record_rows import Origin
 from seglake.storage.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentSplit:
-    """Bytes [start, stop) of one segment; a batch begins at `start`.
+    """Bytes [start, stop) of one segment, which start with a batch.
 
     Attributes:
-        limit_offset: offsets from here on cannot be in the segment.
-        expected_offset: end of the offsets before `start`.
-        start_crc: checksum of the batch at `start` in the survey, -1 if unknown.
-        is_last: no later segment exists.
-        is_cleaned: the cleaner's checkpoint is above the segment's base offset.
-        is_compacted: the cleaner has run here, so missing offsets are no loss.
-        is_plain: the survey found nothing odd in it.
-        next_offset: end of the offsets before `stop` in the survey; 0 if it is doubtful.
-        first_offset: first offset of the batch at `start` in the survey; 0 if unknown.
+        limit_offset: exclusive upper limit of the segment's offsets.
+        expected_offset: exclusive end of the offsets in the segment before byte `start`.
+        start_crc: checksum of the batch at byte `start`, from the survey; -1 if unknown.
+        is_last: whether it is the last segment of the log.
+        is_cleaned: whether the cleaner's checkpoint is above the segment's base offset.
+        is_compacted: whether the cleaner has run on the segment, so that missing offsets are no
+            loss.
+        is_plain: whether the survey found no fault in these bytes.
+        next_offset: exclusive end of the offsets before byte `stop`, from the survey; 0 if
+            doubtful.
+        first_offset: first offset of the batch at byte `start`, from the survey; 0 if unknown.
     """
 
     file: SegmentFile
@@ -49,18 +52,19 @@ class SegmentSplit:
 
     @property
     def size_bytes(self) -> int:
-        """Return the number of bytes."""
+        """Return the number of bytes of the segment that the split has."""
         return self.stop - self.start
 
 
 class RequestedOffsets(NamedTuple):
-    """Offsets without a row in the lake, which a refill ingests.
+    """Offsets that the lake lacks and that an older copy is to fill.
 
     Attributes:
-        rows: ranges of offsets in the lake's gaps and of records that its batches lack, rising and
-            disjoint; (n, 2), half-open.
-        gaps: the ranges that no batch of the lake spans.
-        recorded: the lake's damage of the partition, each span by its IDENTITY.
+        rows: offsets that have no record in the lake, between its batches or inside them: sorted,
+            disjoint, half-open ranges of shape (n, 2).
+        gaps: the part of `rows` that lies between batches.
+        recorded: damage of the partition that is already in `quarantine`, as the columns
+            `quarantine_rows.IDENTITY` of each row.
     """
 
     rows: NDArray[np.int64]
@@ -73,17 +77,17 @@ class RequestedOffsets(NamedTuple):
         return self._replace(rows=rows, gaps=gaps)
 
     def share(self, start: int, stop: int) -> bool:
-        """Return whether any row with an offset in [start, stop) is wanted."""
+        """Return whether any offset in [start, stop) is requested."""
         return bool(len(_between(self.rows, start, stop)))
 
     def hold(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for each offset whether its row is wanted."""
+        """Return for each offset whether it is among the requested ones."""
         return are_held(self.rows, offsets)
 
     def have_gaps_in(
         self, firsts: NDArray[np.int64], lasts: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """Return for each batch, given its first and last offset, whether it reaches into a gap."""
+        """Return for each batch, given its first and last offset, whether it overlaps a gap."""
         if not len(self.gaps):
             return np.zeros(len(firsts), np.bool_)
         place = np.searchsorted(self.gaps[:, 1], firsts, side="right")
@@ -93,7 +97,7 @@ class RequestedOffsets(NamedTuple):
 
 
 def are_held(ranges: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each offset whether one of the rising ranges contains it."""
+    """Return for each offset whether one of the sorted, disjoint ranges includes it."""
     if not len(ranges):
         return np.zeros(len(offsets), np.bool_)
     place = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
@@ -108,26 +112,31 @@ def _between(ranges: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int
 
 @dataclass(frozen=True, slots=True)
 class PartitionSplit:
-    """A piece of one partition's log: segment splits in order, and the offsets wanted from them.
+    """A part of one partition's log: consecutive byte ranges of segments, and offsets to ingest.
 
     Attributes:
-        range_start: start of the range of offsets that one ledger row will cover; other splits may
-            belong to it.
-        range_next: end of that range.
-        log_start_offset: records below exist on the disk but not in the log. A marker below is
-            ingested all the same: it may end a transaction of an earlier run.
-        durable_offset: high watermark or recovery point, the higher.
-        is_plain: the survey found nothing odd, so the walk may end at the first batch above.
-        markers: markers in the split, and each producer's next one after it: the outcomes.
+        range_start: start of the offset range that one ledger row will cover; several splits may
+            share this range.
+        range_next: exclusive end of the range that the ledger row will cover.
+        log_start_offset: start of the log; records below it are on the disk but not part of the
+            log. A transaction marker below it is ingested nevertheless, because it may end a
+            transaction whose records an earlier run ingested.
+        durable_offset: the higher of high watermark and recovery point.
+        is_plain: whether the survey found no fault, so that reading may end at the first batch
+            above the range.
+        markers: transaction markers in the split, and each producer's next marker after the split;
+            they decide the states of transactions.
         gap_cause: cause of the gap to repair; None for a first ingest.
-        cuts_end: the inner part of a batch that crosses the range's end is ingested; if False, the
-            whole batch is left for a later run.
-        includes_end: the range is empty, and stands for damage after it whose offsets are unknown.
-        leaves_end: an empty range stands for the damage at the end of the log, with copies in it.
-        is_final: nobody will append any more, see `SegmentBounds`.
-        limit_offset: first offset of records outside the split, also in a batch whose header ends
-            before. None means the range's end. If it is above that end, no split follows.
-        requested: offsets of the rows that a refill ingests; None means all in the range.
+        cuts_end: whether a batch that crosses the range's end is ingested up to that end; if False,
+            a later run ingests the whole batch.
+        includes_end: whether the range is empty and is for damage with unknown offsets after it.
+        leaves_end: whether a range of its own is for the damage at the log's end, including
+            misplaced copies of batches.
+        is_final: whether no broker will append to the log any more; see `SegmentBounds`.
+        limit_offset: first offset after the split's records; None means the range's end. If a batch
+            has records above the last offset in its header, they are ingested up to this limit. It
+            is above the range's end only if no split follows.
+        requested: offsets to ingest from an older copy; None means the whole range.
     """
 
     key: PartitionKey
@@ -154,17 +163,17 @@ class PartitionSplit:
 
     @property
     def floor_offset(self) -> int:
-        """Return the offset below which no data is ingested."""
+        """Return the offset below which no records are ingested."""
         return max(self.range_start, self.log_start_offset)
 
     def ceiling(self, last_offset: int, counted_offset: int = 0) -> int:
-        """Return the end of the ingested offsets of a batch that ends, by its header, at an offset.
+        """Return the exclusive offset up to which records of a batch are ingested.
 
         Args:
-            last_offset: last offset of the batch, by its header.
-            counted_offset: end of the batch if each record that its header counts has an offset.
-                The batch may reach above the end of the log up to there, and no further: a record
-                at a higher offset would hide records that are written later.
+            last_offset: last offset in the batch's header.
+            counted_offset: end of the batch if its records have consecutive offsets. At the end of
+                the log, records up to this offset are ingested. Records above this offset are not:
+                they would hide records that are written later.
         """
         if last_offset >= self.range_next or self.limit_offset is None:
             return self.range_next
@@ -173,16 +182,16 @@ class PartitionSplit:
     def cut(
         self, first_offset: int, last_offset: int, ceiling_offset: int | None = None
     ) -> OffsetRange:
-        """Return the part of a batch inside the range and, at the log start, inside the log.
+        """Return the offsets of a batch within the range and above the log start.
 
         Args:
             first_offset: first offset of the batch.
             last_offset: last offset of the batch.
-            ceiling_offset: end by `ceiling`; None for the range's end.
+            ceiling_offset: result of `ceiling`; None for the range's end.
         """
         ceiling = self.range_next if ceiling_offset is None else ceiling_offset
         if self.range_start <= first_offset >= self.log_start_offset and last_offset < ceiling:
-            return first_offset, last_offset + 1  # the usual case, kept fast
+            return first_offset, last_offset + 1  # most batches need no cut
         is_below = last_offset < self.log_start_offset
         floor = self.range_start if is_below else self.floor_offset
         return max(first_offset, floor), min(last_offset + 1, ceiling)
@@ -190,18 +199,21 @@ class PartitionSplit:
 
 @dataclass(frozen=True, slots=True)
 class DecodeSettings:
-    """Settings that every task of a run needs besides its splits.
+    """Settings of all tasks of a run.
 
     Attributes:
         started_at_us: start of the run, in microseconds since 1970.
-        reads_aborted: ingest records of aborted transactions (read_uncommitted).
-        reads_undecided: ingest records of open transactions in read_committed, too.
-        window_bytes: bytes of one read.
-        decoded_bytes: plain bytes that are decoded together.
-        max_decompressed_batch_bytes: most plain bytes of a batch; a larger batch is a defect.
-        max_raw_bytes: most bytes that quarantine keeps of damage.
-        target_file_bytes: bytes at which a data file is finished.
-        generations: generation of the rows by topic; 0 for a topic without one.
+        reads_aborted: whether to ingest records of aborted transactions (read_uncommitted).
+        reads_undecided: whether to ingest records of open transactions in read_committed too.
+        window_bytes: size of a read.
+        decoded_bytes: uncompressed bytes to decode together.
+        max_decompressed_batch_bytes: highest accepted size of an uncompressed batch; a larger batch
+            is a defect.
+        max_raw_bytes: highest number of damaged bytes to store per row of quarantine.
+        target_file_bytes: size at which a data file is closed.
+        generations: number of the commit that will add the rows, by topic; 0 for a topic without a
+            number.
+        rules: rules of erasure of the topics that have any.
     """
 
     storage: Storage
@@ -219,16 +231,17 @@ class DecodeSettings:
     target_file_bytes: int
     compression_level: int
     generations: Mapping[str, int] = field(default_factory=dict)
+    rules: Mapping[str, TopicRules] = field(default_factory=dict)
 
     def origin(self, key: PartitionKey) -> Origin:
-        """Return the values that a partition's rows share."""
+        """Return the values that all rows of a partition have in common."""
         generation = self.generations.get(key.topic, 0)
         return Origin(self.source_id, key, self.run_id, generation)
 
 
 @dataclass(frozen=True, slots=True)
 class DecodeTask:
-    """Several splits for one task, sorted by topic and partition."""
+    """A task of several splits, sorted by topic and partition."""
 
     splits: tuple[PartitionSplit, ...]
     settings: DecodeSettings
@@ -239,53 +252,58 @@ class DecodeTask:
         return sum(split.size_bytes for split in self.splits)
 
     def of_attempt(self, attempt_id: str, generations: Mapping[str, int]) -> "DecodeTask":
-        """Return the task with the id and the generations that its rows are committed under."""
+        """Return the task for a commit attempt: rows get its id and the topics' commit numbers."""
         own = {split.key.topic: generations[split.key.topic] for split in self.splits}
-        settings = replace(self.settings, attempt_id=attempt_id, generations=own)
+        rules = rules_for(self.settings.rules, [split.key[:2] for split in self.splits])
+        settings = replace(self.settings, attempt_id=attempt_id, generations=own, rules=rules)
         return replace(self, settings=settings)
 
 
 class ByteCount(NamedTuple):
-    """Bytes of a split by treatment; each byte is in exactly one count, except those in `kept`."""
+    """Bytes of a split by category.
 
-    sound: int = 0  # in sound batches, whether their records became rows or not
+    Each byte is in one category, except that `kept` bytes are in `sound`, too.
+    """
+
+    sound: int = 0  # valid batches, with or without rows of records
     quarantined: int = 0
     tail: int = 0
-    below: int = 0  # ingested by an earlier run
-    above: int = 0  # left for a later run
-    undecided: int = 0  # in sound batches of transactions that have not ended
-    kept: int = 0  # in sound batches that are also in quarantine: some records have no row
+    below: int = 0  # batches that an earlier run ingested
+    above: int = 0  # batches that a later run ingests
+    undecided: int = 0  # valid batches in open transactions
+    # Valid batches that are also in quarantine, since some records have no row.
+    kept: int = 0
 
     @property
     def total(self) -> int:
-        """Return the bytes of the split."""
+        """Return the number of bytes of the split, of all categories."""
         return sum(self) - self.kept
 
     @property
     def read(self) -> int:
-        """Return the bytes of the wanted range."""
+        """Return the bytes of the split that belong to the range of this run."""
         return self.sound + self.quarantined + self.undecided
 
     @property
     def in_tables(self) -> int:
-        """Return the bytes of all rows of `batches` and `quarantine`."""
+        """Return the bytes that the rows of `batches` and `quarantine` count."""
         return self.sound + self.in_quarantine
 
     @property
     def in_quarantine(self) -> int:
-        """Return the bytes of all rows of `quarantine`."""
+        """Return the bytes that the rows of `quarantine` count."""
         return self.quarantined + self.kept
 
 
 class Totals(NamedTuple):
-    """Counts of a split; sums are over the rows in `records`.
+    """Counts of a split; sums are over its rows in `records`.
 
     Attributes:
-        offsets: offsets in the rows of `batches` and `gaps`, each clipped to the range.
-        unread_internal: rows of decoded tables whose bytes could not be read.
-        unsettled_internal: records without such a row because their transaction was aborted or has
-            not ended.
-        redacted: rows of decoded tables without a value that is or may be a secret.
+        offsets: number of offsets that the rows of `batches` and `gaps` cover within the range.
+        unread_internal: rows of internal topics' tables whose bytes could not be parsed.
+        unsettled_internal: records of internal topics without a row of the topic's table because
+            their transaction was aborted or has not ended.
+        redacted: rows of internal topics' tables from which a possible secret was omitted.
     """
 
     records: int = 0
@@ -303,7 +321,7 @@ class Totals(NamedTuple):
 
 
 class TailReport(NamedTuple):
-    """Zeros after the last batch of a segment that is not the last."""
+    """Zero bytes after the last batch of a segment that is not the last one of its log."""
 
     segment: str
     position: int
@@ -311,7 +329,7 @@ class TailReport(NamedTuple):
 
 
 class ThinnedBatch(NamedTuple):
-    """A batch from which the cleaner has removed records."""
+    """A batch with fewer records than offsets, as after a compaction."""
 
     offsets: OffsetRange
     crc: int
@@ -319,23 +337,27 @@ class ThinnedBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """Findings and counts of a task in one split.
+    """Report of a task on one split.
 
     Attributes:
-        first_offset: first offset of the sound batches, clipped to the range; None without one.
-        next_offset: end of the sound batches, clipped to the range; None without one.
-        has_leading_defect: there is damage before the first sound batch.
-        has_trailing_defect: there is damage after the last sound batch.
-        is_compacted_at_start: the cleaner has run at the first edge.
-        is_compacted_at_end: the cleaner has run at the last edge.
-        cut_offset: first offset of a batch that crosses the range's end, else None.
-        gaps: gaps between its batches.
-        open_rows: rows whose transaction has not ended.
-        times_ms: least and greatest timestamp in `records`, in ms since 1970; None without a row.
-        inner_bytes: bytes that its rows count beyond `bytes`; see `SplitCounts`.
-        refilled: merged offsets that a refill's rows of `batches` span.
-        thinned: those batches that have fewer records than offsets, if the lake has damage.
-        hidden: offsets between a refill's batches that damage hides, rising.
+        first_offset: first offset of the valid batches within the range; None if there is none.
+        next_offset: exclusive end of the valid batches within the range; None if there is none.
+        has_leading_defect: whether there is damage before the first valid batch.
+        has_trailing_defect: whether there is damage after the last valid batch.
+        is_compacted_at_start: whether the cleaner has run on the split's first segment.
+        is_compacted_at_end: whether the cleaner has run on the split's last segment.
+        cut_offset: first offset of a batch that crosses the range's end; None if there is none.
+        gaps: gaps between the split's batches.
+        open_rows: number of rows whose transaction has not ended.
+        times_ms: least and greatest timestamp in `records`, in ms since 1970; None without rows.
+        inner_bytes: number of bytes that the rows count in addition to `bytes`; see `SplitCounts`.
+        refilled: merged offset ranges of the rows of `batches` that a refill from an older copy
+            adds.
+        thinned: batches of a refill that have fewer records than offsets; only collected if the
+            lake has damage.
+        hidden: sorted offset ranges between a refill's batches whose records may be in damaged
+            bytes.
+        erased: records that were left out by a rule of erasure; they are counted in `totals`.
     """
 
     first_offset: int | None
@@ -358,14 +380,15 @@ class SplitReport:
     refilled: tuple[OffsetRange, ...] = ()
     thinned: tuple[ThinnedBatch, ...] = ()
     hidden: tuple[OffsetRange, ...] = ()
+    erased: ErasedCount = NOTHING_ERASED
 
 
 @dataclass(frozen=True, slots=True)
 class TaskReport:
-    """Files and reports of one task.
+    """Result of a task.
 
     Attributes:
-        reports: report of each split; None for a failed one, which has no rows in the files.
+        reports: report of each split; None for an unreadable split, which has no rows in the files.
         failures: index and reason of each unreadable split.
     """
 

@@ -1,4 +1,4 @@
-"""The command that adds internal topics to a lake which lacks them. Pure."""
+"""The command that adds internal topics to a lake which lacks them."""
 
 import shlex
 from collections.abc import Iterable
@@ -7,12 +7,12 @@ from seglake.kafka_log.read_policy import UpperBound
 
 
 def ingest_internal(lake: str, topics: Iterable[str], upper_bound: str | None) -> str:
-    """Return a command that ingests internal topics only, few enough for local processes.
+    """Return the command that ingests internal topics only, with the local engine.
 
     Args:
         lake: the lake as the person gave it.
         topics: names of the internal topics.
-        upper_bound: upper bound of the lake's newest run, which is kept; None if no run has one.
+        upper_bound: upper bound of the lake's newest run, for the command; None if unknown.
     """
     words = ["seglake", "ingest", "--source", "LOG_DIR", "--lake", lake]
     words += ["--topics", *sorted(topics), "--internal-topics", "--engine", "local"]

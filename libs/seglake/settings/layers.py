@@ -1,27 +1,30 @@
 """Merges layers of settings, and remembers the origin of each value.
 
 A layer is one settings file or one option of the command line. Its sections and keys are checked
-against the settings classes: an unknown one is refused.
+against the settings classes, and unknown ones are refused.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_type_hints
 
 from seglake.near_names import did_you_mean
-from seglake.settings.values import Properties, SettingsError, read_value
+from seglake.settings.values import Properties, SettingsError, TopicDurations, read_value
 
 Layer = tuple[str, Mapping[str, object]]
-"""(origin, sections); later layers override earlier ones."""
+"""Layer of settings: its origin, and its sections. A later layer overrides an earlier one."""
 
 
 class Chosen(NamedTuple):
-    """Values from all layers: their types are checked, but neither bounds nor contradictions."""
+    """Values from all layers.
 
-    values: dict[str, dict[str, Any]]  # section -> name -> value
-    origins: dict[str, str]  # "section.name" -> origin of the value that won
+    Their types are checked; bounds and contradictions are not checked yet.
+    """
+
+    values: dict[str, dict[str, Any]]  # by section and key
+    origins: dict[str, str]  # by "section.key": name of the layer whose value is used
 
     def blamed(self, error: SettingsError) -> SettingsError:
-        """Return a copy of the error that names the origins of the values in question."""
+        """Return a copy of the error that names the layers from which its values came."""
         keys = [error.key] if error.other_key is None else [error.key, error.other_key]
         places = sorted({self.origins[key] for key in keys if key in self.origins})
         return SettingsError(
@@ -33,7 +36,9 @@ class Chosen(NamedTuple):
 
 
 def choose(sections: Mapping[str, type], layers: Sequence[Layer]) -> Chosen:
-    """Merge layers in order: a list replaces the earlier list, a table is merged by name.
+    """Merge layers in order.
+
+    A list replaces the earlier list; a table is merged with the earlier table by name.
 
     Args:
         sections: the settings class of each section, by the section's name.
@@ -47,7 +52,7 @@ def choose(sections: Mapping[str, type], layers: Sequence[Layer]) -> Chosen:
         try:
             for section, name, kind, value in _known_values(sections, given):
                 below = chosen.values[section].get(name)
-                if kind == Properties and below is not None:
+                if kind in (Properties, TopicDurations) and below is not None:
                     value = tuple(sorted((dict(below) | dict(value)).items()))
                 chosen.values[section][name] = value
                 chosen.origins[f"{section}.{name}"] = origin
@@ -60,7 +65,7 @@ class _KnownValue(NamedTuple):
     section: str
     name: str
     kind: object
-    value: Any  # of the type `kind`, checked by read_value
+    value: Any  # Any: `read_value` has checked its type
 
 
 def _known_values(

@@ -1,4 +1,4 @@
-"""The command that decodes batches above `limits.max_decompressed_batch_bytes`. Pure."""
+"""The command that decodes batches above `limits.max_decompressed_batch_bytes`."""
 
 import shlex
 from collections.abc import Iterable

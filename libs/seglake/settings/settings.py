@@ -18,11 +18,12 @@ from seglake.kafka_log.read_policy import (
     Isolation,
     LosingTails,
     ReadPolicy,
+    TierPolicy,
     UndecidedTransactions,
     UpperBound,
 )
 from seglake.settings.layers import Layer, choose, keys_of
-from seglake.settings.values import Properties, SettingsError
+from seglake.settings.values import Properties, SettingsError, TopicDurations
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -34,7 +35,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class LakeFormat(StrEnum):
-    """Formats of tables."""
+    """Format in which the tables are written."""
 
     DELTA = "delta"
     PARQUET = "parquet"
@@ -46,7 +47,7 @@ def _number(default: int, *, at_least: int = 1, at_most: int | None = None) -> i
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """Settings of the source."""
+    """Settings of the section `source`."""
 
     source_id: str | None = None
 
@@ -72,7 +73,7 @@ class SelectSettings:
     settled: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise SettingsError if topic globs or times contradict each other."""
+        """Raise SettingsError if the topic globs or the times contradict each other."""
         included, excluded = _included_and_excluded(self.topics)
         if "" in included or "" in excluded:
             raise SettingsError("select.topics", "a topic glob is empty")
@@ -89,7 +90,7 @@ class SelectSettings:
 
     @property
     def from_timestamp_ms(self) -> int | None:
-        """Return the first millisecond of the window, None for no lower limit."""
+        """Return the first millisecond of the window; None for no lower limit."""
         return None if self.from_timestamp is None else _milliseconds(self.from_timestamp)
 
     @property
@@ -103,11 +104,11 @@ class SelectSettings:
         return self.from_timestamp is not None or self.to_timestamp is not None
 
     def selects_topic(self, topic: str) -> bool:
-        """Return whether a topic is selected; exclusion wins, no inclusion selects every topic."""
+        """Return whether a topic is not excluded, and matches `topics` if that has a glob."""
         return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
 
     def leaves_out_internal(self, topic: str) -> bool:
-        """Return whether a topic is left out only because it is internal."""
+        """Return whether a topic would be selected if it was not internal."""
         return self._matches(topic) and not self.selects_topic(topic)
 
     def _matches(self, topic: str) -> bool:
@@ -141,7 +142,7 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class WriteSettings:
-    """Settings of the tables, and of the sizes of files and commits."""
+    """Settings of the tables' format, and of the sizes of files and commits."""
 
     format: LakeFormat = LakeFormat.DELTA
     wave_bytes: int = _number(64 * 1024 * _MIB)
@@ -166,15 +167,38 @@ class QuarantineSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RetentionSettings:
+    """Settings of what a maintenance removes.
+
+    Attributes:
+        records: how old records may become, by topic glob. The longest glob that matches a topic
+            counts; None keeps its records for ever. Topics whose name begins with `_`, such as
+            `_schemas`, match only globs that begin with `_`.
+    """
+
+    records: TopicDurations = ()
+
+    def records_of(self, topic: str) -> timedelta | None:
+        """Return how old the records of a topic may become; None for any age."""
+        found = [
+            (len(glob), glob, limit)
+            for glob, limit in self.records
+            if fnmatchcase(topic, glob) and topic.startswith("_") <= glob.startswith("_")
+        ]
+        return max(found)[2] if found else None
+
+
+@dataclass(frozen=True, slots=True)
 class LimitsSettings:
     """Settings of refusals, and of findings that end a run with exit code 3."""
 
-    # Together with the buffered bytes (read.decoded_bytes) below 2 GiB, the limit of Arrow's views.
+    # With the buffered bytes (read.decoded_bytes) it stays below 2 GiB, the limit of Arrow's views.
     max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=MOST_DECOMPRESSED_BATCH_BYTES)
     fail_on_quarantine: bool = True
     fail_on_unexplained_gap: bool = True
     fail_on_remote_gap: bool = True
     fail_on_short_log: bool = True
+    fail_on_rejects: bool = True
     hanging_transaction_after: timedelta | None = None
     stuck_after: timedelta | None = None
     local_processes: int = _number(0, at_least=0)
@@ -185,18 +209,56 @@ class LimitsSettings:
         for name in ("hanging_transaction_after", "stuck_after"):
             after = getattr(self, name)
             if after is not None and after <= timedelta(0):
-                raise SettingsError(f"limits.{name}", "must be longer than nothing")
+                raise SettingsError(f"limits.{name}", "must be longer than 0")
 
     @property
     def hanging_transaction_after_ms(self) -> int | None:
-        """Return `hanging_transaction_after` in milliseconds, None to wait for ever."""
+        """Return `hanging_transaction_after` in milliseconds; None means waiting for ever."""
         after = self.hanging_transaction_after
         return None if after is None else after // timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
+class TieredSettings:
+    """Settings of remote tiers.
+
+    Attributes:
+        keys: files of the private keys of encrypted tiers, by key id.
+        take_deleted: whether to read also segments that the cluster has deleted, if the tier still
+            has them.
+        take_other_ids: whether to read also tiers whose topics have other ids than the cluster's,
+            because all of their topics were created again.
+    """
+
+    keys: Properties = ()
+    take_deleted: bool = False
+    take_other_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesSettings:
+    """Settings of keys and values that name no schema themselves.
+
+    Attributes:
+        subjects: subjects of the registry, each by `<topic>-value` or `<topic>-key`; of Protobuf
+            with the message: `<subject>#<full name>`.
+    """
+
+    subjects: Properties = ()
+
+    def __post_init__(self) -> None:
+        """Raise SettingsError if a name is not of values or keys, or a subject is empty."""
+        for name, subject in self.subjects:
+            if not name.endswith(("-value", "-key")):
+                problem = f"{name} must be <topic>-value or <topic>-key"
+                raise SettingsError("values.subjects", problem)
+            if not subject.partition("#")[0]:
+                raise SettingsError("values.subjects", f"{name} names no subject")
+
+
+@dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Settings of Spark's master, and its own properties."""
+    """Settings of Spark: its master, and its own properties."""
 
     master: str = "local[*]"
     properties: Properties = ()
@@ -211,7 +273,10 @@ class Settings:
     read: ReadSettings = field(default_factory=ReadSettings)
     write: WriteSettings = field(default_factory=WriteSettings)
     quarantine: QuarantineSettings = field(default_factory=QuarantineSettings)
+    retention: RetentionSettings = field(default_factory=RetentionSettings)
     limits: LimitsSettings = field(default_factory=LimitsSettings)
+    tiered: TieredSettings = field(default_factory=TieredSettings)
+    values: ValuesSettings = field(default_factory=ValuesSettings)
     spark: SparkSettings = field(default_factory=SparkSettings)
 
     def __post_init__(self) -> None:
@@ -222,12 +287,12 @@ class Settings:
 
     @property
     def salvages_losing_tails(self) -> bool:
-        """Return whether batches of replicas that lost an election give rows, too."""
+        """Return whether a run also decodes batches of replicas that lost an election."""
         return self.read.losing_tails is LosingTails.ROWS
 
     @property
     def salvages(self) -> bool:
-        """Return whether some quarantined batches give rows in a table of their own."""
+        """Return whether a run decodes quarantined batches into `salvaged_records`."""
         return self.read.salvage or self.salvages_losing_tails
 
     @property
@@ -237,23 +302,32 @@ class Settings:
 
     @property
     def reads_dead_logs(self) -> bool:
-        """Return whether whole logs are read to their end, since no broker writes to them."""
+        """Return whether whole logs are read to their end, as if no broker wrote to them."""
         return self.read.upper_bound is UpperBound.LOG_END and not self.select.has_window
 
     @property
     def read_policy(self) -> ReadPolicy:
-        """Return the rules for the end of reading."""
+        """Return the rules for where reading of a log ends."""
         return ReadPolicy(
             isolation=self.read.isolation,
             upper_bound=self.read.upper_bound,
             hanging_after_ms=self.limits.hanging_transaction_after_ms,
         )
 
+    @property
+    def tier_policy(self) -> TierPolicy:
+        """Return the rules for reading remote tiers."""
+        return TierPolicy(
+            includes_deleted=self.tiered.take_deleted,
+            includes_other_ids=self.tiered.take_other_ids,
+            key_paths=self.tiered.keys,
+        )
+
     @classmethod
     def from_mappings(cls, layers: Sequence[Layer]) -> Self:
         """Merge layers over the defaults; later layers override earlier ones.
 
-        A list replaces the earlier list; `spark.properties` are merged by name.
+        A list replaces the earlier list; tables are merged by name.
 
         Args:
             layers: (origin, sections) of each layer, the strongest last.
@@ -271,7 +345,7 @@ class Settings:
 
 
 def setting_keys() -> list[str]:
-    """Return all existing keys as `section.name`."""
+    """Return all keys of settings as `section.name`."""
     return keys_of(get_type_hints(Settings))
 
 

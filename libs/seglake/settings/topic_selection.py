@@ -1,4 +1,4 @@
-"""Checks that the topics which a person names exist. Pure."""
+"""Checks that the topics which a person names exist."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from seglake.settings.settings import SelectSettings
 
 _MOST_NAMED = 5
 _WILDCARDS = re.compile(r"[*?!\[\]]")
-_SEVERAL = re.compile(r"[,\s]")  # no topic's name has these characters
+_SEVERAL = re.compile(r"[,\s]")  # a topic's name has none of these characters
 
 
 class NothingSelectedError(WrongCallError):
@@ -41,7 +41,7 @@ class NothingSelectedError(WrongCallError):
 
 
 class Unmatched(NamedTuple):
-    """Problems of globs that select or exclude no existing topic.
+    """Problems of globs that select or exclude no topic that exists.
 
     Attributes:
         missing: reasons by topic that was named in full and does not exist: exit code 3.

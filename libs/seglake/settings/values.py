@@ -1,8 +1,8 @@
 """Reads single setting values strictly, each by the type of its key.
 
-Nothing is converted: `"5"` is not a number and `1` is not a switch. A timestamp is a TOML date-time
-or ISO-8601 text, in UTC if it has no zone. A duration is text: a number with its unit. A size is a
-number of bytes, or text with a unit.
+Values are not converted, so `"5"` is not a number and `1` is not a switch. A timestamp is a TOML
+date-time or ISO-8601 text, in UTC if it has no zone. A duration is text: a number with its unit. A
+size is a number of bytes, or text with a unit.
 """
 
 import re
@@ -27,11 +27,15 @@ _SIZE_UNITS = {
     "GiB": 2**30,
     "TiB": 2**40,
 }
-_MOST = 2**63 - 1  # TOML's limit
+_MOST = 2**63 - 1  # TOML's highest integer
 _SIZE = re.compile(rf"([0-9]{{1,15}}) ?({'|'.join(_SIZE_UNITS)})")
 
 Properties = tuple[tuple[str, str], ...]
-"""(name, value) pairs sorted by name: a frozen table of texts that can be pickled."""
+"""(name, value) pairs sorted by name, as a frozen table of texts that can be pickled."""
+
+
+TopicDurations = tuple[tuple[str, timedelta | None], ...]
+"""(topic glob, duration) pairs sorted by glob; None for no limit."""
 
 
 class SettingsError(WrongCallError):
@@ -39,7 +43,7 @@ class SettingsError(WrongCallError):
 
     Attributes:
         key: `section.key`.
-        problem: what is wrong and what was expected.
+        problem: text that says what is wrong, and what was expected.
         other_key: the setting that `key` contradicts; None for other problems.
         origin: the files or options that the values came from; None for values set in code.
     """
@@ -47,7 +51,7 @@ class SettingsError(WrongCallError):
     def __init__(
         self, key: str, problem: str, *, other_key: str | None = None, origin: str | None = None
     ) -> None:
-        """Store the facts; `Attributes` of the class explains them."""
+        """Store the facts, which the class explains."""
         super().__init__(key, problem)
         self.key = key
         self.problem = problem
@@ -60,7 +64,7 @@ class SettingsError(WrongCallError):
         return f"setting {self.key}{place}: {self.problem}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with the keyword arguments too."""
+        """Pickle with all arguments, also those that are keywords only."""
         make = partial(SettingsError, other_key=self.other_key, origin=self.origin)
         return make, (self.key, self.problem)
 
@@ -124,7 +128,7 @@ def _read_properties(key: str, value: object) -> Properties:
         raise SettingsError(key, "expected a table of texts")
     for name, item in value.items():
         if isinstance(item, Mapping):
-            raise SettingsError(f"{key}.{name}", "a name with dots stands in quotes")
+            raise SettingsError(f"{key}.{name}", "put a name with dots in quotes")
         if not isinstance(item, str):
             raise SettingsError(f"{key}.{name}", "expected a text in quotes")
     return tuple(sorted((name, _read_text(f"{key}.{name}", item)) for name, item in value.items()))
@@ -153,6 +157,20 @@ def _read_duration(key: str, value: object) -> timedelta:
     return timedelta(**{_DURATION_UNITS[match[2]]: int(match[1])})
 
 
+def _read_topic_durations(key: str, value: object) -> TopicDurations:
+    """Read one duration for all topics, or a table of durations by topic glob."""
+    given = value if isinstance(value, Mapping) else {"*": value}
+    found = {}
+    for glob, item in given.items():
+        place = f"{key}.{glob}" if isinstance(value, Mapping) else key
+        if isinstance(item, Mapping):
+            raise SettingsError(place, "put a name with dots in quotes")
+        found[glob] = None if item == "off" else _read_duration(place, item)
+        if found[glob] == timedelta(0):
+            raise SettingsError(place, "must be longer than 0")
+    return tuple(sorted(found.items()))
+
+
 def _read_choice(kind: type[StrEnum], key: str, value: object) -> StrEnum:
     choices = ", ".join(kind)
     if not isinstance(value, str):
@@ -177,4 +195,5 @@ _READERS: Mapping[object, Callable[[str, object], object]] = {
     Properties: _read_properties,
     datetime | None: _read_timestamp,
     timedelta | None: _read_duration,
+    TopicDurations: _read_topic_durations,
 }

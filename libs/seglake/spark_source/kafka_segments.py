@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, cast
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -21,10 +21,10 @@ from seglake.pipelines.segment_query.read_plan import Requested, plan_reads
 from seglake.pipelines.segment_query.record_stream import SCHEMA, records_of
 from seglake.segment_decoding.tasks import DecodeTask
 from seglake.settings.settings import Settings
-from seglake.spark_source.pushed_filters import requested_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import Filter
 
 _SETTINGS = {
     "internal_topics": "select.internal_topics",
@@ -34,13 +34,13 @@ _SETTINGS = {
     "upper_bound": "read.upper_bound",
     "source_id": "source.source_id",
 }
-_SECTIONS = ("source.", "select.", "read.", "limits.")
+_SECTIONS = ("source.", "select.", "read.", "limits.", "tiered.")
 _OWN = frozenset({"path", "paths", "topics", "failondataloss"})
 _PUSHING_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
 
 
 class KafkaSegmentsSource(DataSource):
-    """Data source; options: `failOnDataLoss`, and those of `seglake ingest` that select data."""
+    """Data source with the option `failOnDataLoss`, and with ingest's options that select data."""
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         """Store the options.
@@ -48,7 +48,7 @@ class KafkaSegmentsSource(DataSource):
         Args:
             options: the options of the query; their names ignore case.
         """
-        # Spark's map ignores the case of names, but only a plain dict can be pickled.
+        # Spark's own map of options ignores case but cannot be pickled, so a plain dict is used.
         super().__init__({name.lower(): value for name, value in options.items()})
 
     @classmethod
@@ -57,16 +57,16 @@ class KafkaSegmentsSource(DataSource):
         return "kafka_segments"
 
     def schema(self) -> StructType:
-        """Return the columns of all records."""
+        """Return the columns that every read of the source has."""
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return the reader of one query, with pushed-down filters if Spark's setting allows them.
 
         Args:
-            schema: the columns of `schema`.
+            schema: the columns that the method `schema` returns.
         """
-        # Spark refuses a reader that accepts filters if its own setting forbids it.
+        # If Spark's setting for pushed filters is off, Spark refuses a reader that accepts filters.
         pushes = any(name.startswith(_PUSHING_WORKER) for name in _running_modules())
         return (_PushingReader if pushes else _Reader)(dict(self.options))
 
@@ -87,7 +87,7 @@ class _Reader(DataSourceReader):
             self._requested,
             fails_on_loss=self._fails_on_loss,
         )
-        # An empty partition stands for a query that reads nothing.
+        # An empty partition stands for a query that reads nothing: Spark needs one.
         return [InputPartition(task) for task in tasks] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
@@ -98,9 +98,12 @@ class _Reader(DataSourceReader):
 
 
 class _PushingReader(_Reader):
-    """Reader that plans only what the filters select; Spark still checks each row itself."""
+    """Reader that plans only data that the filters may select; Spark still checks each row."""
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+    def pushFilters(self, filters: "list[Filter]") -> "Iterable[Filter]":
+        # Only Spark 4.1 and newer call this, and have filters to import.
+        from seglake.spark_source.pushed_filters import requested_by
+
         self._requested = requested_by(filters)
         return filters
 

@@ -50,7 +50,7 @@ def _values(given: Filter) -> list[Any] | None:
 
 
 def _bounds(given: Filter) -> tuple[int | None, int | None]:
-    """Return the first offset that may pass and the one after the last; None for no bound."""
+    """Return the first offset that may pass, and the offset after the last; None for no bound."""
     match given:
         case GreaterThan():
             return given.value + 1, None

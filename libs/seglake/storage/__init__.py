@@ -1,1 +1,1 @@
-"""Local disks, S3 and HDFS behind one port."""
+"""One interface for files on local disks, S3 and HDFS."""

@@ -1,4 +1,4 @@
-"""Calls into libraries that may never return. Effect: starts a thread."""
+"""Calls library functions that may never return, in daemon threads."""
 
 import threading
 from collections.abc import Callable
@@ -11,14 +11,14 @@ _T = TypeVar("_T")
 def called(call: Callable[[], _T]) -> "Future[_T]":
     """Call a function in its own daemon thread, and return the future of its result.
 
-    Unlike an executor's threads, it is not joined when the interpreter ends.
+    Unlike an executor's thread, a daemon thread does not delay the interpreter's exit.
     """
     answer: Future[_T] = Future()
 
     def run() -> None:
         try:
             answer.set_result(call())
-        except BaseException as error:  # noqa: BLE001  (handed to the caller)
+        except BaseException as error:  # noqa: BLE001  (raised in the caller)
             answer.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()

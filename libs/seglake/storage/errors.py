@@ -1,4 +1,4 @@
-"""Errors of places for files: a call that a place refuses, or a failing world."""
+"""Errors of storages: locations that cannot be used, and operations that fail."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,10 @@ from seglake.errors import SeglakeError, WrongCallError
 
 
 class UnsupportedUriError(WrongCallError):
-    """A URI has a scheme that no storage serves."""
+    """Error for a URI whose scheme or form no storage supports."""
 
     def __init__(self, *, uri: str, schemes: Sequence[str]) -> None:
-        """Store the URI, and the forms that would be accepted."""
+        """Store the URI and the accepted forms."""
         self.uri = uri
         self.schemes = tuple(schemes)
         expected = " or ".join(self.schemes)
@@ -17,14 +17,14 @@ class UnsupportedUriError(WrongCallError):
 
 
 class PlaceError(SeglakeError):
-    """Base of errors at one place: the attempted action, the path, and the reason."""
+    """Base of errors at one path; each names the attempted action and the reason."""
 
     def __init__(self, *, action: str, path: str, reason: str) -> None:
-        """Store the facts.
+        """Store action, path and reason.
 
         Args:
             action: verb phrase for the message, such as "read".
-            path: path of the place.
+            path: path of the file or folder.
             reason: why the action failed, in words.
         """
         self.action = action
@@ -34,18 +34,18 @@ class PlaceError(SeglakeError):
 
 
 class StorageError(PlaceError):
-    """The storage failed to do an operation: a full disk, a broken device, a busy store."""
+    """Error for a failed operation of a storage: a full disk, a broken device, a busy store."""
 
 
 class RefusedError(StorageError):
-    """The storage refuses, and will until somebody fixes the call, the settings or the rights.
+    """The storage will refuse until somebody corrects the call, the settings or the permissions.
 
     For example: no permission, a wrong key, no such bucket, or settings that lead to no store.
     """
 
 
 class NotFoundError(StorageError):
-    """The file or folder does not exist."""
+    """Error for a file or folder that does not exist."""
 
     def __init__(self, *, action: str, path: str) -> None:
         """Store the action and the path."""
@@ -53,7 +53,7 @@ class NotFoundError(StorageError):
 
 
 class FileShrankError(StorageError):
-    """A file became shorter than it was when it was opened."""
+    """Error for a file that has become shorter since it was opened."""
 
     def __init__(self, *, path: str, expected_bytes: int, found_bytes: int) -> None:
         """Store the path and both sizes in bytes."""
@@ -67,17 +67,20 @@ class FileShrankError(StorageError):
 
 
 def is_broken(error: Exception) -> bool:
-    """Return whether an existing file cannot be read, so that the next read may fail as slowly."""
+    """Return whether an error shows that a file exists and its storage cannot read it.
+
+    Then retries may be slow.
+    """
     is_gone = isinstance(error, NotFoundError | FileShrankError)
     return isinstance(error, StorageError) and not is_gone
 
 
 class OutputError(StorageError):
-    """The lake's storage refused a data file; the data are not the cause."""
+    """Error for a data file that the lake's storage failed to write; no source is the cause."""
 
 
 class LakeFolderError(WrongCallError):
-    """The lake's place has content that is not a lake; nothing was touched."""
+    """Error for a folder that cannot be used as a lake, and was not changed."""
 
     def __init__(self, *, path: str, reason: str) -> None:
         """Store the path and the reason, in words."""
@@ -86,13 +89,13 @@ class LakeFolderError(WrongCallError):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        """Return the message."""
+        """Return the message: the path, and why it cannot be a lake."""
         return f"{self.path} cannot be a lake: {self.reason}"
 
 
 class StoreSilentError(PlaceError):
-    """A remote store does not answer at all.
+    """Error for a remote store that does not answer at all.
 
-    It is not a `StorageError`: code that skips one unreadable file would wait again for each of the
-    others.
+    It is not a `StorageError`, because code that skips an unreadable file would then wait for every
+    file.
     """

@@ -1,7 +1,7 @@
 """Hadoop's properties, as Spark and Hadoop clients use them: addresses of stores, and secrets.
 
-These are values: other modules read them from files and from Spark's configuration. Nothing here
-prints one.
+Other modules read the properties from files and from Spark's configuration. No value is printed
+here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class HadoopProperties:
-    """Names and values, such as `fs.s3a.endpoint`; it pickles, and its repr hides the values."""
+    """Names, such as `fs.s3a.endpoint`, and values; it pickles, and its repr hides the values."""
 
     _values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def get(self, name: str) -> str | None:
-        """Return a value without surrounding blanks; None if it is not set, or empty."""
+        """Return a property's value without surrounding blanks; None if it is empty or not set."""
         return self._values.get(name, "").strip() or None
 
     def get_of_bucket(self, bucket: str, name: str) -> str | None:
@@ -23,5 +23,5 @@ class HadoopProperties:
         return self.get(f"fs.s3a.bucket.{bucket}.{name}") or self.get(f"fs.s3a.{name}")
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names."""
+        """Yield the names of the properties."""
         return iter(self._values)

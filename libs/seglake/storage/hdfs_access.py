@@ -1,6 +1,6 @@
-"""Resolves HDFS paths, and chooses the properties for the clients of a name node. Pure.
+"""Resolves HDFS paths, and chooses the properties for the clients of a name node.
 
-A client gets only the Hadoop properties that it knows; none of them is a secret.
+A client gets only the Hadoop properties in `_KNOWN`; none of them is a secret.
 """
 
 import posixpath
@@ -31,8 +31,8 @@ _KNOWN = (
     "hadoop.security.authentication",
     "hadoop.security.key.provider.path",
 )
-# While no name node answers, the client retries with growing pauses, for three minutes by default.
-# These settings make it half a minute, in which a stand-by can take over.
+# By default, the client retries for three minutes while no name node answers.
+# Here it gives up after half a minute, which is enough for a stand-by to take over.
 _PATIENCE = {
     "dfs.client.failover.max.attempts": "8",
     "dfs.client.failover.sleep.max.millis": "4000",
@@ -45,14 +45,16 @@ _FOLDER_MODE = 0o777
 
 
 class HdfsAccess(NamedTuple):
-    """One file system and its client's properties; hashable, so that a process makes one client.
+    """A file system and its client's properties.
+
+    It is hashable, so it is the key of cached clients.
 
     Attributes:
         uri: scheme and authority.
-        server: `hdfs://` nameservice or name node of the path; for a mount table, the target of the
-            path's link; equal to `uri` if it is unknown.
+        server: `hdfs://` URI of the nameservice or name node. For a mount table, the target of the
+            link that contains the path, or `uri` if no link does.
         config: names and values of the client's properties.
-        umask: permission bits that new files and folders do not get.
+        umask: permission bits that are removed from new files and folders.
     """
 
     uri: str
@@ -72,10 +74,11 @@ class HdfsAccess(NamedTuple):
 
 
 def located(uri: str, properties: HadoopProperties) -> str:
-    """Return the whole path of a URI: with an authority, normalized, without a trailing slash.
+    """Return the normalized path of a URI, with its authority and without a trailing slash.
 
     Raises:
-        UnsupportedUriError: another scheme, or no authority in the URI and in the properties.
+        UnsupportedUriError: the scheme is not one of HDFS, or neither the URI nor the properties
+            name an authority.
     """
     scheme, _, rest = uri.partition(":")
     scheme = scheme.lower()
@@ -93,7 +96,7 @@ def located(uri: str, properties: HadoopProperties) -> str:
 
 
 def split(path: str) -> tuple[str, str]:
-    """Return scheme and authority of a located path, and the path on its name node."""
+    """Split a located path into scheme with authority, and the path on the name node."""
     scheme, _, rest = path.partition("://")
     authority, _, names = rest.partition("/")
     return f"{scheme}://{authority}", f"/{names}"
@@ -113,24 +116,27 @@ def name_nodes(access: HdfsAccess) -> list[str]:
 
 
 def with_name_nodes(access: HdfsAccess, names: Sequence[str]) -> dict[str, str]:
-    """Return the client's properties, with only these name nodes, in this order."""
+    """Return the client's properties with only these name nodes, in this order."""
     order = {_name_nodes_of(access.server): ",".join(names), _RANDOM_ORDER: "false"}
     return dict(access.config) | (order if names else {})
 
 
 def _name_nodes_of(server: str) -> str:
-    """Return the property that lists a nameservice's name nodes."""
+    """Return the name of the property that lists a nameservice's name nodes."""
     return f"dfs.ha.namenodes.{server.removeprefix('hdfs://')}"
 
 
 def _client_config(properties: HadoopProperties) -> dict[str, str]:
-    """Return the client's properties; the user's values override seglake's."""
+    """Return the properties for the client: seglake's defaults, overridden by the user's values."""
     given = {name: properties.get(name) for name in properties if name.startswith(_KNOWN)}
     return _PATIENCE | {name: value for name, value in given.items() if value is not None}
 
 
 def _server(uri: str, name: str, properties: HadoopProperties) -> str:
-    """Return the server of a path; below a mount table, the target of its longest link."""
+    """Return the server of a path: a name node or a nameservice.
+
+    In a mount table, it is the target of the longest link above the path.
+    """
     scheme, _, authority = uri.partition("://")
     if scheme == "hdfs":
         return uri
@@ -143,7 +149,7 @@ def _server(uri: str, name: str, properties: HadoopProperties) -> str:
 
 
 def _default_authority(scheme: str, properties: HadoopProperties) -> str:
-    """Return the authority in fs.defaultFS, empty if it has another scheme."""
+    """Return the authority of fs.defaultFS; empty if its scheme differs."""
     found, _, rest = (properties.get("fs.defaultFS") or "").partition("://")
     return rest.partition("/")[0] if found.lower() == scheme else ""
 
@@ -154,7 +160,7 @@ def _is_nameservice(authority: str, properties: HadoopProperties) -> bool:
 
 
 def _umask(properties: HadoopProperties) -> int:
-    """Return the user's mask if it is octal, as it usually is, else Hadoop's default."""
+    """Return the configured umask if it is octal, else Hadoop's default."""
     text = properties.get(_UMASK) or ""
     is_octal = bool(text) and set(text) <= set("01234567")
     return int(text, 8) & _FOLDER_MODE if is_octal else _DEFAULT_UMASK

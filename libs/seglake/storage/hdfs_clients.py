@@ -1,10 +1,10 @@
 """Makes the clients of HDFS, and finds the active name node.
 
-A client waits forever for a name node that accepts a request and never answers, and tries the name
-nodes of a nameservice in their order. So all of them are asked at once, with a time limit, before a
-client is made or delta-rs is called. delta-rs asks the first one again for each call; if that one
-refuses the connection, its reads can wait for each other forever (deltalake 1.6.6 with hdfs-native
-0.13.5: 7 of 32 processes that opened five tables).
+A client tries the name nodes of a nameservice in their order, and waits forever for one that
+accepts a request and never answers. So all name nodes are asked at once, with a time limit, before
+a client is made or delta-rs is called. delta-rs contacts the first name node for each call; if it
+refuses the connection, delta-rs's reads can wait for each other forever (deltalake 1.6.6 with
+hdfs-native 0.13.5: 7 of 32 processes that opened five tables).
 """
 
 import contextlib
@@ -31,27 +31,27 @@ _AT_ONCE = {"dfs.client.failover.max.attempts": "0"}
 
 @lru_cache(maxsize=_KEPT)
 def client_of(access: HdfsAccess) -> "Client":
-    """Return the process's one client for a file system, once a name node has answered.
+    """Return this process's shared client for a file system, once a name node has answered.
 
     Raises:
         StoreSilentError: no name node answers.
-        StorageError: another service listens there, or another user is required, or there is no
-            address.
+        StorageError: another service uses the port, the user is refused, or no address is
+            configured.
     """
     return _client(access.uri, config_now(access))
 
 
 def config_now(access: HdfsAccess) -> dict[str, str]:
-    """Return the client's properties, with the name node first that answers now.
+    """Return the client's properties, with the active name node as the first.
 
     Raises:
         StoreSilentError: no name node answers.
-        StorageError: another service listens there, or another user is required, or there is no
-            address.
+        StorageError: another service uses the port, the user is refused, or no address is
+            configured.
     """
     nodes = _nodes(access)
     active = nodes.active()
-    if active is None:  # a stand-by may be about to take over
+    if active is None:  # None answered: a stand-by may be about to take over
         nodes.wait()
         active = nodes.active()
     others = [name for name in name_nodes(access) if name != active]
@@ -59,17 +59,17 @@ def config_now(access: HdfsAccess) -> dict[str, str]:
 
 
 class _Question(NamedTuple):
-    """A request to one name node that may not be answered yet."""
+    """Request to a name node, with its answer once there is one."""
 
     asked_at_s: float
     answer: "Future[None]"
 
 
 class _NameNodes:
-    """Name nodes of one nameservice, or a single name node, whose name is empty."""
+    """The name nodes of a nameservice; a single name node has an empty name."""
 
     def __init__(self, access: HdfsAccess) -> None:
-        """Store the access; nothing is asked yet."""
+        """Store the access; no name node is contacted yet."""
         self._access = access
         self._names = name_nodes(access) or [""]
         self._clients: dict[str, Client] = {}
@@ -77,12 +77,13 @@ class _NameNodes:
         self._lock = threading.Lock()
 
     def active(self) -> str | None:
-        """Return the first name node that answers, of all asked at once; None if all refuse.
+        """Ask all name nodes at once, and return the first that answers; None if all refuse.
 
-        While one does not answer, another may take over: those that refused are asked again.
+        While some name nodes do not answer, those that refused are asked again, because one of them
+        may become active.
 
         Raises:
-            StoreSilentError: none has answered in 45 seconds.
+            StoreSilentError: no name node has answered in 45 seconds.
         """
         end_s = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < end_s:
@@ -95,7 +96,12 @@ class _NameNodes:
         raise self._silent()
 
     def wait(self) -> None:
-        """Require that a name node answers while the client retries by itself."""
+        """Wait until a name node answers the client, which retries by itself.
+
+        Raises:
+            StoreSilentError: no name node has answered in 45 seconds.
+            StorageError: the client gave up; the error has the client's reason.
+        """
         access = self._access
         try:
             client = _client(access.server, dict(access.config))
@@ -106,31 +112,32 @@ class _NameNodes:
             raise error_of("use", f"{access.uri}/", error, access.server) from None
 
     def _ask(self) -> dict["Future[None]", str]:
-        """Ask each name node, except those that may still answer an earlier request."""
+        """Ask each name node that has no open request; return all open requests, by node."""
         now_s = time.monotonic()
         with self._lock:
             for name in self._names:
                 question = self._questions.get(name)
                 if question and question.asked_at_s < now_s - _ANSWER_SECONDS:
-                    self._clients.pop(name, None)  # its connection may be dead
+                    # the connection on which no answer came may be dead
+                    self._clients.pop(name, None)
                 elif question and not question.answer.done():
                     continue
                 self._questions[name] = _Question(now_s, called(partial(self._greet, name)))
             return {question.answer: name for name, question in self._questions.items()}
 
     def _greet(self, name: str) -> None:
-        """Ask one name node for the root."""
+        """Ask one name node for its root folder, to see whether it is active."""
         _greet(self._client(name))
 
     def _client(self, name: str) -> "Client":
-        """Return the kept client of one name node, which does not retry."""
+        """Return the cached client of a name node; it does not retry."""
         if name not in self._clients:
             config = with_name_nodes(self._access, [name] if name else [])
             self._clients[name] = _client(self._access.server, config | _AT_ONCE)
         return self._clients[name]
 
     def _silent(self) -> StoreSilentError:
-        """Return the error that no name node answers."""
+        """Return the error for name nodes that do not answer."""
         server = self._access.server
         reason = f"{server} does not answer: nothing came in {_ANSWER_SECONDS} s"
         return StoreSilentError(action="use", path=f"{self._access.uri}/", reason=reason)
@@ -138,19 +145,22 @@ class _NameNodes:
 
 @lru_cache(maxsize=_KEPT)
 def _nodes(access: HdfsAccess) -> _NameNodes:
-    """Return the process's one value for the name nodes of an access."""
+    """Return the name nodes of a file system, which this process shares."""
     return _NameNodes(access)
 
 
 def _client(uri: str, config: Mapping[str, str]) -> "Client":
-    """Return a new client."""
+    """Return a new client of hdfs-native."""
     from hdfs_native import Client
 
     return Client(uri, config=dict(config))
 
 
 def _greet(client: "Client") -> None:
-    """Ask for the root; a refusal for lack of permission counts as an answer."""
+    """Ask a name node for its root folder, to see whether it answers.
+
+    'Permission denied' is an answer too.
+    """
     try:
         client.get_file_info("/")
     except FileNotFoundError:

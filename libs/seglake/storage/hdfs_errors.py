@@ -1,7 +1,7 @@
-"""Turns errors of the HDFS client into short reasons. Pure.
+"""Turns errors of the HDFS client into seglake's, with short reasons.
 
-The client's texts have the name of a Java exception, its message and a stack trace, or words of the
-operating system. delta-rs contains the same client, and wraps these texts in others.
+An error text of the client is a Java exception's name, message and stack trace, or an error of the
+operating system. delta-rs contains the same client, and wraps these texts in texts of its own.
 """
 
 import re
@@ -18,8 +18,8 @@ _RPC = re.compile(r"(?:\w+\.)+(?:\w+\$)?(\w+Exception)\W{1,4}(.*)", re.DOTALL)
 _STACK = re.compile(r"(\\n|\n|: at (org|java|javax)\.).*", re.DOTALL)
 _WRAPPED = re.compile(r".*(?:HdfsObjectStore error|communicating with HDFS): ", re.DOTALL)
 
-_MEANINGS = {  # by Java exception
-    "SafeModeException": "the name node is in safe mode and takes no changes: run again when an"
+_MEANINGS = {  # keys are names of Java exceptions
+    "SafeModeException": "the name node is in safe mode and refuses changes: run again when an"
     " administrator has ended it (hdfs dfsadmin -safemode get)",
     "RetriableException": "the name node is starting or in safe mode: run again when it is ready",
     "StandbyException": "the name node is a stand-by and none is active: give the name of the"
@@ -46,11 +46,11 @@ _SILENT = (
     "Network is unreachable",
     "failed to lookup address",
 )
-_OF_DATA_NODES = ("read", "write")  # one data node may be silent while others answer
+_OF_DATA_NODES = ("read", "write")  # actions that another data node may do
 
 
 def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
-    """Return our error for an error of the client, without its Java stack trace.
+    """Return seglake's error for an error of the client, without its Java stack trace.
 
     Args:
         action: verb phrase for the message, such as "read".
@@ -68,12 +68,12 @@ def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
 
 
 def failure(action: str, path: str, text: str, uri: str) -> PlaceError:
-    """Return our error for a text of the client or of delta-rs; see `error_of`."""
+    """Return seglake's error for an error text of the client or of delta-rs; see `error_of`."""
     return _kind_of(action, text)(action=action, path=path, reason=_reason_of(text, uri))
 
 
 def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
-    """Return the class of our error for a text."""
+    """Return the class of seglake's error for an error text."""
     if any(word in text for word in _REFUSALS):
         return RefusedError
     is_silent = _is_silence(text) and action not in _OF_DATA_NODES
@@ -81,27 +81,33 @@ def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
 
 
 def _is_folder(error: Exception) -> bool:
-    """Return whether the path to read is a folder; the client calls that not found."""
+    """Return whether a read failed since the path is a folder: then the client says 'not found'."""
     return isinstance(error, IsADirectoryError) or str(error).startswith("Path is not a file")
 
 
 def is_answer(text: str) -> bool:
-    """Return whether the name node works and only refuses the path."""
+    """Return whether an error proves that the name node works.
+
+    It does if access to the path was denied.
+    """
     return "AccessControlException" in text
 
 
 def is_passing(text: str) -> bool:
-    """Return whether other data nodes may succeed: the name node has not refused."""
+    """Return whether the same action may succeed with other data nodes.
+
+    It may if the name node did not refuse.
+    """
     return "RPCError" not in text
 
 
 def _is_silence(text: str) -> bool:
-    """Return whether nobody answered, although the client retried."""
+    """Return whether no node of HDFS answered in spite of retries."""
     return "RPCError" not in text and any(word in text for word in _SILENT)
 
 
 def _reason_of(text: str, uri: str) -> str:
-    """Return the reason of a failure, and what to check."""
+    """Return why a request to HDFS failed, and what to check."""
     if any(word in text for word in _KERBEROS):
         return _kerberos(text, uri)
     match = _RPC.search(text)
@@ -109,20 +115,21 @@ def _reason_of(text: str, uri: str) -> str:
         return _of_the_system(_WRAPPED.sub("", text), uri)
     kind, message = match[1], _STACK.sub("", match[2]).replace('\\"', '"').strip('")')
     if kind == "AccessControlException":
-        return f"{message}; HADOOP_USER_NAME, or Kerberos, says who asks"
+        return f"{message}; HADOOP_USER_NAME or Kerberos sets the user"
     if "could only be written to 0" in message:
-        return f"no data node of {uri} takes the block: they are down, or their disks are full"
+        return f"no data node of {uri} accepts the block: they are down, or their disks are full"
     meaning = _MEANINGS.get(kind)
     if meaning is None:
         return f"{message} ({kind})"
-    return f"{meaning}: {message}" if "quota" in meaning else meaning  # its message has the numbers
+    # The message has the numbers of the quota.
+    return f"{meaning}: {message}" if "quota" in meaning else meaning
 
 
 def _kerberos(text: str, uri: str) -> str:
     """Return the reason for a failed Kerberos login."""
     reason = " ".join(_STACK.sub("", text).split())[:200]
     return (
-        f"{uri} wants Kerberos, and this process could not show a ticket: see that klist lists one"
+        f"{uri} requires Kerberos, and this process has no valid ticket: check that klist lists one"
         f" (kinit gets it) and that the library libgssapi_krb5 is installed ({reason})"
     )
 
@@ -132,8 +139,8 @@ def _of_the_system(text: str, uri: str) -> str:
     plain = " ".join(text.split())
     if "Connection refused" in plain:
         return (
-            f"nothing listens at {uri}, or at a data node that it names: is one of them down, or"
-            " the port wrong?"
+            f"nothing listens at {uri} or at one of its data nodes: is a node down, or the port"
+            " wrong?"
         )
     if "lookup address" in plain:
         return (
@@ -145,9 +152,9 @@ def _of_the_system(text: str, uri: str) -> str:
     if "No viewfs fallback" in plain:
         name = uri.partition("://")[2]
         return (
-            "the mount table says nothing of the paths that it does not name: set"
+            "the mount table has no link for this path and no fallback: set"
             f" fs.viewfs.mounttable.{name}.linkFallback"
         )
     if any(word in plain for word in _BREAKS_OFF):
-        return f"what listens at {uri} breaks off: is it the RPC port of a name node?"
+        return f"{uri} closes the connection: is it the RPC port of a name node?"
     return plain

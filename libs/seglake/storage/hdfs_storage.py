@@ -1,11 +1,11 @@
-"""HDFS: `hdfs://host:port/path`, `hdfs://nameservice/path`, `hdfs:///path`, `viewfs://`. Effect.
+"""Storage on HDFS: `hdfs://host:port/path`, `hdfs://nameservice/path`, `viewfs://`.
 
-A file exists from its creation. Its content is durable on the data nodes once it is closed: the
-client requests that with each block's last packet. Changes of names are durable once the name node
-answers.
+A file exists from its creation on. Its content is durable on the data nodes when it is closed,
+because the client requests a sync with each block's last packet. Renames and deletions are durable
+once the name node answers.
 
-hdfs-native is imported late: runs on local paths do not need it, and it must not be loaded before a
-process forks.
+hdfs-native is imported late, because runs on local paths do not need it, and it must not be loaded
+before a process forks.
 """
 
 import contextlib
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from hdfs_native import Client, FileStatus
     from hdfs_native._internal import RawFileWriter
 
-# With dfs.namenode.avoid.write.stale.datanode, a name node leaves out a data node after 30 s of
-# silence; with many data nodes, another choice succeeds sooner.
+# A name node may stop choosing a data node that was silent for 30 s
+# (dfs.namenode.avoid.write.stale.datanode); with many nodes, a retry reaches others sooner.
 _SYNC_SECONDS = 10
 _BLOCK_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
 _COMMIT_PAUSES_S = (0.0, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
-_URI_CHARACTERS = "/:@!$&'()*+,;=~"  # characters that delta-rs does not encode
+_URI_CHARACTERS = "/:@!$&'()*+,;=~"  # characters that delta-rs does not encode in a URI
 
 
 class _Place(NamedTuple):
-    """A path on a name node, with its client."""
+    """A path with its client and its name on the name node."""
 
     client: "Client"
     access: HdfsAccess
@@ -54,10 +54,10 @@ class _Place(NamedTuple):
 
 
 class HdfsStorage(RemoteStorage):
-    """Storage on every name node and mount table that the properties describe."""
+    """Storage on all name nodes and mount tables that the properties describe."""
 
     def locate(self, uri: str) -> str:
-        """Return the whole path of a URI; see `hdfs_access.located`."""
+        """Return the normalized path of a URI; see `hdfs_access.located`."""
         return hdfs_access.located(uri, self._properties)
 
     def list_folder(self, path: str) -> list[FileInfo]:
@@ -74,12 +74,12 @@ class HdfsStorage(RemoteStorage):
     def info(self, path: str) -> FileInfo | None:
         """Return a description of a file or folder; None if it does not exist."""
         place = self._place(path)
-        with contextlib.suppress(NotFoundError), _named("look at", place):
+        with contextlib.suppress(NotFoundError), _named("access", place):
             return _described(place.access.uri, place.client.get_file_info(place.name))
         return None
 
     def open_reader(self, path: str) -> Reader:
-        """Open a file for reads at any position, with reading ahead."""
+        """Open a file for reads at any position; the reader reads ahead."""
         return ReadAhead(_HdfsReader(self._place(path)))
 
     def read_bytes(self, path: str) -> bytes:
@@ -106,7 +106,7 @@ class HdfsStorage(RemoteStorage):
         return cast(BinaryIO, _HdfsOutput(self._place(path)))
 
     def discard(self, output: BinaryIO, path: str) -> None:
-        """Give up an output that is not closed yet, and delete its file."""
+        """Abandon an output that is not closed yet, and delete its file."""
         if isinstance(output, _HdfsOutput):
             output.discard()
         self.delete(path)
@@ -118,30 +118,30 @@ class HdfsStorage(RemoteStorage):
             place.client.delete(place.name)
 
     def delete_folder(self, path: str) -> None:
-        """Delete a folder with all that is in it, if it exists."""
+        """Delete a folder with its content, if it exists."""
         place = self._place(path)
         with contextlib.suppress(NotFoundError), _named("delete", place):
             place.client.delete(place.name, recursive=True)
 
     def make_folder(self, path: str) -> None:
-        """Create a folder and those above it, with the user's permissions."""
+        """Create a folder and missing parents, with the configured umask."""
         place = self._place(path)
         with _named("make folder", place):
             place.client.mkdirs(place.name, place.access.folder_permission, create_parent=True)
 
     def pauses_s(self, path: str) -> Sequence[float]:
-        """Return longer pauses than on a disk, in which a stand-by name node can take over."""
+        """Return the seconds to wait before each try of a commit, while a stand-by takes over."""
         return _COMMIT_PAUSES_S
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return our error for a text of delta-rs."""
+        """Return seglake's error for an error text of delta-rs."""
         return failure(action, path, text, hdfs_access.split(path)[0])
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return the client's properties, the name node that is active now as the first.
+        """Return the client's properties for delta-rs, with the active name node as the first.
 
         Raises:
-            LakeFolderError: delta-rs would write a folder of another name.
+            LakeFolderError: delta-rs would encode a character of the name, and so write elsewhere.
         """
         _, name = hdfs_access.split(path)
         if quote(name, safe=_URI_CHARACTERS) != name:
@@ -150,15 +150,15 @@ class HdfsStorage(RemoteStorage):
         return hdfs_clients.config_now(hdfs_access.access_of(path, self._properties))
 
     def _place(self, path: str) -> _Place:
-        """Return a path's client and its path on the name node."""
+        """Return the client of a path's name node, and the path there."""
         access = hdfs_access.access_of(path, self._properties)
         return _Place(hdfs_clients.client_of(access), access, hdfs_access.split(path)[1], path)
 
 
 class _HdfsReader:
-    """Reader of one file by ranges.
+    """Reader of ranges of one file.
 
-    The size of a file that is still being written is that of its finished blocks.
+    If the file is still being written, its size has only the finished blocks.
     """
 
     def __init__(self, place: _Place) -> None:
@@ -169,7 +169,7 @@ class _HdfsReader:
         self.size_bytes = self._file.size
 
     def read(self, position: int, length: int) -> bytes:
-        """Return a range of bytes; say so if the file has become shorter."""
+        """Return a range of bytes; raise FileShrankError if the file has become shorter."""
         try:
             with _named("read", self._place):
                 return self._file.read_range(position, length)
@@ -177,7 +177,7 @@ class _HdfsReader:
             raise self._changed(error) from None
 
     def _changed(self, error: StorageError) -> StorageError:
-        """Return the error, or that the file shrank, if that explains it."""
+        """Return FileShrankError if the file has become shorter, else the error itself."""
         now = _HdfsReader(self._place)
         if now.size_bytes >= self.size_bytes:
             return error
@@ -187,9 +187,9 @@ class _HdfsReader:
 
 
 class _HdfsOutput(RemoteOutput):
-    """A new file whose content is durable once it is closed.
+    """New file on HDFS, whose content is durable once it is closed.
 
-    A discarded output stays unfinished on HDFS: the caller deletes the file.
+    Discarding leaves an unfinished file on HDFS, which the caller deletes.
     """
 
     def __init__(self, place: _Place) -> None:
@@ -201,20 +201,20 @@ class _HdfsOutput(RemoteOutput):
             self._writer = _create(place)
 
     def _send(self, data: "ReadableBuffer") -> None:
-        """Append bytes."""
+        """Append bytes to the file on HDFS."""
         with _named("write", self._place):
-            if self._position == 0 or self._writer is None:  # no writer: no write has succeeded yet
+            if self._position == 0 or self._writer is None:  # nothing was written before
                 self._begin(data)
             else:
                 self._writer.write(data)
 
     def _begin(self, data: "ReadableBuffer") -> None:
-        """Write the first bytes, to other data nodes if one of the chosen ones does not answer.
+        """Write the first bytes; if a chosen data node does not answer, retry on other nodes.
 
-        The client does not ask for other data nodes by itself. The name node chooses them at
-        random, and after a while leaves out silent ones. Only the answer to a sync proves that all
-        of them work, and the client may wait for it forever. The client itself handles a data node
-        that dies later.
+        The client does not ask for other data nodes by itself. The name node chooses data nodes at
+        random, and stops choosing silent ones after a while. Only the answer to a sync proves that
+        all chosen nodes work, and the client may wait for that answer forever. If a data node dies
+        later, the client replaces it.
         """
         failure: Exception
         for pause_s in _BLOCK_PAUSES_S:
@@ -224,7 +224,7 @@ class _HdfsOutput(RemoteOutput):
                 writer.write(data)
                 called(writer.hsync).result(_SYNC_SECONDS)
                 return
-            except NotImplementedError:  # files with erasure codes have no sync
+            except NotImplementedError:  # erasure-coded files have no sync
                 return
             except TimeoutError:
                 failure = OSError(f"a data node acknowledged nothing for {_SYNC_SECONDS} s")
@@ -243,23 +243,32 @@ class _HdfsOutput(RemoteOutput):
                 self._writer.close()
 
     def _forget(self) -> None:
-        """Release the writer without closing the file."""
+        """Drop the writer without closing the file."""
         self._writer = None
 
 
 def _create(place: _Place) -> "RawFileWriter":
-    """Create a file with the bare writer: the client's wrapper would finish abandoned files."""
+    """Create a file with the raw writer, and the folders that it needs.
+
+    The client's wrapper would complete abandoned files. Folders are created by a call of their own:
+    those that come with a file get the name node's permissions, not the configured umask's.
+    """
     from hdfs_native import WriteOptions
 
     options = WriteOptions(
-        permission=place.access.file_permission, overwrite=False, create_parent=True
+        permission=place.access.file_permission, overwrite=False, create_parent=False
     )
-    return place.client.inner.create(place.name, options)
+    try:
+        return place.client.inner.create(place.name, options)
+    except FileNotFoundError:
+        folder, permission = posixpath.dirname(place.name), place.access.folder_permission
+        place.client.mkdirs(folder, permission, create_parent=True)
+        return place.client.inner.create(place.name, options)
 
 
 @contextlib.contextmanager
 def _named(action: str, place: _Place) -> Iterator[None]:
-    """Turn the client's errors into ours, without Java stack traces."""
+    """Turn the client's errors into seglake's, without Java stack traces."""
     try:
         yield
     except (OSError, RuntimeError) as error:
@@ -267,7 +276,7 @@ def _named(action: str, place: _Place) -> Iterator[None]:
 
 
 def _described(uri: str, found: "FileStatus") -> FileInfo:
-    """Return the entry of a file or folder."""
+    """Return the entry of a file or folder in a folder's listing."""
     return FileInfo(
         path=f"{uri}{found.path}",
         name=posixpath.basename(found.path),

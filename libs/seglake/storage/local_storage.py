@@ -1,4 +1,4 @@
-"""Storage on the machine's own file system, or one that is mounted into it. Effect."""
+"""Storage on local and mounted file systems."""
 
 import contextlib
 import errno
@@ -29,12 +29,13 @@ _OUTPUT_BUFFER_BYTES = 1 << 20
 _REFUSALS = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
-_ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")  # in error texts of Rust
+# the error number in error texts of Rust
+_ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")
 
 
 @contextlib.contextmanager
 def _named(action: str, path: str) -> Iterator[None]:
-    """Turn the operating system's errors into ours, which name the action and the path."""
+    """Turn the operating system's errors into seglake's, with the action and the path."""
     try:
         yield
     except FileNotFoundError as error:
@@ -45,7 +46,10 @@ def _named(action: str, path: str) -> Iterator[None]:
 
 
 def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
-    """Return the entry of a file or folder; anything else gets a problem."""
+    """Return the entry of a path in its folder's listing.
+
+    The entry has a problem unless the path is a file or a folder.
+    """
     is_folder = stat.S_ISDIR(status.st_mode)
     is_known = is_folder or stat.S_ISREG(status.st_mode)
     return FileInfo(
@@ -59,9 +63,12 @@ def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
 
 
 def _link_problem(path: str) -> str:
-    """Return why a link is broken; empty for anything else, and for a vanished entry."""
+    """Return why a link is broken.
+
+    Empty if the link is sound or has vanished, or if the path is no link.
+    """
     try:
-        target = os.readlink(path)  # noqa: PTH115  (Path would normalize what it leads to)
+        target = os.readlink(path)  # noqa: PTH115  (Path would normalize the target)
     except OSError:
         return ""
     try:
@@ -93,7 +100,7 @@ class LocalStorage(Storage):
         return self._listed(path)
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
-        """Return the files of a folder with a name after `name`; only these are looked at."""
+        """Return a folder's files whose names come after `name`; other entries are not examined."""
         try:
             listed = self._listed(folder, after=name)
         except NotFoundError:
@@ -101,7 +108,7 @@ class LocalStorage(Storage):
         return [entry for entry in listed if not (entry.is_folder or entry.problem)]
 
     def _listed(self, path: str, *, after: str = "") -> list[FileInfo]:
-        """Return the entries of a folder with a name after `after`, sorted by name."""
+        """Return a folder's entries whose names come after `after`, sorted by name."""
         entries = []
         with _named("list", path), os.scandir(path) as found:
             for entry in found:
@@ -116,20 +123,20 @@ class LocalStorage(Storage):
                         raise
                 else:
                     entries.append(_described(entry.path, entry.name, status))
-        entries.sort()  # by name, for all paths begin with the folder's
+        entries.sort()  # all paths begin with the folder's, so names decide
         return entries
 
     def info(self, path: str) -> FileInfo | None:
         """Return a description of a file or folder; None if it does not exist."""
         try:
-            with _named("look at", path):
-                status = os.stat(path)  # noqa: PTH116  (Path costs as much as the call)
+            with _named("access", path):
+                status = os.stat(path)  # noqa: PTH116  (Path would double the time)
         except NotFoundError:
             return None
         return _described(path, posixpath.basename(path), status)
 
     def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty for anything else."""
+        """Return why a link is broken; empty for a sound link and for other paths."""
         return _link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
@@ -138,12 +145,12 @@ class LocalStorage(Storage):
 
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a small file."""
-        # Path costs as much as reading a small file.
+        # `Path.read_bytes` would take twice as long for a small file.
         with _named("read", path), open(path, "rb") as file:  # noqa: PTH123
             return file.read()
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Write and sync a whole file under a temporary name, rename it, and sync the folder."""
+        """Write a whole file under a temporary name, sync it, rename it, and sync the folder."""
         target = Path(path)
         self.make_folder(str(target.parent))
         unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
@@ -166,7 +173,7 @@ class LocalStorage(Storage):
             return io.BufferedWriter(_LocalOutput(path, "x"), _OUTPUT_BUFFER_BYTES)
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return our error for a text of delta-rs, by the error number in it."""
+        """Return seglake's error for an error text of delta-rs, by the error number in it."""
         found = _ERROR_NUMBER.search(text)
         if found is None:
             return StorageError(action=action, path=path, reason=text)
@@ -184,12 +191,12 @@ class LocalStorage(Storage):
             Path(path).unlink(missing_ok=True)
 
     def delete_folder(self, path: str) -> None:
-        """Delete a folder with all that is in it, if it exists."""
+        """Delete a folder with its content, if it exists."""
         with contextlib.suppress(NotFoundError), _named("delete", path):
             shutil.rmtree(path)
 
     def make_folder(self, path: str) -> None:
-        """Create a folder and those above it, and sync their names."""
+        """Create a folder and missing parents, and sync the folders that got new entries."""
         folder = Path(path)
         with _named("make folder", path):
             missing = [new for new in (folder, *folder.parents) if not new.exists()]
@@ -198,13 +205,13 @@ class LocalStorage(Storage):
                 _sync(new.parent)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Sync files, their folders, and the folders above those."""
+        """Sync files, their folders and their folders' parents."""
         files = [Path(path) for path in paths]
         for file in files:
             with _named("sync", str(file)):
                 _sync(file)
         folders = {file.parent for file in files}
-        # A partition folder may be as new as the file in it: its own name must be durable too.
+        # A partition folder may be as new as its file: its own name must be durable, too.
         for folder in sorted(folders | {folder.parent for folder in folders}):
             with _named("sync", str(folder)):
                 _sync(folder)
@@ -220,28 +227,32 @@ def _sync(path: Path) -> None:
 
 
 class _LocalOutput(io.FileIO):
-    """A new file whose writeback to the disk begins when it is closed, so that a commit waits less.
+    """New file that the kernel begins to write to disk on close, so that a commit waits less.
 
-    On Linux this advice starts writing dirty pages (`generic_fadvise` in mm/fadvise.c). It does not
-    wait for the disk, and leaves errors to `fsync`. Pages that are written already leave the page
-    cache.
+    On Linux the advice DONTNEED starts writing dirty pages (`generic_fadvise` in mm/fadvise.c). It
+    does not wait for the disk, and errors still appear at `fsync`. Pages that are already on disk
+    are dropped from the page cache.
     """
 
     def close(self) -> None:
         """Advise the kernel to start writing, and close the file."""
         if sys.platform == "linux" and not self.closed:
-            with contextlib.suppress(OSError):  # this is only advice
+            with contextlib.suppress(OSError):  # it is only advice
                 os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         super().close()
 
 
 class _LocalReader:
-    """Reader by position, so threads may share it; leaving `with` closes the descriptor."""
+    """Reader that threads may share, since it keeps no position.
+
+    Leaving the `with` block closes it.
+    """
 
     def __init__(self, path: str) -> None:
-        """Open a file, and fix its size; raise StorageError for anything but a file."""
+        """Open a file, and store its size; raise StorageError for anything but a file."""
         with _named("open", path):
-            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # else a pipe would block
+            # do not wait for the other end of a pipe
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
             status = os.fstat(self._descriptor)
         self._path = path
         self._is_closed = False
@@ -255,7 +266,7 @@ class _LocalReader:
         """Return the bytes of `[position, min(position + length, size_bytes))`.
 
         Raises:
-            FileShrankError: the file no longer has all of them.
+            FileShrankError: the file no longer has all of these bytes.
         """
         end = min(position + length, self.size_bytes)
         if position < 0 or position >= end:

@@ -1,4 +1,4 @@
-"""Sends many requests to a place, in parallel if the place is remote. Effect."""
+"""Sends many requests to a storage, in parallel if it is remote."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,15 +11,15 @@ R = TypeVar("R")
 
 
 def each(function: Callable[[T], R], items: Sequence[T], *, storage: Storage, path: str) -> list[R]:
-    """Return the function's results for all items, in their order.
+    """Call a function for all items, and return its results in their order.
 
     Args:
-        function: asks the storage about an item; called from several threads if the path is remote.
-            The first error ends the call, once running requests have ended; Ctrl-C does not wait
-            for them.
+        function: sends a request about one item; called from several threads if the path is remote.
+            Its first error is raised once running requests have ended; Ctrl-C does not wait for
+            them.
         items: the items.
-        storage: the storage that the function asks.
-        path: path that tells where the requests go.
+        storage: the storage that gets the requests.
+        path: any path on the storage, which shows how many requests may run in parallel.
     """
     at_once = min(storage.requests_at_once(path), len(items))
     if at_once < 2:

@@ -1,8 +1,9 @@
-"""Reads ahead on remote stores, for callers that advance through a file in small steps.
+"""Reads ahead on remote storages, for callers that advance through a file in small steps.
 
-A walk over the headers of a segment reads 4 KiB, skips a batch, reads again. A remote request waits
-tens of milliseconds for its first byte, and as long again for some megabytes: one longer read beats
-a second request. Callers that read whole windows, or at scattered places, get no extra bytes.
+A walk over the headers of a segment reads 4 KiB, skips a batch, and reads again. A remote request
+waits tens of milliseconds for its first byte, as long as it takes to read some megabytes. So one
+longer read is faster than a second request. Callers that read whole windows, or at scattered
+positions, get no extra bytes.
 """
 
 from typing import Protocol, Self
@@ -12,33 +13,34 @@ _MOST_BYTES = 4 << 20
 
 
 class RangeReader(Protocol):
-    """A remote file that reads ranges within its size, and keeps nothing open.
+    """Interface of a remote file that is read in ranges and keeps no connection open.
 
-    Threads may share it, for each read is a request of its own.
+    Threads may share it, since each read is a request of its own.
     """
 
     size_bytes: int
 
     def read(self, position: int, length: int) -> bytes:
-        """Return the bytes [position, position + length), which lie within the file."""
+        """Return the bytes [position, position + length), which must be within the file."""
 
 
 class ReadAhead:
-    """Reader that fetches more after each step forward, twice as much each time, up to 4 MiB.
+    """Reader that reads ahead after each step forward: 128 KiB, then twice as much, up to 4 MiB.
 
-    Threads may share it; then they may fetch some bytes twice. It keeps the last fetched bytes.
+    It keeps the bytes of the last fetch. Threads may share it, but then some bytes may be fetched
+    twice.
     """
 
     def __init__(self, reader: RangeReader) -> None:
-        """Start without kept bytes.
+        """Store the reader; nothing is fetched yet.
 
         Args:
-            reader: reader of the file; borrowed.
+            reader: reader of the file; the caller closes it.
         """
         self.size_bytes = reader.size_bytes
         self._reader = reader
         self._kept: tuple[int, bytes] = (0, b"")
-        self._last: tuple[int, int] | None = None  # the bytes fetched last
+        self._last: tuple[int, int] | None = None  # range that was fetched last
         self._ahead_bytes = _FIRST_BYTES
 
     def read(self, position: int, length: int) -> bytes:
@@ -59,7 +61,7 @@ class ReadAhead:
         return whole[:length]
 
     def _more_bytes(self, position: int) -> int:
-        """Return the fewest bytes to fetch; 0 unless the read is a step forward."""
+        """Return how many bytes to fetch at least; 0 unless the read is a step forward."""
         last = self._last
         if last is None or not last[0] < position <= last[1] + _MOST_BYTES:
             self._ahead_bytes = _FIRST_BYTES
@@ -73,4 +75,4 @@ class ReadAhead:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Do nothing: no connection stays open between requests."""
+        """Do nothing, since no connection stays open between requests."""

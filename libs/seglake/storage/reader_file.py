@@ -9,7 +9,7 @@ class ReaderFile(io.RawIOBase):
     """A reader as a file for pyarrow and fsspec. Closing the file does not close the reader."""
 
     def __init__(self, reader: Reader) -> None:
-        """Start at the first byte; the reader is borrowed."""
+        """Start at the first byte; the caller closes the reader."""
         self._reader = reader
         self._position = 0
 
@@ -32,7 +32,7 @@ class ReaderFile(io.RawIOBase):
         return self._position
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next `size` bytes, or all that are left if it is negative."""
+        """Return the next `size` bytes; all remaining bytes if it is negative."""
         rest = max(0, self._reader.size_bytes - self._position)
         length = rest if size < 0 else min(size, rest)
         data = self._reader.read(self._position, length)

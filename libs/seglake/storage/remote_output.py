@@ -1,7 +1,7 @@
-"""Base of remote files that only `close` completes. Effect.
+"""Base of new remote files: only `close` completes one.
 
-Python closes a file that is garbage-collected, and one whose `with` block failed. Neither may
-complete half a file: a reader would take it for a whole one.
+Python also closes a file when it is garbage-collected or when its `with` block fails. In neither
+case may a partial file be completed, because readers could not distinguish it from a whole file.
 """
 
 import io
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class RemoteOutput(io.RawIOBase):
-    """Output of a remote storage; subclasses send the bytes."""
+    """A new remote file; subclasses send the bytes."""
 
     def __init__(self) -> None:
         """Start without bytes."""
@@ -21,15 +21,15 @@ class RemoteOutput(io.RawIOBase):
 
     @abstractmethod
     def _send(self, data: "ReadableBuffer") -> None:
-        """Append bytes, at least one."""
+        """Send some bytes, at least one, as the file's next ones."""
 
     @abstractmethod
     def _finish(self) -> None:
-        """Complete the file; called once at most."""
+        """Complete the file, so that readers see it; called at most once."""
 
     @abstractmethod
     def _forget(self) -> None:
-        """Release the connection without completing the file; may be called again."""
+        """Drop the connection without completing the file; may be called again."""
 
     def writable(self) -> bool:
         """Return True."""
@@ -40,7 +40,7 @@ class RemoteOutput(io.RawIOBase):
         return self._position
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Append bytes, and return how many."""
+        """Append bytes, and return their number."""
         if self.closed:
             raise ValueError("write to a closed file")
         size_bytes = memoryview(data).nbytes

@@ -1,7 +1,8 @@
-"""Access to a bucket, from properties and environment variables; no other module reads them.
+"""Resolves endpoint, region and credentials of an S3 bucket from Hadoop's and AWS's settings.
 
-Pure. The names are Hadoop's S3A's, whose per-bucket forms win, and AWS's variables for values that
-S3A lacks. The options of obstore and delta-rs are both made from the resulting value.
+No other module interprets these settings. Properties of Hadoop's S3A take precedence, and a
+bucket's own properties override the general ones. AWS's variables are used for values that S3A's
+properties lack. The options of obstore and of delta-rs are made from the result.
 """
 
 import re
@@ -11,14 +12,15 @@ from urllib.parse import urlsplit
 from seglake.storage.errors import RefusedError
 from seglake.storage.hadoop_properties import HadoopProperties
 
-# A wrong endpoint is reported within a minute: after one try that hangs, or several that fail fast.
+# With these limits a wrong endpoint is reported within a minute, whether tries hang or fail fast.
 CONNECT_SECONDS = 5
 SILENCE_SECONDS = 15
 REQUEST_SECONDS = 30
 RETRY_SECONDS = 20
 MOST_RETRIES = 5
 
-_ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"  # below fs.s3a, or a bucket's prefix
+# names of properties, after `fs.s3a.` or a bucket's prefix
+_ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"
 _DEFAULT_REGION = "us-east-1"
 _AMAZON_ENDPOINT = re.compile(r"s3[.-]([a-z]{2}-[a-z0-9-]+-[0-9])\.amazonaws\.com")
 
@@ -51,12 +53,12 @@ VARIABLES = frozenset(
         "AWS_DEFAULT_REGION",
     }
 )
-"""Environment variables that may be among the properties, under their own names."""
+"""Environment variables that are added to the properties under their own names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """An access key with its secret; its repr shows neither."""
+    """Access key, secret key and session token; the repr hides them."""
 
     access_key: str = field(repr=False)
     secret_key: str = field(repr=False)
@@ -65,13 +67,13 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class S3Access:
-    """Facts needed to reach one bucket.
+    """Endpoint, region and credentials of one bucket.
 
     Attributes:
-        endpoint: URL of the store with its scheme; None for Amazon's.
-        is_virtual_hosted: the bucket is part of the host name, not of the path.
-        keys: access key and secret; None leaves them to the provider's own chain (web identity,
-            container, machine).
+        endpoint: URL of the store with its scheme; None for Amazon S3.
+        is_virtual_hosted: whether the bucket is part of the host name and not of the path.
+        keys: the keys; None if the library finds credentials itself (web identity, container,
+            machine).
     """
 
     bucket: str
@@ -83,7 +85,7 @@ class S3Access:
 
     @property
     def bucket_endpoint(self) -> str | None:
-        """Return the endpoint for the libraries, with a virtual-hosted bucket in its host."""
+        """Return the endpoint for the libraries; a virtual-hosted bucket is part of its host."""
         if self.endpoint is None or not self.is_virtual_hosted:
             return self.endpoint
         scheme, _, host = self.endpoint.partition("://")
@@ -91,12 +93,12 @@ class S3Access:
 
     @property
     def place(self) -> str:
-        """Return the endpoint as text for a person."""
+        """Return how messages name the endpoint."""
         return self.endpoint or f"Amazon S3 in {self.region}"
 
 
 def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
-    """Return the access to a bucket from the properties.
+    """Resolve the access to a bucket from the properties.
 
     Raises:
         RefusedError: the endpoint is not a URL, an access key or its secret is missing, or the
@@ -115,7 +117,7 @@ def access_of(properties: HadoopProperties, bucket: str) -> S3Access:
 
 
 def delta_options(access: S3Access) -> dict[str, str]:
-    """Return the options of delta-rs; they have secrets."""
+    """Return the options of delta-rs; they contain secrets."""
     options = {
         "aws_region": access.region,
         "aws_virtual_hosted_style_request": str(access.is_virtual_hosted).lower(),
@@ -133,13 +135,13 @@ def delta_options(access: S3Access) -> dict[str, str]:
     if access.keys is not None:
         options["aws_access_key_id"] = access.keys.access_key
         options["aws_secret_access_key"] = access.keys.secret_key
-        # Always set it: else a token of other keys, from the environment, would be sent along.
+        # Set even if empty: delta-rs would send the environment's token, of other keys.
         options["aws_session_token"] = access.keys.session_token or ""
     return options
 
 
 def s3a_properties(access: S3Access) -> dict[str, str]:
-    """Return the properties of Hadoop's S3A for this bucket; they have secrets."""
+    """Return the properties of Hadoop's S3A for this bucket; they contain secrets."""
     found = {
         "endpoint.region": access.region,
         "path.style.access": str(not access.is_virtual_hosted).lower(),
@@ -161,7 +163,7 @@ def s3a_properties(access: S3Access) -> dict[str, str]:
 
 
 def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None, bool]:
-    """Return the keys of the first provider that has some, and whether access is anonymous.
+    """Return the keys of the first provider that has any, and whether access is anonymous.
 
     The default order of providers is S3A's.
     """
@@ -174,8 +176,8 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
             keys = _keys_of_properties(properties, bucket)
         elif provider in _OF_THE_MACHINE:
             keys = _keys_of_environment(properties)
-        else:  # do not use other keys instead of an unknown provider's
-            reason = f"its credentials provider {provider} is not known: give it another one of "
+        else:  # other keys must not be used in place of an unknown provider's
+            reason = f"its credentials provider {provider} is not known: set another one of "
             reason += ", ".join(sorted({*_OF_PROPERTIES, *_OF_THE_MACHINE} - {"default"}))
             raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
         if keys is not None:
@@ -184,12 +186,12 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
 
 
 def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | None:
-    """Return the keys in the properties; None if they have none."""
+    """Return the keys in S3A's properties; None if neither is set."""
     access_key = properties.get_of_bucket(bucket, _ACCESS_KEY)
     secret_key = properties.get_of_bucket(bucket, _SECRET_KEY)
     if access_key is None and secret_key is None:
         return None
-    if secret_key is None:  # do not use other keys instead of an incomplete pair
+    if secret_key is None:  # other keys must not be used in place of half a pair
         raise _half_a_pair(properties, bucket, _ACCESS_KEY, _SECRET_KEY)
     if access_key is None:
         raise _half_a_pair(properties, bucket, _SECRET_KEY, _ACCESS_KEY)
@@ -199,7 +201,7 @@ def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | Non
 def _half_a_pair(
     properties: HadoopProperties, bucket: str, given: str, lacking: str
 ) -> RefusedError:
-    """Return the error that only one of access key and secret key is set."""
+    """Return the error for a pair of which only access key or secret key is set."""
     of_bucket = f"fs.s3a.bucket.{bucket}"
     prefix = "fs.s3a" if properties.get(f"{of_bucket}.{given}") is None else of_bucket
     reason = f"{prefix}.{lacking} is not set, and {prefix}.{given} is: set both or neither"
@@ -207,7 +209,7 @@ def _half_a_pair(
 
 
 def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
-    """Return the keys in AWS's variables; None if they are incomplete."""
+    """Return the keys in AWS's variables; None unless both are set."""
     access_key = properties.get("AWS_ACCESS_KEY_ID")
     secret_key = properties.get("AWS_SECRET_ACCESS_KEY")
     if access_key is None or secret_key is None:
@@ -216,7 +218,7 @@ def _keys_of_environment(properties: HadoopProperties) -> Keys | None:
 
 
 def _endpoint(properties: HadoopProperties, bucket: str) -> str | None:
-    """Return the endpoint with its scheme; None for Amazon's."""
+    """Return a bucket's endpoint with its scheme; None for Amazon S3."""
     given = (
         properties.get_of_bucket(bucket, "endpoint")
         or properties.get("AWS_ENDPOINT_URL_S3")
@@ -244,7 +246,7 @@ def _is_endpoint(text: str) -> bool:
 
 
 def _region(properties: HadoopProperties, bucket: str, endpoint: str | None) -> str:
-    """Return the configured region, else the one in the endpoint's name, else the default."""
+    """Return the configured region, or the one in the endpoint's name, or the default."""
     given = (
         properties.get_of_bucket(bucket, "endpoint.region")
         or properties.get("AWS_REGION")

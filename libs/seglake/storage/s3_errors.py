@@ -1,8 +1,8 @@
-"""Turns errors of the object store library into short reasons. Pure.
+"""Turns errors of the object store library into seglake's, with short reasons.
 
-obstore and delta-rs share the library that makes these texts. They have the request's URL and the
-store's answer: an XML document with a code, or only the status if the request was a HEAD. The
-answer may contain an access key, so only its code is passed on.
+obstore and delta-rs share the library that makes these texts. A text has the request's URL and the
+store's answer: an XML document with a code, or only the status for a HEAD request. The answer may
+contain an access key, so only its code is passed on.
 """
 
 import re
@@ -24,9 +24,9 @@ _SILENT = (
     "kind: Connect",
 )
 _NO_CREDENTIALS = (
-    "/latest/api/token",  # machines and containers ask for credentials there
+    "/latest/api/token",  # address at which machines and containers get credentials
     "169.254.",
-    "loading credentials",  # delta-rs asks a chain of providers
+    "loading credentials",  # delta-rs tries several providers of credentials
     "provided credentials",
 )
 _HALF_A_KEY = ("Missing AccessKeyId", "Missing SecretAccessKey")
@@ -36,51 +36,51 @@ _WRONG_SECRET = frozenset({"SignatureDoesNotMatch"})
 _UNKNOWN_KEY = frozenset({"InvalidAccessKeyId", "XAdminUserNotFound", "XAdminNoSuchUser"})
 _BAD_TOKEN = frozenset({"ExpiredToken", "InvalidToken", "TokenRefreshRequired"})
 _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
-_DENIED = frozenset({"AccessDenied"})  # it has no status if many objects are deleted at once
+_DENIED = frozenset({"AccessDenied"})  # a bulk delete's error has no status
 _REFUSALS = {"NoSuchBucket"} | _DENIED | _WRONG_SECRET | _UNKNOWN_KEY | _BAD_TOKEN | _OTHER_REGION
 _NOT_PERMITTED = (401, 403)
-_NO_S3 = (400, 404, 405)  # only if the answer has no code
+_NO_S3 = (400, 404, 405)  # counts only if the answer has no code
 
 _ENDPOINT = "fs.s3a.endpoint, or AWS_ENDPOINT_URL"
 _KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 
 
 def no_bucket(error: Exception) -> bool:
-    """Return whether the missing thing is the bucket."""
+    """Return whether an error says that the bucket does not exist."""
     return "<Code>NoSuchBucket</Code>" in str(error)
 
 
 def is_out_of_range(error: Exception) -> bool:
-    """Return whether the store says that an object ends before the bytes asked for."""
+    """Return whether an error says that a read began or ended after the object's end."""
     return "status code: 416" in str(error)
 
 
 def names_no_path(error: Exception) -> bool:
-    """Return whether a listed key is not a valid path for the library."""
+    """Return whether an error says that the library cannot represent a listed key as a path."""
     return _NO_PATH.search(str(error)) is not None
 
 
 def failure(action: str, path: str, text: str, access: S3Access) -> PlaceError:
-    """Return our error for an error text of the library."""
+    """Return seglake's error for an error text of the S3 library."""
     return _kind_of(text)(action=action, path=path, reason=_reason_of(text, access))
 
 
 def _kind_of(text: str) -> type[StorageError | StoreSilentError]:
-    """Return the class of our error for a text."""
+    """Return the class of seglake's error for an error text."""
     if any(word in text for word in _NO_CREDENTIALS):
-        return StorageError  # no credentials yet: a role may be granted, or come back
+        return StorageError  # a retry may help: a role may be granted later
     if _is_refusal(text):
         return RefusedError
     return StoreSilentError if _is_silence(text) else StorageError
 
 
 def _is_silence(text: str) -> bool:
-    """Return whether no answer came, although the library retried."""
+    """Return whether the store did not answer in spite of retries."""
     return _STATUS.search(text) is None and any(word in text for word in _SILENT)
 
 
 def _is_refusal(text: str) -> bool:
-    """Return whether the answer will be the same until somebody fixes the cause."""
+    """Return whether retries are useless until somebody corrects the cause."""
     if _NO_PATH.search(text) is not None:
         return True
     if any(word in text for word in (*_HALF_A_KEY, _OTHER_REGION_TEXT, _NOT_TRUSTED)):
@@ -90,13 +90,13 @@ def _is_refusal(text: str) -> bool:
 
 
 def _answer(text: str) -> tuple[str, int | None]:
-    """Return the store's code, empty if it sent none, and the HTTP status."""
+    """Return the store's error code, empty if it sent none, and the HTTP status."""
     code, status = _CODE.search(text), _STATUS.search(text)
     return code[1] if code else "", int(status[1]) if status else None
 
 
 def _reason_of(text: str, access: S3Access) -> str:
-    """Return the reason, and the property to check."""
+    """Return the reason for a failure, and the property to check."""
     if (strange := _NO_PATH.search(text)) is not None:
         return (
             f"the key {strange[1]} has a part that is empty, a dot, two dots or not printable, as"
@@ -121,9 +121,7 @@ def _reason_of(text: str, access: S3Access) -> str:
             " or AWS_REGION"
         )
     if "non-partial response" in text:
-        return (
-            f"{access.place} sends whole objects where a part is asked for: it is not an S3 store"
-        )
+        return f"{access.place} sends whole objects for requests of a part: it is not an S3 store"
     if code in _DENIED or status in _NOT_PERMITTED:
         why = ", ".join(filter(None, (code, f"HTTP {status}" if status else "")))
         return (
@@ -136,7 +134,7 @@ def _reason_of(text: str, access: S3Access) -> str:
 
 
 def _refused(status: int, code: str, access: S3Access) -> str:
-    """Return the reason for an answer with a status."""
+    """Return why the store refused a request, by the HTTP status."""
     if status in (429, 503):
         return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
     answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
@@ -146,7 +144,7 @@ def _refused(status: int, code: str, access: S3Access) -> str:
 
 
 def _unreachable(text: str, access: S3Access) -> str:
-    """Return the reason for a request without an answer."""
+    """Return the reason for a request that got no answer."""
     if "dns error" in text:
         return f"the host of {access.place} is not known: check {_ENDPOINT}"
     if "Connection refused" in text:
@@ -158,7 +156,7 @@ def _unreachable(text: str, access: S3Access) -> str:
     if "kind: Connect" in text or "HTTP error" in text:
         return (
             f"{access.place} cannot be reached: check {_ENDPOINT}, and"
-            " fs.s3a.connection.ssl.enabled where it has no scheme"
+            " fs.s3a.connection.ssl.enabled if it has no scheme"
         )
     plain, _, _ = text.partition("Debug source")
     return " ".join(_URL_AND_AFTER.sub("", plain).split())

@@ -1,7 +1,7 @@
-"""Reads objects of an S3 bucket in ranges, writes them in parts, and makes the client. Effect.
+"""Reads ranges of S3 objects, writes objects in parts, and makes the client.
 
-obstore is imported late: runs on local paths do not need it, and it must not be loaded before a
-process forks.
+obstore is imported late, because runs on local paths do not need it, and it must not be loaded
+before a process forks.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _CLIENTS_KEPT = 32
 
 
 class Place(NamedTuple):
-    """A key in a bucket, with its client; the bucket's root has an empty key."""
+    """A key in a bucket, with the bucket's client; the root has an empty key."""
 
     store: "S3Store"
     access: S3Access
@@ -36,14 +36,24 @@ class Place(NamedTuple):
 
 
 class S3Reader:
-    """Reader of one object by ranges.
+    """Reader of ranges of one object.
 
     Each request asks for the same version of the object, if the store has entity tags.
     """
 
-    def __init__(self, place: Place) -> None:
-        """Ask for the object's size and tag."""
+    def __init__(self, place: Place, listed_bytes: int | None = None) -> None:
+        """Request the object's size and entity tag.
+
+        Args:
+            place: the object.
+            listed_bytes: size of the object in a listing: nothing is requested before the first
+                read, which finds the entity tag.
+        """
         self._place = place
+        self._tag: str | None = None
+        if listed_bytes is not None:
+            self.size_bytes = listed_bytes
+            return
         with named("open", place):
             found = place.store.head(place.key)
         self._tag = found["e_tag"]
@@ -55,25 +65,30 @@ class S3Reader:
 
         place = self._place
         options: GetOptions = {}
-        if length < self.size_bytes:  # some stores ignore a range that covers the whole object
+        # Some stores ignore ranges: request a whole object without one.
+        if length < self.size_bytes:
             options["range"] = (position, position + length)
         if self._tag is not None:
             options["if_match"] = self._tag
         try:
             with named("read", place, but_not=(PreconditionError, GenericError)):
-                data = bytes(place.store.get(place.key, options=options).bytes())
+                found = place.store.get(place.key, options=options)
+                if found.meta["size"] != self.size_bytes:
+                    raise self._changed(position)
+                data = bytes(found.bytes())
         except PreconditionError:
             raise self._changed(position) from None
         except GenericError as error:
             if is_out_of_range(error):
                 raise self._changed(position) from None
             raise failed("read", place, error) from None
+        self._tag = self._tag or found.meta["e_tag"]
         if len(data) < length:
             raise self._changed(position + len(data))
         return data
 
     def _changed(self, reached: int) -> StorageError:
-        """Return the error that the object shrank or was replaced."""
+        """Return the error for an object that has become shorter or was replaced."""
         path, now = self._place.path, S3Reader(self._place)
         if now.size_bytes < self.size_bytes:
             return FileShrankError(
@@ -84,9 +99,9 @@ class S3Reader:
 
 
 class S3Output(RemoteOutput):
-    """A new object: it appears when it is closed, sent in parts if it is long.
+    """A new object, which exists once it is closed; a long object is sent in parts.
 
-    Parts of a discarded output are left to the bucket's lifecycle rules.
+    Parts of a discarded output stay until the bucket's lifecycle rules delete them.
     """
 
     def __init__(self, place: Place) -> None:
@@ -100,20 +115,20 @@ class S3Output(RemoteOutput):
         )
 
     def _send(self, data: "ReadableBuffer") -> None:
-        """Append bytes; full parts are sent."""
+        """Append bytes to the object; parts that are full are sent."""
         if self._writer is None:
             raise ValueError("write to a forgotten file")
         with named("write", self._place):
             self._writer.write(data)
 
     def _finish(self) -> None:
-        """Put the object, or complete its parts."""
+        """Send the object, or complete the upload of its parts."""
         if self._writer is not None:
             with named("write", self._place):
                 self._writer.close()
 
     def _forget(self) -> None:
-        """Release the writer, so that no object appears."""
+        """Drop the writer, so that no object is created."""
         self._writer = None
 
 
@@ -121,9 +136,10 @@ class S3Output(RemoteOutput):
 def named(
     action: str, place: Place, *, but_not: tuple[type[Exception], ...] = ()
 ) -> Iterator[None]:
-    """Turn the library's errors into ours, except the classes in `but_not`.
+    """Turn the library's errors in the block into seglake's, except the classes in `but_not`.
 
-    The original error is not kept as the cause: the store's answer in it may contain an access key.
+    The original error is not kept as the cause, because the store's answer in it may contain an
+    access key.
     """
     from obstore.exceptions import BaseError
 
@@ -136,7 +152,7 @@ def named(
 
 
 def failed(action: str, place: Place, error: Exception) -> PlaceError:
-    """Return our error for an error of the library."""
+    """Return seglake's error for an error of the S3 library."""
     if isinstance(error, FileNotFoundError) and not no_bucket(error):
         return NotFoundError(action=action, path=place.path)
     return failure(action, place.path, str(error), place.access)
@@ -144,7 +160,7 @@ def failed(action: str, place: Place, error: Exception) -> PlaceError:
 
 @lru_cache(maxsize=_CLIENTS_KEPT)
 def client_of(access: S3Access) -> "S3Store":
-    """Return the process's one client for a bucket, which keeps connections."""
+    """Return this process's shared client for a bucket; it keeps connections open."""
     from obstore.exceptions import BaseError
     from obstore.store import S3Store
 
@@ -176,7 +192,10 @@ def client_of(access: S3Access) -> "S3Store":
 
 
 def _credential(keys: Keys) -> "S3Credential":
-    """Return the keys for obstore; as options they would be mixed with the environment's."""
+    """Return the keys as obstore's credential.
+
+    If they were options, obstore would mix them with the environment's.
+    """
     return {
         "access_key_id": keys.access_key,
         "secret_access_key": keys.secret_key,

@@ -1,7 +1,7 @@
-"""Storage on S3 and compatible stores: `s3://bucket/key`, also written `s3a://`. Effect.
+"""Storage on S3 and compatible stores: `s3://bucket/key`, also written `s3a://`.
 
-S3 has no folders: a folder exists if a key lies below it. An object is written whole or not at all,
-and is durable without a sync.
+S3 has no folders: a folder exists if some key begins with its path. An object is written whole or
+not at all, and is durable without a sync.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _LISTED_AT_A_TIME = 1000
 
 
 class S3Storage(RemoteStorage):
-    """Storage on every bucket, each with its endpoint and keys from the properties."""
+    """Storage on all buckets; the properties give the endpoint and keys of each."""
 
     def locate(self, uri: str) -> str:
         """Return the path `s3://bucket/key` of a URI, normalized."""
@@ -51,14 +51,15 @@ class S3Storage(RemoteStorage):
         place = self._place(path)
         with named("list", place):
             found = place.store.list_with_delimiter(place.key or None)
-        # An object with the folder's own name only marks it.
+        # An object with the folder's own name is only a marker.
         objects = [item for item in found["objects"] if item["path"] != place.key]
         entries = [
             _folder(f"s3://{place.access.bucket}/{prefix}", prefix)
             for prefix in found["common_prefixes"]
             if prefix
         ]
-        if len(entries) < len(found["common_prefixes"]):  # the library shows them as the root
+        # For such keys, the library returns an empty prefix.
+        if len(entries) < len(found["common_prefixes"]):
             problem = "keys that begin with a slash: copy the objects to other keys"
             entries.append(FileInfo(f"{path}//", "", 0, 0, False, problem))
         entries += [_described(place.access.bucket, item) for item in objects]
@@ -68,7 +69,7 @@ class S3Storage(RemoteStorage):
         return entries
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
-        """Return the files of a folder with a name after `name`; the store lists only these."""
+        """Return a folder's files whose names come after `name`; the store lists only these."""
         place = self._place(self.join(folder, name))
         begin = place.key.removesuffix(name)
         with named("list", place):
@@ -86,27 +87,32 @@ class S3Storage(RemoteStorage):
         refusal: Exception | None = None
         if place.key:
             try:
-                with named("look at", place, but_not=(PermissionDeniedError,)):
+                with named("access", place, but_not=(PermissionDeniedError,)):
                     return _described(place.access.bucket, place.store.head(place.key))
             except NotFoundError:
                 pass
             except PermissionDeniedError as error:
-                refusal = error  # a HEAD has no reason; the listing's answer may have one
+                # A HEAD request's answer has no reason; a listing's may have one.
+                refusal = error
         try:
-            with named("look at", place, but_not=(BaseError,)):
+            with named("access", place, but_not=(BaseError,)):
                 pages = place.store.list(place.key or None, chunk_size=_LISTED_AT_A_TIME)
                 is_there = next(iter(pages), None) is not None or not place.key
         except BaseError as error:
-            is_there = names_no_path(error)  # such a key proves that the folder exists
+            is_there = names_no_path(error)  # this key proves that the folder exists
             if not is_there:
-                raise failed("look at", place, error) from None
+                raise failed("access", place, error) from None
         if refusal is not None:
-            raise failed("look at", place, refusal) from None
+            raise failed("access", place, refusal) from None
         return _folder(path, place.key) if is_there else None
 
     def open_reader(self, path: str) -> Reader:
-        """Open an object for reads at any position, with reading ahead."""
+        """Open an object for reads at any position; the reader reads ahead."""
         return ReadAhead(S3Reader(self._place(path)))
+
+    def open_listed(self, path: str, size_bytes: int) -> Reader:
+        """Open an object that never changes; its first read finds its entity tag."""
+        return ReadAhead(S3Reader(self._place(path), size_bytes))
 
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a small object."""
@@ -115,17 +121,17 @@ class S3Storage(RemoteStorage):
             return bytes(place.store.get(place.key).bytes())
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Put a whole object, durable on return."""
+        """Write a whole object, durable on return."""
         place = self._place(path)
         with named("write", place):
             place.store.put(place.key, data, use_multipart=False)
 
     def open_output(self, path: str) -> BinaryIO:
-        """Open a new object for writing; it appears when it is closed."""
+        """Open a new object for writing; it exists once it is closed."""
         return cast(BinaryIO, S3Output(self._place(path)))
 
     def discard(self, output: BinaryIO, path: str) -> None:
-        """Give up an output that is not closed yet: no object appears."""
+        """Abandon an output that is not closed yet, so that no object is created."""
         if isinstance(output, S3Output):
             output.discard()
 
@@ -136,10 +142,10 @@ class S3Storage(RemoteStorage):
             place.store.delete(place.key)
 
     def make_folder(self, path: str) -> None:
-        """Do nothing: a folder exists with its first object."""
+        """Do nothing, since a folder exists once it has an object."""
 
     def creates_exclusively(self, folder: str) -> bool:
-        """Return whether the store refuses to create an object twice; else runs could lose commits.
+        """Return whether the store refuses to create the same object twice, so no commit is lost.
 
         It creates and deletes a small object in the folder.
         """
@@ -155,12 +161,13 @@ class S3Storage(RemoteStorage):
             is_exclusive = True
         try:
             self.delete(place.path)
-        except RefusedError as error:  # not a refusal before any change: the object exists by now
+        # The probe exists although the store reported an error.
+        except RefusedError as error:
             raise StorageError(action="delete", path=place.path, reason=error.reason) from None
         return is_exclusive
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return our error for a text of delta-rs."""
+        """Return seglake's error for an error text of delta-rs."""
         return failure(action, path, text, self._place(path).access)
 
     def hadoop_uri(self, path: str) -> str:
@@ -168,22 +175,21 @@ class S3Storage(RemoteStorage):
         return path.replace("s3://", "s3a://", 1)
 
     def hadoop_properties(self, path: str) -> Mapping[str, str]:
-        """Return the properties of S3A for the path's bucket; they have secrets."""
+        """Return the properties of S3A for the path's bucket; they contain secrets."""
         return s3_access.s3a_properties(self._place(path).access)
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return the options of delta-rs for a path; they have secrets.
+        """Return the options of delta-rs for a path; they contain secrets.
 
         Raises:
-            LakeFolderError: delta-rs would write to another place, because it reads the path as a
-                URL.
+            LakeFolderError: delta-rs would write elsewhere, because it parses the path as a URL.
         """
         if "#" in path or "?" in path:
             raise LakeFolderError(path=path, reason="its name has a # or a question mark")
         return s3_access.delta_options(self._place(path).access)
 
     def _place(self, path: str) -> Place:
-        """Return key and client of a path; raise RefusedError if it has no bucket."""
+        """Return a path with its key and client; raise RefusedError if it names no bucket."""
         bucket, _, key = path.removeprefix("s3://").partition("/")
         if not bucket or ":" in bucket:
             raise RefusedError(action="use", path=path, reason="it names no bucket")
@@ -191,7 +197,7 @@ class S3Storage(RemoteStorage):
         return Place(client_of(access), access, key, path)
 
     def _nothing_to_list(self, place: Place) -> StorageError:
-        """Return the error of an empty listing: the path is a file, or does not exist."""
+        """Return the error for a path that lists nothing: it is a file, or does not exist."""
         info = self.info(place.path)
         if info is not None and not info.is_folder:
             return StorageError(action="list", path=place.path, reason="it is a file")
@@ -199,13 +205,13 @@ class S3Storage(RemoteStorage):
 
 
 def _folder(path: str, key: str) -> FileInfo:
-    """Return the entry of a folder."""
+    """Return the entry of a subfolder in a folder's listing."""
     name = posixpath.basename(key)
     return FileInfo(path=path, name=name, size_bytes=0, modified_at_ms=0, is_folder=True)
 
 
 def _described(bucket: str, found: "ObjectMeta") -> FileInfo:
-    """Return the entry of an object."""
+    """Return the entry of an object in the listing of its folder."""
     key = found["path"]
     return FileInfo(
         path=f"s3://{bucket}/{key}",

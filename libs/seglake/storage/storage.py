@@ -1,7 +1,7 @@
-"""Port to places for files; only its implementations open, list and write files.
+"""Interface of storages; only its implementations open, list and write files.
 
-Listings show all entries, also names that start with `_` or `.` and empty files, which Spark's and
-Hadoop's listings hide. A storage pickles without its connections, so tasks may contain it.
+Listings show all entries, including empty files and names that start with `_` or `.`, which Spark's
+and Hadoop's listings hide. A storage pickles without its connections, so tasks may contain it.
 """
 
 import contextlib
@@ -18,10 +18,10 @@ _REMOTE_REQUESTS_AT_ONCE = 32
 
 
 class FileInfo(NamedTuple):
-    """One entry of a folder; size and time are those when it was listed.
+    """An entry of a folder; size and time were read when it was listed.
 
     Attributes:
-        problem: reason why it can be neither read nor listed, such as a broken link or a pipe;
+        problem: why the entry can be neither read nor listed, such as a broken link or a pipe;
             empty for files and folders.
     """
 
@@ -34,7 +34,7 @@ class FileInfo(NamedTuple):
 
 
 class Reader(Protocol):
-    """An open file of a fixed size: the size when it was opened, though it may have grown since."""
+    """An open file; its size is fixed when it is opened, even if the file grows later."""
 
     @property
     def size_bytes(self) -> int:
@@ -44,7 +44,7 @@ class Reader(Protocol):
         """Return the bytes of `[position, min(position + length, size_bytes))`.
 
         Raises:
-            FileShrankError: the file no longer reaches that far.
+            FileShrankError: the file no longer has all of these bytes.
         """
 
     def __enter__(self) -> Self:
@@ -55,31 +55,33 @@ class Reader(Protocol):
 
 
 class Storage(ABC):
-    """Interface of a place for files; paths are those that `locate` returned.
+    """Interface of a storage.
 
-    Every method raises StorageError, NotFoundError if a required file is missing, RefusedError if a
-    retry is useless, and StoreSilentError if nobody answers.
+    All methods except `locate` take paths that `locate` has returned.
+
+    Every method may raise StorageError; its subclasses are NotFoundError for a missing file and
+    RefusedError if a retry is useless. A remote store that does not answer raises StoreSilentError.
     """
 
     @abstractmethod
     def locate(self, uri: str) -> str:
-        """Return the absolute path of a URI, without a trailing slash; touches nothing.
+        """Return the absolute path of a URI, without a trailing slash, and access nothing.
 
         As in Hadoop, percent signs are not decoded. Links are not resolved.
 
         Raises:
-            UnsupportedUriError: another scheme, another host, or an empty path.
+            UnsupportedUriError: the scheme or the host is not supported, or the path is empty.
         """
 
     @abstractmethod
     def list_folder(self, path: str) -> list[FileInfo]:
         """Return a folder's files, folders, and entries with a `problem`, sorted by name.
 
-        Entries that vanish meanwhile are left out.
+        Entries that vanish during the listing are omitted.
         """
 
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
-        """Return a folder's files whose names come after `name`, sorted; none without it.
+        """Return a folder's files whose names come after `name`, sorted; empty without the folder.
 
         It is cheaper than a full listing if the store can start at a name.
         """
@@ -94,12 +96,23 @@ class Storage(ABC):
         """Return a description of a file or folder; None if it does not exist."""
 
     def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty if it is not, and for anything that is not a link."""
+        """Return why a link is broken; empty for a sound link and for other paths."""
         return ""
 
     @abstractmethod
     def open_reader(self, path: str) -> Reader:
         """Open a file for reads at any position; use it in a `with` block."""
+
+    def open_listed(self, path: str, size_bytes: int) -> Reader:
+        """Open a file that never changes, such as an object of a remote tier.
+
+        Its listed size saves the request for it. A missing file may be noticed at the first read.
+
+        Args:
+            path: the file.
+            size_bytes: size of the file in its folder's listing.
+        """
+        return self.open_reader(path)
 
     @abstractmethod
     def read_bytes(self, path: str) -> bytes:
@@ -111,14 +124,14 @@ class Storage(ABC):
 
     @abstractmethod
     def open_output(self, path: str) -> BinaryIO:
-        """Create a file that does not exist yet, and its folder; the content is not yet durable."""
+        """Create a new file, and its folder if missing; the content is durable after `sync`."""
 
     @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file, if it exists."""
 
     def delete_folder(self, path: str) -> None:
-        """Delete a folder with all that is in it, if it exists."""
+        """Delete a folder with its content, if it exists."""
         try:
             entries = self.list_folder(path)
         except NotFoundError:
@@ -130,74 +143,77 @@ class Storage(ABC):
                 self.delete(entry.path)
 
     def discard(self, output: BinaryIO, path: str) -> None:
-        """Give up an output that is not closed yet, so that no file is at its path."""
+        """Abandon an output that is not closed yet, so that no file stays at its path."""
         with contextlib.suppress(OSError, StorageError):
             output.close()
         self.delete(path)
 
     @abstractmethod
     def make_folder(self, path: str) -> None:
-        """Create the folder and those above it, if missing, durable on return."""
+        """Create a folder and its parents, if missing, durable on return."""
 
     @abstractmethod
     def sync(self, paths: Iterable[str]) -> None:
-        """Make files, and their names in their folders, survive a power cut."""
+        """Make files and their folder entries durable, so that they survive a power cut."""
 
     def needs_sync(self, path: str) -> bool:
         """Return whether a power cut may undo a write until it is synced."""
         return True
 
     def requests_at_once(self, path: str) -> int:
-        """Return how many parallel requests to a place save time."""
+        """Return how many requests should run in parallel on a path's storage."""
         return 1
 
     def join(self, path: str, *names: str) -> str:
-        """Return the path of an entry below a folder; names may have slashes."""
+        """Return the path of an entry below a folder; a name may contain slashes."""
         return posixpath.join(path, *names)
 
     def without_links(self, path: str) -> str:
-        """Return the path with links resolved; most storages have no links."""
+        """Return the path with all links resolved."""
         return path
 
     def creates_exclusively(self, folder: str) -> bool:
-        """Return whether only one of several writers can create a file; may try it there."""
+        """Return whether only one of several writers can create the same file.
+
+        This may be tried in `folder`.
+        """
         return True
 
     def pauses_s(self, path: str) -> Sequence[float]:
-        """Return the seconds to wait before each try of a commit: a later try may succeed."""
+        """Return the seconds to wait before each try of a commit."""
         return _NO_PAUSES_S
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return our error for the text of an error of delta-rs at a path."""
+        """Return seglake's error for an error text of delta-rs at a path."""
         return StorageError(action=action, path=path, reason=text)
 
     def hadoop_uri(self, path: str) -> str:
-        """Return the path as Spark and other clients of Hadoop spell it."""
+        """Return the path as Spark and other Hadoop clients write it."""
         return path
 
     def hadoop_properties(self, path: str) -> Mapping[str, str]:
-        """Return the properties that a client of Hadoop needs for a path; they may have secrets."""
+        """Return the properties that a Hadoop client needs for a path; may contain secrets."""
         return {}
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return the options that delta-rs needs for a path; they may have secrets."""
+        """Return the options that delta-rs needs for a path; may contain secrets."""
         return {}
 
 
 class RemoteStorage(Storage):
-    """A remote storage, on which each write, close and rename is durable at once."""
+    """Base of remote storages, where each write, close and rename is durable at once."""
 
     def __init__(self, properties: HadoopProperties) -> None:
-        """Store the properties of the stores; nothing is contacted yet."""
+        """Store the properties; no store is contacted yet."""
         self._properties = properties
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing: all is durable already."""
+        """Do nothing, since all writes are durable at once."""
 
     def needs_sync(self, path: str) -> bool:
-        """Return False: all is durable already."""
+        """Return False, since all writes are durable at once."""
         return False
 
     def requests_at_once(self, path: str) -> int:
-        """Return how many parallel requests save time over a network."""
+        """Return how many requests should run in parallel over a network."""
         return _REMOTE_REQUESTS_AT_ONCE

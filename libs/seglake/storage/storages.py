@@ -1,4 +1,4 @@
-"""One storage for all places: the scheme of a path selects the storage that serves it."""
+"""Selects the storage of a path by its scheme."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import BinaryIO
@@ -22,13 +22,13 @@ _LOCAL_SCHEMES = ("", "file")
 
 
 class Storages(Storage):
-    """Storage that serves sources and lakes in different places side by side."""
+    """Storage that passes each call to the storage of the path's scheme (local, HDFS or S3)."""
 
     def __init__(self, properties: HadoopProperties) -> None:
-        """Make the storage of each scheme; nothing is contacted yet.
+        """Make the storage of each scheme; no store is contacted yet.
 
         Args:
-            properties: addresses of stores, and their secrets.
+            properties: addresses and credentials of remote stores.
         """
         self._by_scheme: dict[str, Storage] = dict.fromkeys(_LOCAL_SCHEMES, LocalStorage())
         self._by_scheme |= dict.fromkeys(S3_SCHEMES, S3Storage(properties))
@@ -51,12 +51,16 @@ class Storages(Storage):
         return self._of(path).info(path)
 
     def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty if it is not."""
+        """Return why a link is broken; empty for a sound link and for other paths."""
         return self._of(path).link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
         """Open a file for reads at any position."""
         return self._of(path).open_reader(path)
+
+    def open_listed(self, path: str, size_bytes: int) -> Reader:
+        """Open a file that never changes, by its listed size."""
+        return self._of(path).open_listed(path, size_bytes)
 
     def read_bytes(self, path: str) -> bytes:
         """Return the whole content of a small file."""
@@ -75,15 +79,15 @@ class Storages(Storage):
         self._of(path).delete(path)
 
     def delete_folder(self, path: str) -> None:
-        """Delete a folder with all that is in it, if it exists."""
+        """Delete a folder with its content, if it exists."""
         self._of(path).delete_folder(path)
 
     def discard(self, output: BinaryIO, path: str) -> None:
-        """Give up an output that is not closed yet."""
+        """Abandon an output that is not closed yet."""
         self._of(path).discard(output, path)
 
     def make_folder(self, path: str) -> None:
-        """Create the folder and those above it, if missing."""
+        """Create a folder and its parents, if missing."""
         self._of(path).make_folder(path)
 
     def sync(self, paths: Iterable[str]) -> None:
@@ -99,7 +103,7 @@ class Storages(Storage):
         return self._of(path).needs_sync(path)
 
     def requests_at_once(self, path: str) -> int:
-        """Return how many parallel requests to a place save time."""
+        """Return how many requests should run in parallel on a path's storage."""
         return self._of(path).requests_at_once(path)
 
     def without_links(self, path: str) -> str:
@@ -107,7 +111,7 @@ class Storages(Storage):
         return self._of(path).without_links(path)
 
     def creates_exclusively(self, folder: str) -> bool:
-        """Return whether only one of several writers can create a file there."""
+        """Return whether only one of several writers can create the same file in a folder."""
         return self._of(folder).creates_exclusively(folder)
 
     def pauses_s(self, path: str) -> Sequence[float]:
@@ -115,15 +119,15 @@ class Storages(Storage):
         return self._of(path).pauses_s(path)
 
     def failure(self, action: str, path: str, text: str) -> PlaceError:
-        """Return our error for the text of an error of delta-rs at a path."""
+        """Return seglake's error for an error text of delta-rs at a path."""
         return self._of(path).failure(action, path, text)
 
     def hadoop_uri(self, path: str) -> str:
-        """Return the path as clients of Hadoop spell it."""
+        """Return the path as Hadoop clients write it."""
         return self._of(path).hadoop_uri(path)
 
     def hadoop_properties(self, path: str) -> Mapping[str, str]:
-        """Return the properties that a client of Hadoop needs for a path."""
+        """Return the properties that a Hadoop client needs for a path."""
         return self._of(path).hadoop_properties(path)
 
     def delta_options(self, path: str) -> Mapping[str, str]:
@@ -134,7 +138,7 @@ class Storages(Storage):
         """Return the storage of a path; raise UnsupportedUriError for an unknown scheme."""
         scheme, colon, _ = path.partition(":")
         if not colon or "/" in scheme:
-            scheme = ""  # a plain path that has a colon somewhere
+            scheme = ""  # a plain path with a colon
         storage = self._by_scheme.get(scheme.lower())
         if storage is None:
             raise UnsupportedUriError(uri=path, schemes=_EXPECTED)

@@ -1,1 +1,1 @@
-"""Engines that run tasks: local processes, or Spark."""
+"""Engines that run tasks in local processes or on Spark."""

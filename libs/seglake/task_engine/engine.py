@@ -1,8 +1,9 @@
-"""Port to the two engines that run one top-level function over many tasks. Effect.
+"""Engines that run one top-level function over many tasks: interface and local engine.
 
-Functions are importable by name; tasks and results pickle. Both engines return the results in the
-order of the tasks and call `on_done` in the caller's thread with the number finished so far.
-A task may run twice (after a lost worker, or as a speculative copy); it has one result.
+Functions must be importable by name; tasks and results must be picklable. Both engines return the
+results in the order of the tasks, and call `on_done` in the caller's thread with the number of
+finished tasks. A task may run twice, after a lost worker or as a speculative copy; only one result
+is returned.
 """
 
 import contextlib
@@ -41,7 +42,7 @@ class Engine(Protocol):
     """Interface of the engines that run tasks."""
 
     def start(self) -> None:
-        """Prepare for later tasks; optional."""
+        """Prepare for later tasks; calling it is optional."""
 
     def run(
         self,
@@ -58,26 +59,26 @@ class Engine(Protocol):
             on_done: called in this thread with the number of finished tasks, each time it grows.
 
         Raises:
-            EngineError: a task raised, or its worker died; the others are given up.
+            EngineError: a task raised an error, or its worker died; the other tasks are abandoned.
         """
 
     def spark_context(self) -> "SparkContext | None":
-        """Return the running Spark, started if necessary; None if tasks run without Spark."""
+        """Return Spark's context, started if necessary; None if tasks run without Spark."""
 
 
 class LocalEngine:
-    """Pool of processes on this machine, started with the first run of more than one task.
+    """Pool of local processes, started with the first run of more than one task.
 
-    A single task runs in the caller's own process, and there are never more processes than tasks.
-    Use it in a `with` block; leaving it ends the processes.
+    A single task runs in the caller's process. There are never more processes than tasks. Use the
+    engine in a `with` block; leaving it ends the processes.
     """
 
     def __init__(self, processes: int, *, preloaded: Sequence[str] = ()) -> None:
         """Store the settings; no process is started yet.
 
         Args:
-            processes: most tasks that run at a time.
-            preloaded: modules that the platform imports before it forks workers, where it can.
+            processes: highest number of tasks that run at a time.
+            preloaded: modules to import before workers are forked, on platforms that fork.
         """
         self._processes = processes
         self._preloaded = list(preloaded)
@@ -85,12 +86,12 @@ class LocalEngine:
         self._worker_count = 0
 
     def spark_context(self) -> None:
-        """Return None: tasks run without Spark."""
+        """Return None, since tasks run without Spark."""
 
     def start(self) -> None:
-        """Start the process that workers are forked from, without waiting for its imports.
+        """Start the fork server, without waiting for its imports.
 
-        On systems other than Linux there is no such process, and nothing is started.
+        Systems other than Linux have no fork server, so nothing is started there.
         """
         if self._processes > 1:
             with _held_interrupts():
@@ -137,10 +138,10 @@ class LocalEngine:
         return [future.result() for future in futures]
 
     def _pool_for(self, task_count: int) -> ProcessPoolExecutor:
-        """Return a pool with enough workers for the tasks; a pool that is too small is replaced."""
+        """Return a pool with enough workers for the tasks; replace one that is too small."""
         count = min(self._processes, task_count)
         if self._pool is not None and self._worker_count < count:
-            self._pool.shutdown()  # no worker has anything to do
+            self._pool.shutdown()  # no worker has a task now
             self._pool = None
         if self._pool is None:
             self._worker_count = count
@@ -154,13 +155,14 @@ class LocalEngine:
         return self._pool
 
     def _end(self, *, at_once: bool) -> None:
-        """End the workers; with `at_once`, running tasks leave unreferenced files."""
+        """End the workers; `at_once` kills running tasks, which may leave unreferenced files."""
         if self._pool is None:
             return
-        with _held_interrupts():  # a second Ctrl-C would leave the pool's semaphores behind
+        with _held_interrupts():  # a second Ctrl-C here would leave the pool's semaphores undeleted
             pool, self._pool = self._pool, None
             if at_once:
-                # No public way before Python 3.14; the attribute is None once the pool has broken.
+                # Python before 3.14 has no public method; `_processes` is None if the pool has
+                # broken.
                 for process in list((pool._processes or {}).values()):
                     process.terminate()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -170,17 +172,20 @@ class LocalEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
-        """End the workers, at once after an exception."""
+        """End the workers; kill running tasks after an exception."""
         self._end(at_once=kind is not None)
 
 
 def _process_context(preloaded: list[str]) -> BaseContext:
-    """Return how to start workers: never as forks of the caller, which delta-rs does not survive.
+    """Return how worker processes are started: never as forks of the caller.
 
-    The imports for decoding take 0.8 s of a core. On Linux one process imports them once, without
-    starting a thread, and workers are forked from it; it lives as long as the caller's process, for
-    later runs. On other systems each worker imports them itself; also if the folder for temporary
-    files cannot hold a socket, for example because its path exceeds some 70 bytes.
+    delta-rs does not work in a fork of a process that has used it. The imports for decoding take
+    0.8 s of a core.
+
+    On Linux the fork server imports them once, without starting a thread, and workers are forked
+    from it. It lives as long as the caller's process, and serves later runs too. In two cases each
+    worker does its own imports: on other systems, and if the folder for temporary files cannot hold
+    a socket, for example because its path exceeds some 70 bytes.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
@@ -193,12 +198,13 @@ def _process_context(preloaded: list[str]) -> BaseContext:
     return context
 
 
-@functools.cache  # once: to change the environment is not safe beside threads of libraries
+# do this only once, because changing the environment is unsafe while libraries run threads
+@functools.cache
 def _start_fork_server() -> None:
-    """Start the process that workers are forked from, with a numpy without threads.
+    """Start the fork server, whose numpy starts no threads.
 
-    numpy's threads are for linear algebra, which is not used here, and spin for a tenth of a second
-    before they sleep. The caller's own numpy is not changed.
+    numpy's threads serve linear algebra, which is not used here, and spin for a tenth of a second
+    before they sleep. The caller's numpy is not affected.
     """
     is_ours = _LINEAR_ALGEBRA not in os.environ
     if is_ours:
@@ -214,11 +220,11 @@ def _start_fork_server() -> None:
 def _held_interrupts() -> Iterator[None]:
     """Delay Ctrl-C while workers start or end.
 
-    Workers inherit the mask, so Ctrl-C cannot hit one before it ignores the signal. The mask alone
-    is not enough: if another thread gets the signal, Python still calls the handler in the main
-    thread.
+    Workers inherit the signal mask, so Ctrl-C cannot end a worker before it ignores the signal. The
+    mask alone is not enough, because Python calls the handler in the main thread even if another
+    thread gets the signal.
     """
-    resource_tracker.ensure_running()  # start it now: its start would unblock the signal
+    resource_tracker.ensure_running()  # start the tracker first, because this unblocks the signal
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     handler = signal.getsignal(signal.SIGINT)
     came: list[int] = []
@@ -237,9 +243,10 @@ def _held_interrupts() -> Iterator[None]:
 
 
 def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
-    """Return a queue that receives each future when it is done; call it with interrupts held.
+    """Return a queue that receives each future when it is done.
 
-    A Ctrl-C here could leave a future's lock held, and the pool waiting for it.
+    Call it inside `_held_interrupts`: a Ctrl-C during the call could leave a future locked, and the
+    pool would wait for it.
     """
     finished: SimpleQueue[Future[R]] = SimpleQueue()
     for future in futures:
@@ -250,8 +257,8 @@ def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
 def _as_finished(finished: SimpleQueue[Future[R]], count: int) -> Iterator[Future[R]]:
     """Yield each future when it is done.
 
-    Waits are short, because a Ctrl-C just before a wait does not end it
-    (`concurrent.futures.as_completed` would sleep until the next task is done).
+    Waits are short, because a Ctrl-C just before a wait takes effect only after it.
+    `concurrent.futures.as_completed` would wait until the next task is done.
     """
     while count:
         with contextlib.suppress(Empty):
@@ -260,7 +267,7 @@ def _as_finished(finished: SimpleQueue[Future[R]], count: int) -> Iterator[Futur
 
 
 def _raise_failure(future: Future[R], futures: Sequence[Future[R]]) -> None:
-    """Raise the error of a finished task, if it has one."""
+    """Raise the error of a finished task; do nothing if it has none."""
     error = future.exception()
     if isinstance(error, BrokenProcessPool):
         raise error
@@ -275,9 +282,9 @@ def _task_failed(error: BaseException, task_index: int) -> EngineError:
 
 
 def _prepare_worker(environment: dict[str, str]) -> None:
-    """Ignore Ctrl-C, end whenever the driver ends, and copy the driver's environment.
+    """Make a worker ignore Ctrl-C, end with the driver, and use the driver's environment.
 
-    The process that workers are forked from has the environment of the first run.
+    The fork server still has the environment of the first run.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_driver, daemon=True).start()
@@ -286,7 +293,7 @@ def _prepare_worker(environment: dict[str, str]) -> None:
 
 
 def _end_with_driver() -> None:
-    """Wait for the driver's end, and end this process."""
+    """End this process when the driver has ended."""
     driver = multiprocessing.parent_process()
     if driver is not None:
         driver.join()

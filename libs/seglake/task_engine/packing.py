@@ -1,4 +1,4 @@
-"""Packs items into tasks by their size."""
+"""Groups items into tasks by their sizes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -13,9 +13,9 @@ def packed(
     *,
     most_items: int | None = None,
 ) -> list[list[T]]:
-    """Return the items in order, in groups of at most a total size.
+    """Group consecutive items so that no group exceeds a total size.
 
-    An item above that size is alone in its group.
+    An item that alone exceeds the size gets its own group.
 
     Args:
         items: the items.
@@ -38,15 +38,15 @@ def packed(
 def spread(
     items: Sequence[T], size_of: Callable[[T], int], most: int, *, fewest: int = 1
 ) -> list[list[T]]:
-    """Return the items in order, in as few groups as their sizes allow, all of about the same size.
+    """Group consecutive items into as few groups of about equal size as possible.
 
-    A group may be larger than `most` by half of one item.
+    A group may exceed `most` by half an item.
 
     Args:
         items: the items.
         size_of: returns the size of an item.
         most: highest total size of a group.
-        fewest: lowest number of groups, if there are as many items.
+        fewest: lowest number of groups to aim for.
     """
     total = sum(map(size_of, items))
     count = max(-(-total // most), fewest)

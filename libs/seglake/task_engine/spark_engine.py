@@ -1,4 +1,4 @@
-"""Engine that runs tasks on Spark's executors. Effect; it imports pyspark only to run tasks."""
+"""Engine that runs tasks on Spark's executors. Imports pyspark only to run tasks."""
 
 import gc
 import re
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_POLL_SECONDS = 0.5  # each poll makes some ten calls to Java
+_POLL_SECONDS = 0.5  # each poll calls Java some ten times
 _OUR_CLASS = re.compile(r"^(?:\w+\.)*errors\.\w+: ")
 
 
 class SparkEngine:
-    """Engine in which each task is one element of an RDD with as many partitions.
+    """Engine that runs tasks as the elements of an RDD, one per partition.
 
-    Spark decides about retries, locality and the cluster. Results arrive together at the end: they
-    are descriptors, not rows.
+    Spark controls retries, locality and the cluster. The results arrive together at the end; they
+    are small descriptions, not rows.
     """
 
     def __init__(self, spark_context: "SparkContext") -> None:
         """Store the running Spark.
 
         Args:
-            spark_context: the context; borrowed: the caller stops it. PYSPARK_PYTHON must name an
+            spark_context: the context, which the caller stops. PYSPARK_PYTHON must name an
                 interpreter that has this library on every executor.
         """
         self._context = spark_context
 
     def spark_context(self) -> "SparkContext":
-        """Return the context that tasks run on."""
+        """Return the Spark context on which the tasks run."""
         return self._context
 
     def start(self) -> None:
-        """Do nothing: the executors start with the context."""
+        """Do nothing, since the executors start with the context."""
 
     def run(
         self,
@@ -64,21 +64,23 @@ class SparkEngine:
                 self._context.setJobGroup(group, f"seglake {name}", interruptOnCancel=True)
                 elements = self._context.parallelize(tasks, len(tasks))
                 results.set_result(elements.map(partial(_in_worker, function)).collect())
-            except BaseException as error:  # noqa: BLE001  (handed to the caller's thread)
+            except BaseException as error:  # noqa: BLE001  (raised in the caller's thread)
                 results.set_exception(error)
 
         thread, progress = self._begun(collect, group)
         done_count = 0
         try:
             while wait([results], _POLL_SECONDS).not_done:
-                if not (thread.is_alive() or results.done()):  # it died before it asked Spark
+                # The thread has ended before it called Spark.
+                if not (thread.is_alive() or results.done()):
                     raise EngineError(engine="spark", reason=_python_cause(""))
                 latest_count = min(progress.done_count(), len(tasks))
                 if latest_count > done_count:
                     done_count = latest_count
                     on_done(done_count)
         except BaseException:
-            with suppress(*_lost_jvm()):  # "future" jobs: the thread may be about to submit one
+            # cancel future jobs too, because the thread may still submit one
+            with suppress(*_lost_jvm()):
                 self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
             raise
         thread.join()
@@ -92,10 +94,10 @@ class SparkEngine:
     def _begun(
         self, collect: Callable[[], None], group: str
     ) -> tuple[threading.Thread, "_StageProgress"]:
-        """Start a thread that waits for Spark, so that this one can report progress.
+        """Start a thread that waits for Spark, so that this thread can report progress.
 
         Raises:
-            EngineError: the JVM has died since it was last asked.
+            EngineError: the JVM has died.
         """
         from pyspark import InheritableThread
 
@@ -108,33 +110,33 @@ class SparkEngine:
 
 
 def _lost_jvm() -> tuple[type[Exception], ...]:
-    """Return the exceptions of a call to a JVM that has died."""
+    """Return the exceptions that calls to a dead JVM raise."""
     from py4j.protocol import Py4JError
 
     return (Py4JError, OSError)
 
 
 class _StageProgress:
-    """Progress of a job group's only job, as Spark counts it."""
+    """Progress of a job group's only job, from Spark's status tracker."""
 
     def __init__(self, context: "SparkContext", group: str) -> None:
-        """Store the group of the job; nothing is asked yet."""
+        """Store the job group, without a request to Spark."""
         self._tracker = context.statusTracker()
         self._group = group
-        self._stage_ids: list[int] = []  # constant once known
+        self._stage_ids: list[int] = []  # empty until Spark has made the stages
         self._done_count = 0
 
     def done_count(self) -> int:
-        """Return the number of finished tasks; the last known one if the JVM has died.
+        """Return the number of finished tasks, or the last known number if the JVM has died.
 
-        The thread that waits for results reports a dead JVM.
+        A dead JVM is reported by the thread that waits for results.
         """
         with suppress(*_lost_jvm()):
             self._done_count = self._asked()
         return self._done_count
 
     def _asked(self) -> int:
-        """Return the number of finished tasks, from Spark."""
+        """Ask Spark for the number of finished tasks."""
         if not self._stage_ids:
             jobs = map(self._tracker.getJobInfo, self._tracker.getJobIdsForGroup(self._group))
             self._stage_ids = [stage_id for job in jobs if job for stage_id in job.stageIds]
@@ -143,22 +145,20 @@ class _StageProgress:
 
 
 def _in_worker(function: Callable[[T], R], task: T) -> R:
-    """Run a task in a worker of PySpark, without its garbage collection of old objects.
+    """Run a task in a PySpark worker, whose garbage collection skips older objects.
 
-    PySpark's workers collect garbage after each task, over all imported modules: 0.08 s with numba
-    and Arrow. Objects that exist when a task begins have survived the last collection, so they are
-    frozen.
+    PySpark's workers collect garbage after each task. Scanning all imported modules takes 0.08 s
+    with numba and Arrow, so objects that exist when a task begins are frozen.
     """
     gc.freeze()
     return function(task)
 
 
 def _python_cause(text: str) -> str:
-    """Return the line of Spark's long message that has the cause.
+    """Return the line of Spark's long message that names the cause.
 
-    It is the first line of the exception after the last Python traceback before the Java frames.
-    Without a traceback it is Java's line before its frames. For exceptions of seglake the class
-    name is removed.
+    It is the line after the last Python traceback, or, without a traceback, the last line before
+    the Java frames. The class name of seglake's exceptions is removed.
     """
     message, _, _ = text.partition("\n\tat ")
     _, traceback, below = message.rpartition("Traceback (most recent call last):")

@@ -1,9 +1,9 @@
-"""Progress of running tasks: each task writes a number that the driver reads. Effect.
+"""Progress of running tasks: each task writes its done work, and the driver reads it.
 
-The numbers are in one small local file with a slot per task. So they arrive from all processes on
-the driver's machine: those of the local engine, of Spark's `local[*]`, of a worker beside the
-driver. PySpark's accumulators arrive only at a task's end. On other machines the file does not
-exist, which is no error: then only finished tasks count.
+The numbers are in one small local file with a slot per task, so all processes on the driver's
+machine can write them: workers of the local engine, of Spark's `local[*]`, and of a Spark worker on
+the driver's machine. On other machines the file does not exist, which is no error. Then only
+finished tasks count. PySpark's accumulators are not used, since they arrive only at a task's end.
 """
 
 import mmap
@@ -24,7 +24,7 @@ _BYTES = 8
 
 
 class _Reader(Protocol):
-    """Reader of a file by position."""
+    """Interface of a file that is read by position."""
 
     @property
     def size_bytes(self) -> int:
@@ -35,13 +35,13 @@ class _Reader(Protocol):
 
 
 class TaskProgress:
-    """Progress of the tasks of one run, as the driver sees it; use it in a `with` block."""
+    """Progress of a run's tasks, as the driver sees it; use it in a `with` block."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
-        """Store the amounts of work; the file is created on entering the `with` block.
+        """Store the amounts of work; entering the `with` block creates the file.
 
         Args:
-            sizes: amount of work in each task, in any unit that its function counts.
+            sizes: amount of work in each task, in the unit that its function counts.
         """
         self.sizes = sizes
         self._ended_count = 0
@@ -50,31 +50,31 @@ class TaskProgress:
 
     @property
     def done(self) -> int:
-        """Return the finished work: at least that of the finished tasks.
+        """Return the amount of finished work.
 
-        Tasks finish in any order; without numbers from tasks, the first ones stand for them.
+        If tasks report no progress, n finished tasks count as the first n tasks.
         """
         slots = self._slots
         written = 0 if slots is None else sum(map(min, slots, self.sizes))
         return max(written, sum(self.sizes[: self._ended_count]))
 
     def on_done(self, count: int) -> None:
-        """Set the number of finished tasks; for an engine."""
+        """Store the number of finished tasks; engines call it."""
         self._ended_count = count
 
     def __enter__(self) -> Self:
         """Create the file, and return the progress itself."""
-        with suppress(OSError):  # a full disk: then only ended tasks count
+        with suppress(OSError):  # without room on the disk, only finished tasks count
             handle, self.path = tempfile.mkstemp(prefix="seglake-progress-")
             with os.fdopen(handle, "r+b") as file:
-                # Write zeros instead of truncating: on a full disk a missing page would kill tasks.
+                # Zeros, since after truncate() a page missing on a full disk would kill tasks.
                 file.write(bytes(_BYTES * max(len(self.sizes), 1)))
-                file.flush()  # writes all of it, or raises
+                file.flush()  # raises an error if a zero could not be written
                 self._slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Delete the file; from now on all work counts as done."""
+        """Delete the file, and count all work as done."""
         self._slots, self._ended_count = None, len(self.sizes)
         if self.path:
             with suppress(OSError):
@@ -84,7 +84,7 @@ class TaskProgress:
 def run_watched(
     engine: "Engine", function: Callable[[T], R], tasks: Sequence[T], progress: TaskProgress
 ) -> list[R]:
-    """Run tasks like `Engine.run`, and show their calls of `advance` in `progress`."""
+    """Run tasks like `Engine.run`, and show work that they report by `advance` in `progress`."""
     numbered = [
         NumberedTask(index, size, task)
         for index, (size, task) in enumerate(zip(progress.sizes, tasks, strict=True))
@@ -94,7 +94,7 @@ def run_watched(
 
 
 class NumberedTask(NamedTuple, Generic[T]):
-    """A task with its index in the run, and its amount of work."""
+    """A task with its index in the run and its amount of work."""
 
     slot: int
     size: int
@@ -102,34 +102,42 @@ class NumberedTask(NamedTuple, Generic[T]):
 
 
 class _Watched(Generic[T, R]):
-    """Task function for numbered tasks, which opens the slot of each while it runs."""
+    """Function that runs a numbered task with its progress slot open."""
 
     def __init__(self, function: Callable[[T], R], path: str) -> None:
-        """Store the function of the tasks, and the path of the file."""
+        """Store the tasks' function and the path of the progress file."""
         self.function = function
         self.__name__ = getattr(function, "__name__", "tasks")
         self._path = path
 
     def __call__(self, numbered: NumberedTask[T]) -> R:
-        """Run one task, and count all of its work at the end."""
+        """Run a task, and count all its work as done at the end."""
         with _slot_open(self._path, numbered.slot):
             result = self.function(numbered.task)
-            advance(numbered.size)  # the task has ended, whatever it counted
+            advance(numbered.size)  # counts the task's whole size; `done` limits the sum
             return result
 
 
 class CountedReads:
-    """Reader that reports newly read bytes, from a position on, as progress."""
+    """Reader that reports each byte as progress when it is first read."""
 
     def __init__(self, reader: _Reader, start: int = 0) -> None:
-        """Store the reader, which is borrowed; bytes below `start` do not count."""
+        """Store the reader, which the caller closes.
+
+        Bytes before `start` are not counted.
+        """
         self._reader = reader
         self._reached = start
 
     @property
     def size_bytes(self) -> int:
-        """Return the size of the file."""
+        """Return the size of the file that is read."""
         return self._reader.size_bytes
+
+    @property
+    def wrapped(self) -> object:
+        """Return the reader whose reads are counted."""
+        return self._reader
 
     def read(self, position: int, length: int) -> bytes:
         """Return the bytes [position, position + length), and report new ones."""
@@ -142,28 +150,27 @@ class CountedReads:
 
 
 def advance(amount: int) -> None:
-    """Report that this task has done some more work; does nothing without an open slot."""
+    """Add to the work that this task has done; do nothing without an open slot."""
     if _slot is not None:
         _slot[0] += amount
 
 
-_slot: memoryview | None = None  # slot of the task that this process runs
+_slot: memoryview | None = None  # counter of the task that this process runs now
 
 
 @contextmanager
 def _slot_open(path: str, index: int) -> Iterator[None]:
-    """Open the slot of a task in the file, if the file is usable here."""
+    """Open the slot of a task in the progress file, if the file is usable."""
     global _slot
     slots: memoryview | None = None
-    # On another machine the file does not exist; workers of another user may not open it; a full
-    # disk may have cut it anywhere.
+    # The file may be on another machine, another user's, or truncated on a full disk.
     with suppress(OSError, ValueError, TypeError), Path(path).open("r+b", buffering=0) as file:
         slots = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
     if slots is None or index >= len(slots):
         yield
         return
     _slot = slots[index : index + 1]
-    _slot[0] = 0  # an abandoned try may have counted here
+    _slot[0] = 0  # an earlier try of this task may have counted work
     try:
         yield
     finally:

@@ -2,7 +2,7 @@
 
 Real brokers write the topics. The systems run in turn, round after round. The rows of each result
 are counted; nothing else passes or fails. The tables and the picture come to build/bench/kafka, and
-those of a whole run to docs/performance.md as well.
+those of a whole run to tests/bench/results.md and kafka/results.md as well.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from bench.kafka.chart import chart
 from bench.kafka.figures import Measured, Start
 from bench.kafka.sessions import Job
 from bench.kafka.systems import Case, System, least_seconds, run
-from bench.kafka.tables import page
+from bench.kafka.tables import details, page
 from bench.kafka.topics import TOPICS, Topic, filled
 from bench.kafka.versions import versions
 from bench.machine import PAGE, machine, today, updated
@@ -26,6 +26,7 @@ from bench.processes import adopt_orphans
 
 CHART = "bench-kafka.svg"
 COMMAND = "make bench-kafka"
+RESULTS = Path(__file__).with_name("results.md")
 _WARM_JOBS = 2
 
 
@@ -52,12 +53,15 @@ def main(argv: Sequence[str]) -> int:
     found.sort(key=lambda each: order.index(each.topic.name))
     facts = _facts(scale, arguments.runs, names)
     text, picture = page(found, facts, CHART), chart(found)
+    results = details(found, facts) + "\n"
     (folder / "report.json").write_text(json.dumps([_plain(each) for each in found], indent=2))
     (folder / "performance.md").write_text(text + "\n")
+    (folder / RESULTS.name).write_text(results)
     (folder / CHART).write_text(picture)
     if arguments.docs or (scale == 1 and not names):
         PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")
         PAGE.with_name(CHART).write_text(picture, "utf-8")
+        RESULTS.write_text(results, "utf-8")
     say(f"{text}\n\n{folder}")
     return 0
 

@@ -4,9 +4,10 @@ The current one writes format v2 only. Formats v0 and v1 are of a 3.9 with ZooKe
 can still be told to write them.
 """
 
+import os
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,6 +31,18 @@ _ALWAYS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
+}
+
+_STORAGE = "org.apache.kafka.server.log.remote.storage.LocalTieredStorage"
+_TIERED = {
+    "remote.log.storage.system.enable": "true",
+    "remote.log.storage.manager.class.name": _STORAGE,
+    "remote.log.metadata.manager.listener.name": "PLAINTEXT",
+    "rlmm.config.remote.log.metadata.topic.replication.factor": "1",
+    "rlmm.config.remote.log.metadata.topic.num.partitions": "2",
+    "remote.log.manager.task.interval.ms": "200",
+    "log.retention.check.interval.ms": "3000",  # deletes local segments
+    "log.initial.task.delay.ms": "500",
 }
 
 
@@ -58,15 +71,28 @@ class Broker:
 @contextmanager
 def broker(version: BrokerVersion, folder: Path) -> Iterator[Broker]:
     """Start a broker on what is in `folder`, nothing at first; it ends with the block."""
-    folder.mkdir(parents=True, exist_ok=True)
-    jars = f"{maven_jars(f'kafka-{version}', [f'org.apache.kafka:kafka_2.13:{version}'])}/*"
     start = _kraft if version is BrokerVersion.CURRENT else _with_zookeeper
-    with start(folder, jars) as running:
+    with start(folder, _jars(version), {}) as running:
         yield running
 
 
 @contextmanager
-def _kraft(folder: Path, jars: str) -> Iterator[Broker]:
+def tiered_broker(folder: Path) -> Iterator[Broker]:
+    """Start a current broker that uploads at once to LocalTieredStorage, in `folder/tier`."""
+    version = BrokerVersion.CURRENT
+    storage = f"org.apache.kafka:kafka-storage:{version}:test"
+    jars = f"{_jars(version)}{os.pathsep}{maven_jars(f'tier-{version}', [storage], alone=True)}/*"
+    with _kraft(folder, jars, _TIERED | {"rsm.config.dir": str(folder / "tier")}) as running:
+        yield running
+
+
+def _jars(version: BrokerVersion) -> str:
+    return f"{maven_jars(f'kafka-{version}', [f'org.apache.kafka:kafka_2.13:{version}'])}/*"
+
+
+@contextmanager
+def _kraft(folder: Path, jars: str, others: Mapping[str, str]) -> Iterator[Broker]:
+    folder.mkdir(parents=True, exist_ok=True)
     port, controller = free_port(), free_port()
     listeners = f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller}"
     properties = _ALWAYS | {
@@ -80,6 +106,7 @@ def _kraft(folder: Path, jars: str) -> Iterator[Broker]:
         "log.dirs": str(folder / "data"),
         "share.coordinator.state.topic.replication.factor": "1",
         "share.coordinator.state.topic.min.isr": "1",
+        **others,
     }
     conf = _write(folder / "server.properties", properties)
     if not (folder / "data" / "meta.properties").exists():
@@ -90,7 +117,8 @@ def _kraft(folder: Path, jars: str) -> Iterator[Broker]:
 
 
 @contextmanager
-def _with_zookeeper(folder: Path, jars: str) -> Iterator[Broker]:
+def _with_zookeeper(folder: Path, jars: str, others: Mapping[str, str]) -> Iterator[Broker]:
+    folder.mkdir(parents=True, exist_ok=True)
     port, zookeeper = free_port(), free_port()
     quorum = {
         "tickTime": "2000",
@@ -105,6 +133,7 @@ def _with_zookeeper(folder: Path, jars: str) -> Iterator[Broker]:
         "listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
         "log.dirs": str(folder / "data"),
         "inter.broker.protocol.version": "2.8",  # of a newer one it writes v2 only
+        **others,
     }
     main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
     command = ["java", "-cp", jars, main, _write(folder / "zookeeper.properties", quorum)]

@@ -58,10 +58,6 @@ class Measured:
         """Whether other work was in the way of one of the jobs."""
         return any(job.foreign_cores > _MOST_FOREIGN_CORES for job in self.jobs[system, start])
 
-    @property
-    def most_foreign_cores(self) -> float:
-        return max(job.foreign_cores for jobs in self.jobs.values() for job in jobs)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slower:

@@ -15,7 +15,13 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Self
 
-from bench.processes import children, private_bytes, process_tree, wait_for_orphans
+from bench.processes import (
+    children,
+    cpu_seconds,
+    private_bytes,
+    process_tree,
+    wait_for_orphans,
+)
 
 _SAMPLE_SECONDS = 0.2
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -128,19 +134,10 @@ def _job(start: _Instant, end: _Instant, memory: "_Memory", output_bytes: int) -
 def _instant(tree: Iterable[int], broker_pid: int) -> _Instant:
     return _Instant(
         wall_s=time.perf_counter(),
-        own_s=sum(map(_cpu_seconds, tree)),
-        broker_s=_cpu_seconds(broker_pid),
+        own_s=sum(map(cpu_seconds, tree)),
+        broker_s=cpu_seconds(broker_pid),
         busy_s=_busy_seconds(),
     )
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Of a process, and of those that it started and that have ended."""
-    try:
-        stat = Path("/proc", str(pid), "stat").read_text()
-    except OSError:  # it ended meanwhile
-        return 0.0
-    return sum(map(int, stat.rpartition(")")[2].split()[11:15])) / _TICKS
 
 
 def _busy_seconds() -> float:

@@ -12,12 +12,13 @@ _WALL = (
     f"**Wall time**, cold / warm, in seconds. `{_DISTURBED}`: in at least one of the rounds, other"
     " work on the machine took more than 0.3 cores."
 )
-_CPU = "**CPU time**, cold / warm, in seconds. That of Spark's Kafka source includes the broker's."
-_SIZES = "**Output; peak private memory** of all processes, of the largest; in MiB, of warm jobs."
+_CPU = "**CPU time**, warm, in seconds. That of Spark's Kafka source includes the broker's."
+_SPANS = "**CPU time and peak private memory** of warm jobs: lowest to highest of all workloads."
+_SIZES = "**Output; peak private memory** of all processes, in MiB, of warm jobs."
 
 
 def page(found: Sequence[Measured], facts: Sequence[str], chart: str) -> str:
-    """What docs/performance.md shows.
+    """What tests/bench/results.md shows.
 
     Args:
         facts: when, where and with what it was measured, a line each.
@@ -27,55 +28,80 @@ def page(found: Sequence[Measured], facts: Sequence[str], chart: str) -> str:
         [
             "\n".join(f"- {fact}" for fact in facts),
             f"![Wall time of each system, cold and warm]({chart})",
-            _workloads(found),
             _WALL,
-            _times(found, Cost.WALL),
-            _CPU,
-            _times(found, Cost.CPU),
-            _SIZES,
-            _sizes(found),
+            _wall_times(found),
+            _SPANS,
+            _spans(found),
             *_slower(slower_cases(found)),
         ]
     )
 
 
-def _workloads(found: Sequence[Measured]) -> str:
+def details(found: Sequence[Measured], facts: Sequence[str]) -> str:
+    """What results.md beside this module shows: CPU time, output and memory of each workload."""
+    return "\n\n".join(
+        [
+            "# Each workload of `make bench-kafka`",
+            "\n".join(f"- {fact}" for fact in facts),
+            _CPU,
+            _cpu_times(found),
+            _SIZES,
+            _sizes(found),
+        ]
+    )
+
+
+def _wall_times(found: Sequence[Measured]) -> str:
+    def pair(each: Measured, system: System) -> str:
+        return " / ".join(_wall_time(each, system, start) for start in Start)
+
     return _table(
-        ["workload", "what", "records", "log MiB", "most other load, cores"],
+        ["workload", "what", "records", "log MiB", *System],
         (
             [
                 _code(each),
                 each.topic.about,
                 f"{each.record_count:,}",
                 _number(each.log_bytes / _MIB),
-                f"{each.most_foreign_cores:.1f}",
+                *(pair(each, system) for system in System),
             ]
             for each in found
         ),
     )
 
 
-def _times(found: Sequence[Measured], cost: Cost) -> str:
-    def pair(each: Measured, system: System) -> str:
-        return " / ".join(_time(each, system, start, cost) for start in Start)
+def _wall_time(each: Measured, system: System, start: Start) -> str:
+    text = _number(each.cost_s(system, start, Cost.WALL))
+    return text + _DISTURBED * each.is_disturbed(system, start)
 
-    limit = ["limit"] if cost is Cost.CPU else []
+
+def _cpu_times(found: Sequence[Measured]) -> str:
     return _table(
-        ["workload", *System, *limit],
+        ["workload", *System, "limit"],
         (
             [
                 _code(each),
-                *(pair(each, system) for system in System),
-                *(["" if each.limit_s is None else _number(each.limit_s)] if limit else []),
+                *(_number(each.cost_s(system, Start.WARM, Cost.CPU)) for system in System),
+                "" if each.limit_s is None else _number(each.limit_s),
             ]
             for each in found
         ),
     )
 
 
-def _time(each: Measured, system: System, start: Start, cost: Cost) -> str:
-    is_marked = cost is Cost.WALL and each.is_disturbed(system, start)
-    return _number(each.cost_s(system, start, cost)) + _DISTURBED * is_marked
+def _spans(found: Sequence[Measured]) -> str:
+    def span(values: Sequence[float]) -> str:
+        return f"{_number(min(values))} to {_number(max(values))}"
+
+    def cpu(system: System) -> str:
+        return span([each.cost_s(system, Start.WARM, Cost.CPU) for each in found])
+
+    def memory(system: System) -> str:
+        sizes = [each.median(system, Start.WARM, lambda job: job.memory_bytes) for each in found]
+        return span([size / _MIB for size in sizes])
+
+    rows = [["CPU time, s", *map(cpu, System)], ["memory, MiB", *map(memory, System)]]
+    return _table(["cost", *System], rows)
 
 
 def _sizes(found: Sequence[Measured]) -> str:
@@ -83,12 +109,8 @@ def _sizes(found: Sequence[Measured]) -> str:
         values: list[Callable[[Job], float]] = [
             lambda job: job.output_bytes,
             lambda job: job.memory_bytes,
-            lambda job: job.process_bytes,
         ]
-        output, tree, largest = (
-            _number(each.median(system, Start.WARM, value) / _MIB) for value in values
-        )
-        return f"{output}; {tree}, {largest}"
+        return "; ".join(_number(each.median(system, Start.WARM, value) / _MIB) for value in values)
 
     return _table(
         ["workload", *System],
@@ -101,20 +123,11 @@ def _slower(cases: Sequence[Slower]) -> list[str]:
         return ["**Where seglake is slower**: in none of these."]
     return [
         "**Where seglake is slower**, by more than 5 %:",
-        _table(
-            ["workload", "seglake", "slower than", "start", "in", "seconds", "times"],
-            (
-                [
-                    f"`{case.topic}`",
-                    case.ours.removeprefix("seglake, "),
-                    case.other,
-                    case.start,
-                    case.cost,
-                    f"{_number(case.ours_s)} against {_number(case.other_s)}",
-                    f"{case.ratio:.1f}",
-                ]
-                for case in cases
-            ),
+        "\n".join(
+            f"- `{case.topic}`, {case.start}: {case.ours.removeprefix('seglake, ')}"
+            f" {_number(case.ours_s)} s of {case.cost}, {case.other} {_number(case.other_s)} s"
+            f" ({case.ratio:.1f} times)"
+            for case in cases
         ),
     ]
 

@@ -1,4 +1,4 @@
-"""The figures of lakes' lives as Markdown and as a picture. Pure."""
+"""The figures of lakes' lives as Markdown and as a picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Mark:
 
 
 def page(marks: Sequence[Mark], facts: Sequence[str], picture: str) -> str:
-    """What docs/performance.md shows."""
+    """What tests/bench/results.md shows."""
     head = (
         "| runs before | maintained | wall time, s | CPU time, s | memory, MiB | requests to S3"
         " | data files in the lake | last `maintain`, s |\n"

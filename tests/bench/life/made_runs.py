@@ -20,6 +20,7 @@ from seglake.lake.appends import append_file
 from seglake.lake.commit_protocol import Attempt
 from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_rows import read_files
 from seglake.lake.tables import BATCHES, CHECKPOINTS, OBSERVATIONS, RECORDS, TABLES, Table
 from seglake.lake.waves import TopicWave
 from seglake.log_tables.ledger_digest import LedgerDigest
@@ -177,4 +178,4 @@ class MadeRuns:
 
 def _rows(lake: Lake, table: Table) -> list[Row]:
     paths = lake.tables.file_paths(table)
-    return lake.tables.read_files(table, paths, table.file_schema.names).to_pylist()
+    return read_files(lake.tables.storage, table, paths, table.file_schema.names).to_pylist()

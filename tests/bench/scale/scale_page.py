@@ -1,4 +1,4 @@
-"""The figures of large sources as Markdown and as a picture. Pure."""
+"""The figures of large sources as Markdown and as a picture."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Spread:
 def page(
     sizes: Sequence[Size], spreads: Sequence[Spread], facts: Sequence[str], picture: str
 ) -> str:
-    """What docs/performance.md shows."""
+    """What tests/bench/results.md shows."""
     lines = "\n".join(f"- {fact}" for fact in facts)
     head = (
         "| segments | partitions | topics | wall time, s | CPU time, s | driver's memory, MiB"

@@ -135,7 +135,7 @@ def test_offsets_in_no_batch_and_no_gap_or_in_two_fail_the_task(offsets: int) ->
     wave = _wave()
     reports = _reports(wave)
     reports[0] = _changed(reports[0], totals=Totals(records=3, offsets=offsets))
-    assert "50 offsets were met" in failures_of(wave, reports)[0]
+    assert "50 offsets were read" in failures_of(wave, reports)[0]
 
 
 def test_pieces_of_a_range_that_overlap_fail_with_it() -> None:

@@ -29,6 +29,7 @@ from support.mixed_batches import KINDS, drawn_kinds, laid_out_kinds
 from support.planned import decode_settings, partition_of, replica
 
 _SEGMENT_OFFSETS = 400
+_LENGTH_BYTE = 10  # third byte of a header's length: a flip adds 256 or more bytes
 
 
 class Drawn(NamedTuple):
@@ -179,7 +180,16 @@ _WAITING_BEHIND_DAMAGE = _FALSE_OFFSET_AT_THE_END._replace(
 )
 
 
+# A copy is inserted into a batch, so false headers have a checksum of 0 and too large lengths.
+_COPY_WITHIN_A_BATCH = _FALSE_OFFSET_AT_THE_END._replace(
+    kinds=[["plain", "plain", "idempotent"] * 6],
+    copies=[(0.00390625, 0.5, 0.125)],
+    high_watermark=100,
+)
+
+
 @settings(max_examples=60)
+@example(_COPY_WITHIN_A_BATCH)
 @example(_WAITING_BEHIND_DAMAGE)
 @example(_FALSE_OFFSET_AT_THE_END)
 @given(drawn=DRAWN)
@@ -190,3 +200,21 @@ def test_rows_of_many_tasks_are_those_of_one(folder: Path, drawn: Drawn) -> None
     one = _plans(drawn, copy, whole)
     options = replace(decode_settings(), reads_aborted=True)
     assert _taken(many, options) == _taken(one, options)
+
+
+@pytest.mark.parametrize("bit", range(5))  # a higher one adds more bytes than the file has
+@pytest.mark.parametrize("places", [[5], [5, 6], [5, 7]])
+def test_false_lengths_beyond_a_task_are_judged_as_in_the_whole_segment(
+    folder: Path, places: list[int], bit: int
+) -> None:
+    """Each damaged batch gets its own row, since its checksum proves its true length."""
+    size_bytes = len(laid_out_kinds(["plain"]))
+    at = [place * size_bytes + _LENGTH_BYTE for place in places]
+    drawn = _FALSE_OFFSET_AT_THE_END._replace(
+        kinds=[["plain"] * 80], flips=[((byte + 0.5) / 7919, bit) for byte in at]
+    )
+    copy, surveys = _log(folder, drawn)
+    assert len(surveys[0].splits) > 1
+    rows, _, _ = _taken(_plans(drawn, copy, surveys), decode_settings())
+    found = {row["position"]: row["length_bytes"] for row in rows["quarantine"]}
+    assert found == {place * size_bytes: size_bytes for place in places}

@@ -198,7 +198,7 @@ def test_rows_that_lost_an_election_later_stay_and_the_winner_is_listed(
     waiting = [
         line
         for line in again.findings.texts(FindingKind.SUPERSEDED)
-        if "waits for `seglake retake`" in line
+        if "`seglake retake` ingests the winning log" in line
     ]
     assert (again.exit_code, again.topics, len(waiting)) == (3, [], 3)
     assert versions(lake) == before_third

@@ -213,6 +213,13 @@ def test_where_the_id_is_known_on_one_side_the_batches_decide(
     assert _logs_in(lake) == {"first"}
 
 
+def test_another_log_of_another_broker_without_an_id_is_refused(data: Path, lake: Path) -> None:
+    _taken(_log("first", [0, 40], topic_id=_ID), data, lake)
+    summary = ingested(write_over(data, [_log("second", [0, 60])], broker_id=1), lake)
+    assert (summary.exit_code, summary.records) == (3, 0)
+    assert _logs_in(lake) == {"first"}
+
+
 def test_a_partition_that_was_not_named_belongs_to_the_first_id_of_its_topic(
     data: Path, lake: Path
 ) -> None:

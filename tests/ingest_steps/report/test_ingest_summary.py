@@ -18,7 +18,7 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.replica import EndClaim, PartitionKey
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.log_tables.ledger_layers import RangeKind
-from seglake.progress.run_reporter import show_bytes
+from seglake.printable import show_bytes
 from support.encoder import Partition, Segment
 from support.faults import bad_crc, batch
 from support.found import NOT_INGESTED_YET
@@ -172,10 +172,12 @@ def test_everything_a_person_should_know_has_a_line() -> None:
         "filled from these sources: 5 records in 2 gaps in a-0 (2 ranges, the largest [5, 9))",
         "NOT recovered: 8 offsets missing without a known cause in a-0 (2 ranges, the largest "
         "[30, 35)), b-0 [3, 4)",
-        "NOT recovered: 90 offsets in the remote tier only in t-0 [0, 90)",
+        "NOT recovered: 90 offsets in the remote tier only (run seglake replay --source TIER,"
+        " with --tiered-key if it is encrypted)"
+        " in t-0 [0, 90)",
         "no loss: 88 offsets compacted",
-        "no record from 6 of 9 partitions: in the remote tier only: t-0; empty: e-0, e-1, e-2 and"
-        " 2 more",
+        "no record from 6 of 9 partitions: in the remote tier only (run seglake replay --source"
+        " TIER, with --tiered-key if it is encrypted): t-0; empty: e-0, e-1, e-2 and 2 more",
         "rows of transactions that have not ended: 5 in b-0 (3), a-0 (2)",
         "header names that are not UTF-8: 1 in a-0 (1)",
         "left out: a-1: it is gone",

@@ -23,8 +23,8 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
     assert [row["transaction_state"] for row in rows] == UNKNOWN_END_STATES[isolation]
     (text,) = summary.findings.texts(FindingKind.DOUBTFUL_OUTCOME)
     is_left_out = isolation == "read_committed"
-    said = "its records are left out" if is_left_out else "was ingested as that"
-    assert text.endswith(f"by the next marker it counts as aborted, and {said}: look at it")
+    said = "its records are left out" if is_left_out else "its records were ingested"
+    assert text.endswith(f"by the next marker it counts as aborted, and {said}: check them")
     assert ("would be left out" in planned.to_text()) == is_left_out
     assert summary.to_text().count("unknown outcome: ") == 1
     assert f"unknown outcome: {text}" in summary.to_text()
@@ -40,8 +40,8 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
     ("read", "states", "said"),
     [
         ({}, {"none"}, "its records are left out"),
-        ({"undecided_transactions": "rows"}, {"none", "open"}, "was ingested as that"),
-        ({"isolation": "read_uncommitted"}, {"none", "open"}, "was ingested as that"),
+        ({"undecided_transactions": "rows"}, {"none", "open"}, "its records were ingested"),
+        ({"isolation": "read_uncommitted"}, {"none", "open"}, "its records were ingested"),
     ],
 )
 def test_what_counts_as_open_is_said_to_be_ingested_only_if_it_is(
@@ -53,7 +53,7 @@ def test_what_counts_as_open_is_said_to_be_ingested_only_if_it_is(
     choice = {"isolation": "read_committed", "upper_bound": "log_end", **read}
     summary = ingested(data, lake, read=choice)
     assert {row["transaction_state"] for row in read_table(lake, "records")} == states
-    assert f"so it counts as open, and {said}: look at it" in summary.to_text()
+    assert f"so it counts as open, and {said}: check them" in summary.to_text()
 
 
 def test_a_committed_transaction_in_doubt_is_ingested_in_both_isolations(
@@ -64,7 +64,7 @@ def test_a_committed_transaction_in_doubt_is_ingested_in_both_isolations(
     damage_batch(data, log, (0,), 1)
     summary = ingested(data, lake, isolation="read_committed")
     assert summary.records == 6
-    assert "counts as committed, and was ingested as that: look at it" in summary.to_text()
+    assert "counts as committed, and its records were ingested: check them" in summary.to_text()
 
 
 def test_damage_that_a_transaction_waits_for_is_said_before_it_counts(

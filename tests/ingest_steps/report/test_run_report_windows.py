@@ -1,4 +1,4 @@
-"""What a run says of a window of time, which takes whole batches."""
+"""What a run says of a window of time, which selects whole batches."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,8 +31,8 @@ def test_window_of_time_says_what_it_does_not_cut(
     select = {"from_timestamp": _time(5), "to_timestamp": _time(25)}
     summary = ingested(disk, tmp_path / "lake", select=select, dry_run=dry_run)
     said = summary.to_text()
-    assert "note: --from-timestamp takes whole batches: of a partition's first" in said
-    assert "note: --to-timestamp takes whole batches: older records in the first batch" in said
+    assert "note: --from-timestamp selects whole batches: older records in a" in said
+    assert "note: --to-timestamp selects whole batches: the first batch that reaches" in said
     rows = [] if dry_run else read_table(tmp_path / "lake", "records")
     assert sorted(row["offset"] for row in rows) == ([] if dry_run else [0, 1])
 

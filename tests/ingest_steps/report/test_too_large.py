@@ -17,11 +17,11 @@ def test_no_command_is_promised_at_the_highest_limit() -> None:
 def test_command_has_each_log_dir_and_is_quoted_for_a_shell() -> None:
     (found,) = too_large({"decompression_limit": 1}, 1 << 20, "my lake", ["d0", "d 1"])
     assert found.text.endswith(
-        "; to decode it, if it is not above 1.0 GiB, run: seglake replay --lake 'my lake' "
+        "; to decode batches up to 1.0 GiB, run: seglake replay --lake 'my lake' "
         "--source d0 --source 'd 1' --engine local --set limits.max_decompressed_batch_bytes=1GiB"
     )
     (found,) = too_large({"decompression_limit": 2}, 1 << 20, "lake", [])
-    assert "; to decode them, if they are not above 1.0 GiB, run: seglake replay" in found.text
+    assert "; to decode batches up to 1.0 GiB, run: seglake replay" in found.text
 
 
 def test_highest_limit_is_the_highest_that_the_settings_take() -> None:

@@ -102,8 +102,8 @@ def test_only_the_part_of_a_lost_tail_that_nothing_covers_yet_is_named() -> None
     partition = beside(surveyed(), loser)
     (lost,) = lost_tails(partition, Settings())
     assert lost.ranges == ((100, 130),)
-    assert lost.text.startswith("orders-0: offsets [100, 130) in /disks/2/orders-0, which are")
-    assert "(up to 30 records); quarantine lists them once" in lost.text
+    assert lost.text.startswith("orders-0: /disks/2/orders-0 has offsets [100, 130) (up to 30")
+    assert "which are not in the log that won; quarantine gets them once" in lost.text
     assert unread_ranges(partition, Settings()) == []  # no later run takes them
     covered = replace(partition, covered=((0, 120),))
     assert [found.ranges for found in lost_tails(covered, Settings())] == [((120, 130),)]

@@ -29,8 +29,8 @@ def test_each_kind_says_what_to_do_and_what_nothing_accounts_for_comes_first() -
     assert lines == [
         "not read: a-0: 1 archive (2.0 KiB, a-0.tar) in /d: unpack into a log dir and give that as "
         "a source",
-        "not read: t-0: 12 objects of a remote tier (4.0 KiB, 0-x.log, …) in /t/t-0: a tier is "
-        "not read, but replay reads copies of plain segments",
+        "not read: t-0: 12 objects of a remote tier (4.0 KiB, 0-x.log, …) in /t/t-0: this "
+        "layout of a tier is not read",
     ]
 
 

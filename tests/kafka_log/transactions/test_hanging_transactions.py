@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.progress.run_reporter import show_duration
+from seglake.printable import show_duration
 from seglake.settings.settings import Settings
 from seglake.settings.values import SettingsError
 from support.accounts import imbalances_of

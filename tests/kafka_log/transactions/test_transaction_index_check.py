@@ -21,7 +21,7 @@ def test_where_log_and_index_agree_nothing_is_said(data: Path) -> None:
     [
         ([], "does not name the abort of producer 1 at offset 6"),
         ([Aborted(2, 3, 5, 6), Aborted(1, 0, 6, 3)], "names an abort of producer 2 at offset 5"),
-        ([Aborted(1, 1, 6, 3)], "is of offset 1 there, the log has data from offset 0 on"),
+        ([Aborted(1, 1, 6, 3)], "from offset 1, the log has data from offset 0 on"),
         ([Aborted(2, 3, 6, 3)], "does not name the abort of producer 1 at offset 6"),
     ],
 )

@@ -100,7 +100,7 @@ def test_what_is_not_ingested_yet_is_due_unless_it_lies_above_the_high_watermark
     (_, _, due) = _lines(_check(PieceReport(not_ingested=ranges), high_watermark=11))
     assert due.strip() == (
         "13 offsets are not ingested yet, [10, 20), [30, 31), [40, 41) and 1 more range: an "
-        "ingest of this topic without a time window reads them or says why not"
+        "ingest of this topic without a time window reads them, or gives the reason"
     )
     (_, _, above) = _lines(_check(PieceReport(not_ingested=ranges[:1]), high_watermark=10))
     assert above.endswith("[10, 20): above the high watermark 10")

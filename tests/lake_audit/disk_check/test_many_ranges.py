@@ -31,7 +31,7 @@ def test_each_batch_between_two_ranges_is_not_ingested_and_work_grows_as_they_do
     for count in (_COUNT, 2 * _COUNT, 4 * _COUNT):
         report, called = _checked(tmp_path, count)
         assert report.not_ingested == [(2 * n + 1, 2 * n + 2) for n in range(count)]
-        assert (report.only_on_disk.records, report.failure) == (count, None)
+        assert (report.only_on_disk.records, report.failures) == (count, [])
         calls.append(called)
     few, twice, four_times = calls
     assert four_times - twice < _MOST_TIMES * (twice - few)
@@ -53,7 +53,7 @@ def _checked(folder: Path, count: int) -> tuple[PieceReport, int]:
         lake=LakeRows(storage, ledger, True, no_files),
         broker_id=0,
         files=(SegmentFile(0, str(path), path.name, path.stat().st_size, None),),
-        is_end=True,
+        stop_offset=None,
         checkpoints=Checkpoints(),
         log_start_offset=0,
         known_start_offset=0,

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -112,6 +113,14 @@ def test_limit_is_exact(codec: Codec, size: int, filling: bytes) -> None:
     if size:
         assert code_of(codec, data, max_bytes=size - 1) is LIMIT
         assert code_of(codec, data, max_bytes=0) is LIMIT
+
+
+@pytest.mark.parametrize("codec", COMPRESSED)
+def test_limit_counts_all_pieces_of_a_long_payload(codec: Codec) -> None:
+    content = random.Random(1).randbytes(200_000)  # compressed, it is as long
+    data = compressed(content, codec)
+    assert plain(codec, data, max_bytes=len(content)) == content
+    assert code_of(codec, data, max_bytes=len(content) - 1) is LIMIT
 
 
 def test_plain_payload_is_not_copied_and_not_bounded() -> None:

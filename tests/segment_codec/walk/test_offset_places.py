@@ -175,7 +175,7 @@ def test_where_compaction_left_room_for_either_neither_is_trusted(kind: str) -> 
     log[1] = moved(log[1], 32)
     items = walked(laid_out(*log), is_last=True, may_have_holes=True)
     assert as_spans(items) == [(0, 10), (60, 70), (70, 80)]
-    reason = "offsets 32 to 36 and 33 to 37 overlap, and nothing tells which are false"
+    reason = "offsets 32 to 36 and 33 to 37 overlap, and nothing shows which are false"
     assert reasons(items) == [(DefectCode.OFFSET_CONTRADICTED, reason)] * 2
 
 
@@ -215,7 +215,7 @@ def test_the_last_batch_of_a_log_is_proved_by_the_high_watermark(
         ((code, detail),) = reasons(items)
         assert code is DefectCode.OFFSET_CONTRADICTED
         assert detail == (
-            "offsets 25 to 34 behind offset 19 in a log without holes, and nothing behind proves "
+            "offsets 25 to 34 after offset 19 in a log without holes, and no later batch proves "
             "them"
         )
 

@@ -224,6 +224,15 @@ def test_length_that_ends_where_a_later_batch_begins_hides_none(magic: int) -> N
     assert spans(items)[1] == (DefectCode.BAD_LENGTH, len(data))
 
 
+def test_checksum_of_no_bytes_proves_no_length() -> None:
+    """A field of 0 is the checksum of no bytes, so a header right behind it would be an end."""
+    header = bytes(7) + b"\x02" + (20).to_bytes(4, "big") + b"\xff" * 4 + bytes(2)
+    damaged = (1).to_bytes(8, "big") + (58).to_bytes(4, "big") + bytes(1) + header
+    damaged += b"\xff" * (70 - len(damaged))
+    items = walked(laid_out(batch(0), damaged, batch(2)))
+    assert spans(items)[1:2] == [(DefectCode.CRC_MISMATCH, 70)]
+
+
 SECONDS = 4.0
 
 

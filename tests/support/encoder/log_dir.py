@@ -48,7 +48,7 @@ class Partition:
 
 
 class WrittenPartition(NamedTuple):
-    """Where a partition was written, and its segments in the order given."""
+    """Folder of a written partition, and its segments in the given order."""
 
     folder: Path
     segments: tuple[WrittenSegment, ...]

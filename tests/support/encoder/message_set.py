@@ -133,6 +133,6 @@ def message_bytes(offset: int, record: Record, magic: int, attributes: int = 0) 
 
 
 def with_right_message_checksum(data: bytes) -> bytes:
-    """The same message after its bytes from the magic on were changed."""
+    """Return a message whose bytes from the magic on were changed, with the right checksum."""
     body = data[_PREFIX.size :]
     return data[: _PREFIX.size - _CRC_BYTES] + struct.pack(">I", zlib.crc32(body)) + body

@@ -1,4 +1,4 @@
-"""What goes into a batch, and what comes out of the encoders."""
+"""Values that the encoders take and return."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

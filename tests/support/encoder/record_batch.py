@@ -157,7 +157,7 @@ def record_bytes(record: Record, offset_delta: int, timestamp_delta_ms: int) -> 
 
 
 def with_right_checksum(data: bytes) -> bytes:
-    """The same batch after its bytes from the attributes on were changed."""
+    """Return a batch whose bytes from the attributes on were changed, with the right checksum."""
     changed = bytearray(data)
     crc = crc32c.crc32c(bytes(changed[CHECKSUM_START:]))
     struct.pack_into(">I", changed, _CHECKSUM_POSITION, crc)

@@ -45,7 +45,7 @@ class Segment:
 
 
 class WrittenSegment(NamedTuple):
-    """Where a segment was written, and what its indexes hold (empty without indexes)."""
+    """Path of a written segment, and the entries of its indexes (empty without indexes)."""
 
     path: Path
     size_bytes: int
@@ -86,7 +86,7 @@ def write_segment(folder: Path, segment: Segment) -> WrittenSegment:
 
 
 def positions_of(batches: Sequence[EncodedBatch]) -> list[int]:
-    """Where each batch starts when they are laid end to end."""
+    """Return the position of each batch if they are written one after the other."""
     positions = []
     position = 0
     for batch in batches:

@@ -123,7 +123,7 @@ def zstd_raw_frame(
 
 
 def _xxh32(data: bytes) -> int:
-    """As the library has it: the checksum behind a frame. It writes none for nothing."""
+    """Return the checksum that the library writes behind a frame; it writes none for no bytes."""
     checksum: int
     (checksum,) = struct.unpack("<I", lz4.frame.compress(data, content_checksum=True)[-4:])
     return checksum if data else 0x02CC5D05

@@ -1,4 +1,4 @@
-"""What Kafka's consumer gave for each frame, as `consumer.toml` has it."""
+"""Results of Kafka's consumer for each frame, from `consumer.toml`."""
 
 import tomllib
 from functools import cache
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @cache
 def consumed(magic: int) -> dict[str, str]:
-    """By frame: `all` where the consumer gives every record, else what it throws."""
+    """Return the consumer's result by frame: `all` for every record, or the name of the error."""
     with Path(__file__).with_name("consumer.toml").open("rb") as file:
         found: dict[str, str] = tomllib.load(file)[f"magic_{magic}"]
     return found

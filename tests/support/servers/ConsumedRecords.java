@@ -21,6 +21,7 @@ public final class ConsumedRecords {
         Properties properties = new Properties();
         properties.put("bootstrap.servers", args[0]);
         properties.put("enable.auto.commit", "false");
+        properties.put("isolation.level", System.getProperty("isolation", "read_uncommitted"));
         properties.put("auto.offset.reset", args.length > 2 ? "none" : "earliest");
         if (args.length > 2) {
             properties.put("group.id", args[2]);

@@ -27,7 +27,10 @@ _START, _STOP = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=
 
 def main(folder: str) -> None:
     """Parse a folder and print the facts."""
-    from airflow.dag_processing.dagbag import DagBag  # behind what must not be there
+    try:  # behind what must not be there
+        from airflow.dag_processing.dagbag import DagBag
+    except ImportError:  # before Airflow 3.2
+        from airflow.models.dagbag import DagBag
 
     begun = time.process_time()
     bag = DagBag(dag_folder=folder)
@@ -64,7 +67,7 @@ def _task(task: Any, params: dict[str, Any]) -> dict[str, object]:
         "retries": task.retries,
         "trigger_rule": task.trigger_rule.value,
         "timeout_seconds": task.execution_timeout.total_seconds(),
-        "outlets": [[asset.name, asset.uri] for asset in task.outlets],
+        "outlets": [[getattr(asset, "name", ""), asset.uri] for asset in task.outlets],
         "callbacks": len(task.on_failure_callback),
         "application": getattr(task, "application", None),
         "connection": getattr(task, "_conn_id", None),
@@ -87,9 +90,8 @@ def _rendered(task: Any, params: dict[str, Any], interval: dict[str, datetime]) 
 
 
 def _refusals(bag: Any) -> dict[str, str]:
-    """What ends a task before anything is called, and with what words."""
-    from airflow.sdk.exceptions import AirflowFailException
-
+    """Return the errors that end a task before it calls anything, by task."""
+    from seglake_airflow import AirflowFailException
     from seglake_job import environment_of
 
     dag = bag.dags["seglake_backfill"]

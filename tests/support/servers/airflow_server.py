@@ -47,6 +47,7 @@ class Airflow:
         master: what the connection `spark_default` says; empty where a test adds it.
         database: URL; SQLite in the folder when empty.
         variables: further ones of the environment.
+        venv: the environment that Airflow is in.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class Airflow:
     master: str = "local[2]"
     database: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
+    venv: Path = _VENV
 
     def prepare(self) -> None:
         """Write the lakes' file."""
@@ -81,7 +83,7 @@ class Airflow:
         connection = json.dumps({"conn_type": "spark", "host": self.master})
         return {
             **os.environ,
-            "PATH": os.pathsep.join([str(_VENV / "bin"), os.environ["PATH"]]),
+            "PATH": os.pathsep.join([str(self.venv / "bin"), os.environ["PATH"]]),
             "AIRFLOW_HOME": str(self.folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(self.dags),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
@@ -115,11 +117,16 @@ class Airflow:
 
     # Any: what JSON holds.
     def facts(self) -> Any:
-        """What Airflow sees in the dags folder; see airflow_facts.py."""
+        """Return the facts that Airflow sees in the dags folder; see airflow_facts.py."""
+        return self.asked(_FACTS, str(self.dags))
+
+    # Any: what JSON holds.
+    def asked(self, script: Path, *arguments: str) -> Any:
+        """Run a script in Airflow's Python, and return the JSON of its last line."""
         environment = {**self.environment}
         environment.pop("PYTHONPATH", None)  # the DAGs must do without seglake
         answer = subprocess.run(
-            [_VENV / "bin" / "python", _FACTS, str(self.dags)],
+            [self.venv / "bin" / "python", script, *arguments],
             env=environment,
             cwd=self.folder,
             capture_output=True,
@@ -128,7 +135,7 @@ class Airflow:
             check=False,
         )
         if answer.returncode != 0:
-            raise ServerError(f"{_FACTS.name} ended with {answer.returncode}:\n{answer.stderr}")
+            raise ServerError(f"{script.name} ended with {answer.returncode}:\n{answer.stderr}")
         return json.loads(answer.stdout.splitlines()[-1])
 
 
@@ -155,7 +162,7 @@ def serving(airflow: Airflow, postgres: Postgres, *, parallelism: int) -> Iterat
         for command in _SERVERS:
             stack.enter_context(
                 started(
-                    [_VENV / "bin" / "airflow", *command],
+                    [airflow.venv / "bin" / "airflow", *command],
                     log=airflow.folder / f"{command[0]}.log",
                     environment=airflow.environment,
                     folder=airflow.folder,

@@ -73,7 +73,7 @@ class HadoopPrograms:
 
 
 def is_up(http_port: int, data_node_count: int) -> bool:
-    """Whether a name node knows its data nodes and lets files be written, if it is active."""
+    """Return whether a name node knows its data nodes and, if active, has left safe mode."""
     try:
         state = beans(http_port, _STATE)
     except OSError:
@@ -84,7 +84,7 @@ def is_up(http_port: int, data_node_count: int) -> bool:
 
 
 def beans(http_port: int, name: str) -> list[dict[str, object]]:
-    """What a name node tells of itself."""
+    """Return the metrics of a name node, as its web server shows them."""
     address = f"http://{LOOPBACK}:{http_port}/jmx?qry={name}"
     with urllib.request.urlopen(address, timeout=10) as answer:
         found: list[dict[str, object]] = json.load(answer)["beans"]

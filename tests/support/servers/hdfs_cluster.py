@@ -82,7 +82,7 @@ class HdfsCluster:
         self._programs.run_tool(_ADMIN, "-setSpaceQuota", str(byte_count), path)
 
     def call_counts(self) -> dict[str, int]:
-        """How often clients called each operation of the name node so far, but for data nodes."""
+        """Return the number of clients' calls to the name node so far, by operation."""
         time.sleep(_METRICS_SECONDS + 1)  # it counts anew no sooner
         answer = beans(
             self.http_port, f"Hadoop:service=NameNode,name=RpcDetailedActivityForPort{self._port}"

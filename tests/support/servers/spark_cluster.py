@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on loopback, from the pyspark that is installed: what a user starts.
+"""A standalone Spark cluster on loopback, from a pyspark that pip installed: what a user starts.
 
 Master and workers are processes of their own, with nothing of ours in their environment: Python
 tasks find only what the application brings, or what the Python has that it names.
@@ -32,10 +32,11 @@ class SparkCluster:
         workers: all that were started, the dead ones too.
     """
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, home: Path) -> None:
         self._folder = folder
         self._stack = stack
-        self._environment = _environment(folder)
+        self._home = home
+        self._environment = _environment(folder, home)
         self.workers: list[Running] = []
         self._master = self._run("master", "master.Master", "--port", "0")
         self._master.wait_for_text("I have been elected leader", seconds=_START_SECONDS)
@@ -49,15 +50,15 @@ class SparkCluster:
             worker.wait_for_text("Successfully registered with master", seconds=_START_SECONDS)
 
     def running_workers(self) -> list[Running]:
-        """Those that were not killed."""
+        """Return the workers that were not killed."""
         return [worker for worker in self.workers if worker.is_running]
 
     def application_count(self) -> int:
-        """How many applications the master has taken on so far."""
+        """Return the number of applications that the master has accepted so far."""
         return self._master.log.read_text().count("Registered app ")
 
     def executor_logs(self, application: int) -> list[str]:
-        """What the executors of an application have printed so far; the first one is number 0."""
+        """Return the output so far of an application's executors; the first is number 0."""
         files = self._folder.glob(f"worker*-work/app-*-{application:04d}/*/stderr")
         return [file.read_text(errors="replace") for file in sorted(files)]
 
@@ -74,7 +75,7 @@ class SparkCluster:
         return self.workers[-1]
 
     def _run(self, name: str, main_class: str, *arguments: str) -> Running:
-        command = (SPARK_HOME / "bin" / "spark-class", f"{_DEPLOY}.{main_class}")
+        command = (self._home / "bin" / "spark-class", f"{_DEPLOY}.{main_class}")
         place = ("--host", LOOPBACK, "--webui-port", "0")
         return self._stack.enter_context(
             started(
@@ -92,22 +93,24 @@ class SparkCluster:
 
 
 @contextmanager
-def spark_cluster(folder: Path, *, worker_count: int = 2) -> Iterator[SparkCluster]:
+def spark_cluster(
+    folder: Path, *, worker_count: int = 2, home: Path = SPARK_HOME
+) -> Iterator[SparkCluster]:
     """Start a cluster with its logs and work in `folder`; it ends with the block."""
     with ExitStack() as stack:
-        cluster = SparkCluster(folder, stack)
+        cluster = SparkCluster(folder, stack, home)
         cluster.add_workers(worker_count)
         yield cluster
 
 
-def _environment(folder: Path) -> dict[str, str]:
-    """What master and workers get: no Python packages, and no settings of this machine's Spark."""
+def _environment(folder: Path, home: Path) -> dict[str, str]:
+    """Return the environment of master and workers: without Python packages or Spark's settings."""
     java = dict(os.environ)
     provide_java(java)
     (folder / "conf").mkdir(parents=True)
     return {
         "JAVA_HOME": java["JAVA_HOME"],
-        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_HOME": str(home),
         "SPARK_CONF_DIR": str(folder / "conf"),
         "SPARK_LOG_DIR": str(folder),
         "SPARK_LOCAL_IP": LOOPBACK,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.quick_spark import QUICK_JAVA
 from support.servers.processes import free_port, started
 
 _SHOWN_PORT = "10000"
@@ -34,7 +35,7 @@ def thrift_server(command: str, *, folder: Path, log: Path) -> Iterator[int]:
 
 
 def answer_of(commands: str, *, port: int, start: str, folder: Path) -> str:
-    """What commands for the server print, with the variables that its own command sets."""
+    """Return the output of commands for the server, with the variables of its start command."""
     variables = [line for line in start.splitlines() if line.startswith("export ")]
     text = "\n".join((*variables, commands)).replace(_SHOWN_PORT, str(port))
     ran = subprocess.run(
@@ -52,8 +53,10 @@ def answer_of(commands: str, *, port: int, start: str, folder: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """As in a shell where the environment of this Python is active."""
+    """Return the environment of a shell with this Python's virtual environment, and quick JVMs."""
     return {
+        "SPARK_SUBMIT_OPTS": QUICK_JAVA,
+        "SPARK_BEELINE_OPTS": QUICK_JAVA,
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }

@@ -21,7 +21,7 @@ class Kind:
     share: float
     make: Callable[[int, int], bytes]
     check: Callable[[bytes], int]
-    cpu_seconds: float = 1.0
+    cpu_seconds: float = 5.0  # one input at most: the first one also loads compiled code
 
 
 def _drawn(name: str, draw: Callable[[Random], bytes]) -> Callable[[int, int], bytes]:

@@ -1,1 +1,1 @@
-"""Turns reports of tasks into the commit of a wave."""
+"""Makes the commit of a wave (the segment data in one commit) from the tasks' reports."""

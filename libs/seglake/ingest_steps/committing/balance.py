@@ -1,4 +1,7 @@
-"""Checks that bytes and offsets in equal bytes and offsets out; else nothing is committed. Pure."""
+"""Checks that a wave's reports account for all bytes and offsets.
+
+A range that fails is not committed.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +14,16 @@ from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitRepo
 
 
 def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
-    """Return the tasks that must be left out, by index, each with the reason.
+    """Return the tasks whose rows must not be committed, by index, each with the reason.
 
-    An unreadable split wrote nothing, but other pieces of its range did: their tasks are left out,
-    with all other rows in their files.
+    If a split is unreadable, other tasks may have written pieces of the same range. None of their
+    rows may be committed either.
 
     Args:
         wave: the planned ranges and tasks.
         reports: the report of each task, in the tasks' order.
     """
-    # By object identity, since a wave may have several ranges of one partition.
+    # The keys are object ids, because a wave may have several ranges of one partition.
     range_of = {id(split): at for at, plan in enumerate(wave.ranges) for split in plan.splits}
     pieces = _tasks_by_range(wave, range_of)
     failed = dict(_overlaps(wave, reports, range_of))
@@ -37,14 +40,14 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
 
 
 def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
-    """Return the failed tasks, and all tasks that share a range with one of them, transitively."""
+    """Return the tasks that share a range with a failed task, or with one of those, and so on."""
     ranges = grouped((index, number) for number, tasks in pieces.items() for index in tasks)
     spread = dict(failed)
     waiting = deque(sorted(failed))
     while waiting:
         index = waiting.popleft()
         for number in ranges.pop(index, ()):
-            for other in sorted(pieces.pop(number, ())):  # removed, so that each range spreads once
+            for other in sorted(pieces.pop(number, ())):  # each range is visited once
                 if other not in spread:
                     spread[other] = spread[index]
                     waiting.append(other)
@@ -54,13 +57,13 @@ def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int,
 def _overlaps(
     wave: Wave, reports: Sequence[TaskReport], range_of: Mapping[int, int]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the tasks with a piece that begins below the end of an earlier piece of its range."""
-    spans: dict[int, list[tuple[int, int, int]]] = {}
-    for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
-        for split, done in zip(task.splits, report.reports, strict=True):
-            if done is not None and done.first_offset is not None and done.next_offset is not None:
-                span = (done.first_offset, done.next_offset, index)
-                spans.setdefault(range_of[id(split)], []).append(span)
+    """Yield the tasks that read offsets which an earlier task of the same range has read."""
+    spans = grouped(
+        (range_of[id(split)], (done.first_offset, done.next_offset, index))
+        for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True))
+        for split, done in zip(task.splits, report.reports, strict=True)
+        if done is not None and done.first_offset is not None and done.next_offset is not None
+    )
     for number, found in spans.items():
         for (_, stop, _), (start, _, index) in pairwise(sorted(found)):
             if start < stop:
@@ -69,21 +72,22 @@ def _overlaps(
 
 
 def _tasks_by_range(wave: Wave, range_of: Mapping[int, int]) -> dict[int, set[int]]:
-    """Return the indexes of the tasks with splits of each range, by the range's index."""
-    pieces: dict[int, set[int]] = {}
-    for index, task in enumerate(wave.tasks):
-        for split in task.splits:
-            pieces.setdefault(range_of[id(split)], set()).add(index)
-    return pieces
+    """Return, for each range by its index, the indexes of the tasks with some of its splits."""
+    pieces = grouped(
+        (range_of[id(split)], index)
+        for index, task in enumerate(wave.tasks)
+        for split in task.splits
+    )
+    return {number: set(tasks) for number, tasks in pieces.items()}
 
 
 def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
-    """Return why a task's numbers do not add up; None if they do."""
+    """Return why the counts in a task's reports do not add up; None if they do."""
     rows = 0
     for split, done in zip(task.splits, report.reports, strict=True):
         if done is None:
             continue
-        rows += done.totals.records
+        rows += done.totals.records - done.erased.records
         if done.bytes.total != split.size_bytes:
             return (
                 f"{split.key}: {split.size_bytes} bytes were planned and "
@@ -99,22 +103,22 @@ def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
 
 
 def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
-    """Return an error if a split's offsets are not all in batches and gaps; else None.
+    """Return an error if batches and gaps miss some of a split's offsets; else None.
 
-    It compares the offsets from the first batch to the end of the last. The driver itself writes
-    the gaps between these and the ends of the range.
+    Only offsets from the first batch to the end of the last batch are compared: the driver itself
+    writes the gaps between splits and at the ends of the range.
     """
     covered = (done.next_offset or 0) - (done.first_offset or 0)
     if done.totals.offsets == covered:
         return None
     counted = done.totals.offsets
-    return f"{split.key}: {covered} offsets were met, {counted} are in batches or gaps"
+    return f"{split.key}: {covered} offsets were read, {counted} are in batches or gaps"
 
 
 def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
-    """Return an error if the task found other markers than the survey; else None."""
+    """Return an error if task and survey found different transaction markers; else None."""
     if not split.is_plain or done.first_offset is None or done.next_offset is None:
-        return None  # survey and task may judge a batch differently if offsets are out of order
+        return None  # out-of-order offsets: the driver and the task may judge a batch differently
     span = range(done.first_offset, done.next_offset)
     expected = {marker for marker in split.markers if marker.is_read and marker.offset in span}
     found = {marker for marker in done.markers if marker.offset in span}

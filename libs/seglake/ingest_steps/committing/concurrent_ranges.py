@@ -1,4 +1,4 @@
-"""Ranges that another run committed before this one. Effect: reads the ledger."""
+"""Ranges that another run committed before this one. Reads the ledger."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import named_counts
 from seglake.ingest_steps.run_context import RunContext
 from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +24,11 @@ class ConcurrentRange:
 
 
 def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[ConcurrentRange]:
-    """Return the ledger's ranges of later generations than this run knew, in order.
+    """Return the ranges in the ledger that were committed after this run's last commit, in order.
 
     Args:
-        known: generation of each lost topic after this run's own last commit.
+        known: for each topic that another run committed to first, its commit counter (generation)
+            after this run's own last commit.
         context: the run.
     """
     if not known:
@@ -50,7 +51,7 @@ def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[Con
 
 
 def concurrent_findings(ranges: Sequence[ConcurrentRange]) -> Iterator[Finding]:
-    """Yield a finding on ranges that other runs ingested first, and one on gaps they filled."""
+    """Yield findings on ranges that other runs ingested first, and on gaps that they filled."""
     for kind, layers in (
         (FindingKind.CONCURRENT_INGEST, INGESTED),
         (FindingKind.CONCURRENT_FILL, FILLS),

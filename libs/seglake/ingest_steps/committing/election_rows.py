@@ -1,4 +1,4 @@
-"""Rows of the ledger that commit the outcome of an election. Effect: writes files."""
+"""Rows of the ledger that commit the outcome of an election. Writes files."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -17,15 +18,18 @@ from seglake.log_tables.ledger_layers import RangeKind
 
 @dataclass(frozen=True, slots=True)
 class SupersededRange:
-    """Offsets whose rows in the lake lost an election.
+    """A range whose rows in the lake are no longer valid.
+
+    The rows lost an election to another log, or `seglake retake` ingests the range again.
 
     Attributes:
         key: the partition.
         offsets: the range.
-        leader_epoch: newest epoch of the winning log; None if a retake re-ingests the same log.
+        leader_epoch: newest epoch of the winning log; None if `seglake retake` ingests the same log
+            again.
         last_batch: last known batch of the winning log.
-        records: number of rows of `records` that lost.
-        batches: number of rows of `batches` that lost.
+        records: number of rows in `records` that are no longer valid.
+        batches: number of rows in `batches` that are no longer valid.
     """
 
     key: PartitionKey
@@ -43,7 +47,7 @@ class SupersededRange:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRange:
-    """Superseded offsets that the winning log does not reach."""
+    """Superseded offsets above the end of the winning log, which later records may use again."""
 
     key: PartitionKey
     offsets: OffsetRange
@@ -59,17 +63,23 @@ def ledger_files(
 
     Args:
         ranges: superseded and released ranges.
-        generations: generation of each topic before the commit.
-        attempt_id: id of the commit.
+        generations: commit counter of each topic before the commit.
+        attempt_id: id of the commit to all tables.
         context: the run.
     """
     now = datetime.now(UTC)
-    by_topic: dict[str, list[dict[str, Any]]] = {}
-    for of in ranges:
-        generation = generations[of.key.topic] + 1
-        row = {**_row(of), **ledger_columns(of.key, generation, attempt_id, now, context)}
-        by_topic.setdefault(of.key.topic, []).append(row)
-    return {topic: write_ledger(context, topic, rows) for topic, rows in by_topic.items()}
+    by_topic = grouped((of.key.topic, of) for of in ranges)
+    return {
+        topic: write_ledger(
+            context,
+            topic,
+            [
+                _row(of) | ledger_columns(of.key, generations[topic] + 1, attempt_id, now, context)
+                for of in own
+            ],
+        )
+        for topic, own in by_topic.items()
+    }
 
 
 # Any: a row's columns have many types.

@@ -1,8 +1,9 @@
-"""Combines tasks' reports into results of ranges: gaps between tasks, rows of the ledger. Pure."""
+"""Combines the reports of tasks on each range to its result: gaps and ledger row."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -12,19 +13,20 @@ from seglake.kafka_log.gap_ranges import GapsByCause, gaps_joined, tallied
 from seglake.kafka_log.leader_epochs import LeaderEpochs
 from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, subtracted_near
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.erasure_rules import NOTHING_ERASED, ErasedCount
+from seglake.log_tables.ledger_layers import RangeKind, commit_name
 from seglake.segment_decoding.damaged_markers import are_markers, unread_markers
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
 _UNDELETED = {
     GapCause.MISSING: (
-        "below the first segment, and by leader-epoch-checkpoint not deleted by Kafka"
+        "below the first segment: leader-epoch-checkpoint proves that Kafka did not delete it"
     ),
     GapCause.DELETED_OR_LOST: (
-        "below the first segment: deleted by Kafka, or lost: no file says which"
+        "below the first segment: no file shows whether Kafka deleted it or it was lost"
     ),
 }
 _JUST_GONE = "its segment was deleted while the run read the log"
@@ -32,7 +34,7 @@ _JUST_GONE = "its segment was deleted while the run read the log"
 
 @dataclass(frozen=True, slots=True)
 class RangeResult:
-    """A decoded range.
+    """Result of decoding a range of offsets.
 
     Attributes:
         plan: the planned range.
@@ -50,28 +52,33 @@ class RangeResult:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition."""
+        """Return the partition of the range."""
         return self.plan.key
 
     @property
     def offsets(self) -> OffsetRange:
-        """Return the ingested part of the plan's offsets."""
+        """Return the ingested part of the planned offsets."""
         return self.plan.start_offset, self.next_offset
 
     @property
     def ingested(self) -> RangePlan:
-        """Return the plan up to the actual end of the range."""
+        """Return the plan of the range, cut at its actual end."""
         return replace(self.plan, next_offset=self.next_offset)
 
     @property
+    def erased(self) -> ErasedCount:
+        """Return the sums of the range's records that rules of erasure left out."""
+        return reduce(ErasedCount.plus, (report.erased for report in self.reports), NOTHING_ERASED)
+
+    @property
     def gaps_by_cause(self) -> GapsByCause:
-        """Return the range's own gaps and those that its tasks found, by cause."""
+        """Return all gaps of the range by cause, including the gaps that its tasks found."""
         own = tallied((gap.cause, *gap.offsets) for gap in self.gaps)
         return gaps_joined([own, *(report.gaps for report in self.reports)])
 
 
 def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
-    """Return the results by partition, in their order."""
+    """Group results by partition; the order within each stays."""
     return grouped((result.key, result) for result in results)
 
 
@@ -97,8 +104,7 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
                 next_offset=following,
                 log_start_offset=plan.log_start_offset,
             )
-            is_remote = plan.remote_offset <= start and following <= plan.log_start_offset
-            cause = GapCause.REMOTE if is_remote else cause
+            cause = GapCause.REMOTE if _is_remote(plan, start, following) else cause
             if plan.undeleted is not None and plan.undeleted.has(start, following):
                 cause = plan.undeleted.cause
             if cause is GapCause.QUARANTINED and _are_markers(plan, start, following):
@@ -129,17 +135,34 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
 
 
 def _are_markers(plan: RangePlan, start: int, stop: int) -> bool:
-    """Return whether small files prove that damage hides only transaction markers here."""
+    """Return whether index and snapshot files prove that a hole lacks only transaction markers."""
     proved = unread_markers(marker for split in plan.splits for marker in split.markers)
     return are_markers(start, stop, proved)
 
 
 def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
-    """Return the detail of a hole, besides its cause; None without one."""
+    """Return the column `detail` of the gap row for a hole; None if there is none."""
     if plan.undeleted is not None and plan.undeleted.has(start, stop):
         return _UNDELETED[cause]
+    gap = _remote_gap(plan, start, stop)
+    if gap is not None and cause is GapCause.REMOTE:
+        return gap.reason
     is_first = plan.remaining_gap is None and cause is GapCause.DELETED
     return _JUST_GONE if is_first and start >= plan.first_log_start_offset else None
+
+
+def _is_remote(plan: RangePlan, start: int, stop: int) -> bool:
+    """Return whether a hole is in the remote tier only."""
+    is_below = plan.remote_offset <= start and stop <= plan.log_start_offset
+    return is_below or _remote_gap(plan, start, stop) is not None
+
+
+def _remote_gap(plan: RangePlan, start: int, stop: int) -> RemoteGap | None:
+    """Return the remote tier's gap that contains a hole of the range; None if none does."""
+    for gap in plan.remote_gaps:
+        if gap.start_offset <= start and stop <= gap.next_offset:
+            return gap
+    return None
 
 
 def _totals(reports: Sequence[SplitReport]) -> Totals:
@@ -147,7 +170,7 @@ def _totals(reports: Sequence[SplitReport]) -> Totals:
 
 
 def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
-    """Combine the reports of a refill, which records the rest of the lake's gaps again."""
+    """Combine the reports of a refill; offsets that it did not fill are recorded as gaps again."""
     spans = merged(span for report in reports for span in report.refilled)
     hidden = _hidden(plan, reports)
     left = (
@@ -166,7 +189,7 @@ def _refilled(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
 
 
 def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange]:
-    """Return the merged offsets that damage of a copy hides."""
+    """Return the merged ranges of offsets that are unreadable because of damage in a copy."""
     read = merged((split.range_start, split.range_next) for split in plan.splits)
     around = [
         part
@@ -178,9 +201,10 @@ def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange
 
 
 def _left(gap: CurrentGap, hidden: Sequence[OffsetRange]) -> Iterator[CurrentGap]:
-    """Yield the rest of a gap in the lake, split at offsets that damage of the copy may hide.
+    """Yield the unfilled parts of a gap, split where damage in the copy may hide offsets.
 
-    An undecided transaction's batches were sound when the lake saw them: damage explains nothing.
+    A gap that a transaction without a known outcome caused keeps its cause, because its batches
+    were valid.
     """
     if gap.cause is GapCause.UNDECIDED:
         yield gap
@@ -193,14 +217,15 @@ def _left(gap: CurrentGap, hidden: Sequence[OffsetRange]) -> Iterator[CurrentGap
 
 
 def _is_one(before: CurrentGap, gap: CurrentGap) -> bool:
-    """Return whether a gap directly continues the one before it."""
+    """Return whether a gap continues the previous one: same cause, and no offset between."""
     is_next = before.next_offset == gap.start_offset
     return is_next and (before.cause, before.detail) == (gap.cause, gap.detail)
 
 
 def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
-    """Return the offsets at which the cause of a hole may change, from its start to its end."""
+    """Return a hole's start and end, and the offsets between at which its cause may change."""
     edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
+    edges.update(edge for gap in plan.remote_gaps for edge in (gap.start_offset, gap.next_offset))
     edges.update(() if plan.undeleted is None else plan.undeleted.offsets)
     if plan.remaining_gap is not None:
         edges.update(plan.remaining_gap.explained_range or ())
@@ -208,7 +233,7 @@ def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
 
 
 def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> GapCause | None:
-    """Return the cause that a hole of a repair keeps; None if the replica determines it."""
+    """Return the cause that a gap keeps after a repair; None if the replica shows another one."""
     if remaining is None:
         return None
     explained = remaining.explained_range
@@ -217,13 +242,30 @@ def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> G
 
 
 def _leader_epoch(batch: LastBatch, of_log: LeaderEpochs) -> int | None:
-    """Return a batch's epoch; None if the log has another, since no checksum covers the epoch."""
+    """Return the leader epoch in a batch's header; None if the log's epochs contradict it.
+
+    No checksum covers the epoch.
+    """
     known = of_log.epoch_at(batch.base_offset)
     return batch.leader_epoch if known in (batch.leader_epoch, None) else None
 
 
-def ledger_row(result: RangeResult) -> dict[str, Any]:
-    """Return the columns of a range in `checkpoints`; see `ledger_columns` for the rest."""
+def ledger_rows(result: RangeResult, generation: int) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a range's rows in `checkpoints` that `ledger_columns` does not give.
+
+    The range's own row has all records of the log; a second row has the erased ones.
+
+    Args:
+        result: the range.
+        generation: generation of its commit.
+    """
+    yield _ledger_row(result)
+    if result.erased.records:
+        yield erased_row(result.offsets, generation, result.erased)
+
+
+def _ledger_row(result: RangeResult) -> dict[str, Any]:
+    """Return the ledger's columns of a range, with the sums of all records of the log."""
     plan, totals = result.plan, result.totals
     bounds = plan.bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
@@ -249,4 +291,23 @@ def ledger_row(result: RangeResult) -> dict[str, Any]:
         "offset_sum": Decimal(totals.offset_sum),
         "key_bytes": totals.key_bytes,
         "value_bytes": totals.value_bytes,
+    }
+
+
+def erased_row(offsets: OffsetRange, generation: int, erased: ErasedCount) -> dict[str, Any]:
+    """Return columns of a ledger row for erased records, which replace those of `ledger_columns`.
+
+    Args:
+        offsets: a range with the records, all on one side of each election.
+        generation: generation of the commit that added the records.
+        erased: sums of the records.
+    """
+    return {
+        **dict.fromkeys(("batches", "quarantined_batches", "bytes"), 0),
+        **erased._asdict(),
+        "kind": str(RangeKind.ERASED),
+        "start_offset": offsets[0],
+        "next_offset": offsets[1],
+        "offset_sum": Decimal(erased.offset_sum),
+        "upper_bound": commit_name(generation),
     }

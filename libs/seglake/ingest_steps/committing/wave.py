@@ -1,4 +1,4 @@
-"""Runs waves: decodes in tasks, checks the balance, writes the driver's files, commits. Effect."""
+"""Runs waves: decodes in tasks, checks that all offsets are accounted for, and commits."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ from seglake.ingest_steps.committing.balance import failures_of
 from seglake.ingest_steps.committing.range_result import (
     RangeResult,
     combine_reports,
-    ledger_row,
+    ledger_rows,
 )
 from seglake.ingest_steps.planning.plan import RangePlan, Wave, plan_waves
 from seglake.ingest_steps.run_context import RunContext
@@ -37,12 +37,12 @@ _WRITTEN_AT_A_TIME = 16
 
 @dataclass(frozen=True, slots=True)
 class WaveResult:
-    """Result of waves.
+    """Result of committed waves; a wave is the segment data of one commit.
 
     Attributes:
         committed: committed ranges.
-        lost: topics that another run committed first.
-        left_out: reasons for partitions that were left out.
+        lost: topics that are not committed because another run committed to them first.
+        left_out: partitions that are not committed, each with the reason.
         written_bytes: size of the committed files.
     """
 
@@ -56,14 +56,16 @@ class WaveFiles(Protocol):
     """Source of files that are committed together with the ranges of each wave."""
 
     def files(self, results: Sequence[RangeResult], /) -> Mapping[str, Sequence[DataFile]]:
-        """Return the files for decoded ranges, by topic."""
+        """Return the files to commit with these decoded ranges, by topic."""
 
     def settle(self, done: WaveResult, /) -> None:
-        """Note which ranges of a wave were committed."""
+        """Record which ranges of a wave were committed."""
 
 
 def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
-    """Return these ranges as waves, in the sizes of the run's settings."""
+    """Return ranges cut into waves, which are at most as large as the settings say."""
+    if not ranges:
+        return []
     write, read = context.settings.write, context.settings.read
     return plan_waves(ranges, write.wave_bytes, read.split_bytes, context.lake_decoding)
 
@@ -75,9 +77,10 @@ def run_waves(
 
     Args:
         waves: the waves, in order.
-        generations: generation of each topic, read before the ledger; each commit raises it.
+        generations: commit counter of each topic, read before the ledger; each commit increments
+            the counter.
         context: the run.
-        extra: adds files to each commit.
+        extra: provides further files for each commit.
     """
     if waves:
         context.require_writable()
@@ -128,12 +131,12 @@ def commit_files(
     generations: dict[str, int],
     context: RunContext,
 ) -> tuple[str, ...]:
-    """Commit files that no task wrote, and return the topics that another run committed first.
+    """Commit files of the driver, and return the topics that another run committed to first.
 
     Args:
         files: files by topic.
         attempt_id: id of the commit.
-        generations: generation of each topic; each commit raises it.
+        generations: commit counter of each topic; each commit raises it.
         context: the run.
     """
     waves = [
@@ -183,7 +186,7 @@ def _log_decoded(
 def _results(
     wave: Wave, reports: list[TaskReport], failed: dict[int, str]
 ) -> tuple[list[RangeResult], dict[str, str]]:
-    """Return the ranges with all of their pieces, and the reasons for the others."""
+    """Return the complete ranges, and for each incomplete one the reason, by partition."""
     by_split: dict[int, SplitReport | str] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reasons = dict(report.failures)
@@ -199,10 +202,10 @@ def _results(
             left_out[str(plan.key)] = reason
             continue
         result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
-        # The upper bound is inside of its first batch.
+        # A range has no rows if its upper bound is inside of its first batch.
         is_empty = result.next_offset == plan.start_offset
         if plan.kind is RangeKind.REFILL:
-            # Without a row of its own, the copy has nothing that the lake lacks.
+            # A refill without rows is no error: the copy has no record that the lake lacks.
             is_empty = not (result.totals.batches or result.totals.quarantined_batches)
         if not is_empty or (plan.is_end and result.totals.quarantined_batches):
             results.append(result)
@@ -229,13 +232,14 @@ def _topic_waves(
         if gaps:
             of_topic += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
         ledger = [
-            {**ledger_row(done), **ledger_columns(done.key, generation, attempt_id, now, context)}
+            {**ledger_columns(done.key, generation, attempt_id, now, context), **row}
             for done in ranges
+            for row in ledger_rows(done, generation)
         ]
         of_topic += write_ledger(context, topic, ledger)
         return TopicWave(topic, generation, tuple(of_topic))
 
-    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # writing to remote storage takes a while
+    with ThreadPoolExecutor(_WRITTEN_AT_A_TIME) as pool:  # a write to remote storage mostly waits
         return list(pool.map(wave_of, sorted(by_topic)))
 
 
@@ -243,7 +247,7 @@ def _topic_waves(
 def ledger_columns(
     key: PartitionKey, generation: int, attempt_id: str, now: datetime, context: RunContext
 ) -> dict[str, Any]:
-    """Return the columns of a ledger's row that describe the commit."""
+    """Return those columns of a ledger row that say which commit it belongs to."""
     return {
         "source_id": context.source_id,
         **key._asdict(),
@@ -265,7 +269,7 @@ def write_ledger(context: RunContext, topic: str, rows: Sequence[dict[str, Any]]
 def write_rows(
     context: RunContext, table: Table, topic: str, rows: pa.RecordBatch
 ) -> list[DataFile]:
-    """Write rows of a table, and return the files; none without rows."""
+    """Write rows of a table, and return the files. Without rows, write nothing."""
     tables = context.tables
     with ParquetFile(tables.storage, tables.lake_path, table, topic) as file:
         file.write(rows)

@@ -1,1 +1,1 @@
-"""Plans the reading of a run."""
+"""Plans which offsets a run reads, and from which replica."""

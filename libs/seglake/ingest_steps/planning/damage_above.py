@@ -1,28 +1,33 @@
-"""Finds damage above a log's upper bound: reported now, quarantined by a later run. Effect.
+"""Finds damage above a log's upper bound, and offsets that a remote tier lacks.
 
-A log whose listing is unchanged since an earlier run is not read again; that run's result still
-holds.
+This run only reports such damage; the run that ingests these offsets quarantines it. If the listing
+of a log is unchanged since an earlier run, the log is not read again, because the result of that
+run still holds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
+from seglake.findings.offset_places import shown_range
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
-from seglake.kafka_log.observation import DAMAGED, UNSEARCHED, LeftRange
+from seglake.kafka_log.observation import DAMAGED, HIDDEN_END, TIER_GAP, UNSEARCHED, LeftRange
+from seglake.kafka_log.offset_ranges import common, merged
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.log_dirs.damage_search import DamageFound, DamageSearch, damage_above
 from seglake.storage.many_requests import each
 from seglake.storage.storage import Storage
 
 DamageAbove = Mapping[PartitionKey, tuple[LeftRange, ...]]
 
-_MOST_SEARCHED_BYTES = 64 << 20  # limit of all logs together; more would delay a run
-_UNSEARCHED = f"{UNSEARCHED}it waits, and of what waits a run reads 64 MiB"
+# Limit for all logs of a run together, so that the search does not delay the run.
+_MOST_SEARCHED_BYTES = 64 << 20
+_UNSEARCHED = f"{UNSEARCHED}it waits, and a run searches at most 64 MiB of waiting bytes"
 
 
 class _Search(NamedTuple):
-    """A log to search from an offset on, and the estimated bytes above it."""
+    """A log to search from an offset on, and about how many bytes of it are above this offset."""
 
     partition: SurveyedPartition
     offset: int
@@ -32,24 +37,58 @@ class _Search(NamedTuple):
 def damage_above_bounds(partitions: Iterable[SurveyedPartition], storage: Storage) -> DamageAbove:
     """Read the logs above their upper bounds, and return damaged and unread ranges."""
     found: dict[PartitionKey, tuple[LeftRange, ...]] = {}
+    in_tier: dict[PartitionKey, tuple[LeftRange, ...]] = {}
+    waiting: list[SurveyedPartition] = []
     searches: list[_Search] = []
     for partition in partitions:
         bounds, listed = partition.bounds, partition.listed
         seen = None if listed.has_moved else listed.earlier
-        # Offset up to which this run, or an earlier one with a higher bound, has ingested the log.
+        # The log is ingested up to here, by this run or by an earlier run with a higher bound.
         reached = max([bounds.next_offset, *(stop for _, stop in partition.covered)])
         if partition.unread_reason is not None or reached >= bounds.log_end_offset:
             continue
+        waiting.append(partition)
+        if gaps := tuple(_gaps(partition, reached)):
+            in_tier[partition.key] = gaps
         if seen is not None and seen.next_offset == bounds.next_offset:
             known = seen.search_for_damage
             found[partition.key] = tuple(left for left in known if left.log_end_offset > reached)
         else:
             searches.append(_Search(partition, reached, _bytes_above(partition, reached)))
-    return {**found, **_searched(searches, storage)}
+    found |= _searched(searches, storage)
+    found |= {key: (*gaps, *found.get(key, ())) for key, gaps in in_tier.items()}
+    for partition in waiting:
+        left = found.get(partition.key, ())
+        found[partition.key] = (*left, *_hidden_ends(partition, left))
+    return found
+
+
+def _gaps(partition: SurveyedPartition, reached: int) -> Iterator[LeftRange]:
+    """Yield offsets above the ingested ones that a given remote tier should have and lacks."""
+    for start, stop, reason in partition.replica.remote_gaps:
+        if stop > reached:
+            above = max(start, reached), stop
+            yield LeftRange(f"{TIER_GAP}{shown_range(*above)}: {reason}", *above)
+
+
+def _hidden_ends(partition: SurveyedPartition, left: Iterable[LeftRange]) -> Iterator[LeftRange]:
+    """Yield the waiting offsets of open transactions whose markers may be unreadable on the disk.
+
+    If damaged or absent bytes are named already, they are the reason.
+    """
+    named = merged((each.from_offset, each.log_end_offset) for each in left)
+    for doubt in partition.bounds.unknown_outcomes:
+        start, stop, is_open = *doubt[1:3], doubt.state is TransactionState.OPEN
+        if is_open and start >= partition.bounds.next_offset and not common(named, (start, stop)):
+            text = (
+                f"{HIDDEN_END}a transaction from offset {start} on may have ended in damaged or"
+                f" missing bytes below offset {stop}"
+            )
+            yield LeftRange(text, start, stop)
 
 
 def _bytes_above(partition: SurveyedPartition, offset: int) -> int:
-    """Estimate the bytes above an offset: a share of each segment."""
+    """Estimate how many bytes of the segments have offsets at or above an offset."""
     files, total = partition.replica.segments, 0
     stops = [*(file.base_offset for file in files[1:]), partition.bounds.log_end_offset]
     for file, stop in zip(files, stops, strict=True):
@@ -60,7 +99,7 @@ def _bytes_above(partition: SurveyedPartition, offset: int) -> int:
 
 
 def _searched(searches: list[_Search], storage: Storage) -> DamageAbove:
-    """Search the logs, small ones first, up to a run's limit of bytes."""
+    """Search logs for damage, the smallest first, up to the limit of bytes."""
     if not searches:
         return {}
     searches.sort(key=lambda search: search.size_bytes)

@@ -1,9 +1,9 @@
-"""Finds two logs of one partition on one broker, with which Kafka does not start. Effect: reads.
+"""Finds two logs of one partition on one broker.
 
-They arise if a log dir fails, the broker creates the partition anew in another one, and the first
-log dir comes back (KAFKA-16234). Neither log lost an election to the other, whatever their leader
-epochs say: the broker did not see the first log when it made the second. Copies of one log dir from
-different times are not such logs.
+Kafka does not start with two such logs. They arise if a log dir fails, the broker creates the
+partition anew in another one, and the first log dir comes back (KAFKA-16234). The broker did not
+see the first log when it created the second one. So neither log lost an election to the other, even
+if their leader epochs look so. Copies of one log dir from different times are not second logs.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -27,7 +27,8 @@ class DuplicateLog(NamedTuple):
     Attributes:
         kept: the log that is read.
         other: the second log.
-        is_same_log: both begin alike, so they are read as copies of one log.
+        is_same_log: whether both logs begin with the same batches. If so, they are read as copies
+            of one log.
     """
 
     kept: Replica
@@ -36,25 +37,25 @@ class DuplicateLog(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Return an explanation with a remedy."""
+        """Return why one of the two logs is left out, and what to do, as text."""
         key, broker_id, kept, other = self.kept.key, self.kept.broker_id, self.kept, self.other
         if self.is_same_log:
             return (
                 f"{key}: broker {broker_id} has it in two log dirs, {kept.folder} and "
                 f"{other.folder}, and Kafka does not start with such a disk. Both begin alike and "
-                "are read as copies of one log; give the log dir that the broker uses alone"
+                "are read as copies of one log; give only the log dir that the broker uses"
             )
         return (
             f"{key}: broker {broker_id} has two logs of it, {kept.folder} and {other.folder}, and "
             "Kafka does not start with such a disk. One broker cannot lose an election to itself: "
             f"the log in {kept.folder} is read, and an ingest puts the batches of the other into "
-            "quarantine (replica_conflict). If the other is the right one, give its log dir alone, "
-            "for another lake"
+            "quarantine (replica_conflict). If the other log is the right one, ingest its log dir "
+            "alone into another lake"
         )
 
 
 class SeparatedLogs(NamedTuple):
-    """Replicas that may be copies of one log, and second logs that were found beside them."""
+    """Replicas that may be copies of one log, and the second logs that were separated from them."""
 
     replicas: Sequence[Replica]
     duplicates: Sequence[DuplicateLog]
@@ -63,9 +64,10 @@ class SeparatedLogs(NamedTuple):
 def separated(
     replicas: Iterable[Replica], lake: IngestedBatches | None, storage: Storage
 ) -> SeparatedLogs:
-    """Separate replicas from second logs of a partition on one broker.
+    """Return the replicas without second logs of a partition on one broker, and these logs.
 
-    If two logs begin with different batches, the one in the lake is kept, else the larger one.
+    If two logs begin with different batches, the log that the lake has is kept. If the lake has
+    neither, the larger log is kept.
 
     Args:
         replicas: all listed replicas.
@@ -103,11 +105,12 @@ def _duplicates(
 
 
 def _are_two_logs(one: Replica, other: Replica, storage: Storage) -> bool:
-    """Return whether two copies are of different logs, whatever was written and deleted between."""
+    """Return whether two folders have different logs, not copies of one log from two times."""
     start = max(one.log_start_offset, other.log_start_offset)
     if not one.may_be_duplicate_of(other):
         return False
-    with suppress(StorageError, SegmentCodecError):  # a later reader of the log reports the error
+    # An error here is found again, and reported, when the whole log is read.
+    with suppress(StorageError, SegmentCodecError):
         with (
             closing(_sound(one, start, storage)) as ours,
             closing(_sound(other, start, storage)) as theirs,
@@ -133,7 +136,7 @@ def _sound(copy: Replica, start: int, storage: Storage) -> Generator[BatchHead, 
 def _first_pair(
     ours: Iterator[BatchHead], theirs: Iterator[BatchHead]
 ) -> tuple[BatchHead | None, BatchHead | None]:
-    """Return the first batches of two logs that share an offset; None if a log ends before."""
+    """Return the first batches of two logs that share an offset; None for one that ends before."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None and other is not None:
         if one.last_offset < other.first_offset:
@@ -146,7 +149,7 @@ def _first_pair(
 
 
 def _differ(one: BatchHead, other: BatchHead) -> bool:
-    """Return whether two leaders wrote the batches, or they differ and no cleaner rewrote them."""
+    """Return whether two batches have different leaders or differ more than compaction explains."""
     epochs = one.leader_epoch, other.leader_epoch
     if None not in epochs and epochs[0] != epochs[1]:
         return True
@@ -155,7 +158,7 @@ def _differ(one: BatchHead, other: BatchHead) -> bool:
 
 
 def _is_newer_below(lower: Replica, upper: Replica, first: BatchHead) -> bool:
-    """Return whether a log ends below another one, but knows newer leaders than its first."""
+    """Return whether the shorter log has a newer leader epoch than the longer log begins with."""
     known = upper.epochs[0].epoch if upper.epochs else first.leader_epoch
     return bool(lower.epochs) and known is not None and lower.epochs[-1].epoch > known
 

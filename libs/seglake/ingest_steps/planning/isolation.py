@@ -1,4 +1,4 @@
-"""Checks that a topic keeps the isolation of its first run. Pure."""
+"""Checks that a topic keeps the isolation of its first run."""
 
 from collections.abc import Iterable
 
@@ -8,10 +8,10 @@ from seglake.settings.settings import Settings
 
 
 class IsolationConflictError(WrongCallError):
-    """A topic of the lake was ingested with another isolation; nothing was touched."""
+    """A topic of the lake was ingested with another isolation. The run has changed nothing."""
 
     def __init__(self, *, topic: str, known: str, asked: str) -> None:
-        """Make the message.
+        """Compose the message.
 
         Args:
             topic: the topic.
@@ -23,8 +23,8 @@ class IsolationConflictError(WrongCallError):
         self.asked = asked
         super().__init__(
             f"topic {topic} is in this lake with isolation {known}, and this run asks for {asked}: "
-            "rows of both kinds cannot share a table. Use the isolation of before, leave the topic "
-            "out with --topics, or take it into another lake"
+            f"rows of both kinds cannot share a table. Use --isolation {known}, leave the topic "
+            "out with --topics, or ingest it into another lake"
         )
 
 

@@ -1,7 +1,8 @@
-"""Plans damage at the ends of logs, outside of all ranges of offsets. Effect: reads.
+"""Plans how damage after the last valid batch of a log is recorded.
 
-No offset shows whether such damage was recorded before, so the rows of `quarantine` decide: a row
-that begins inside of the damage and ends with its last byte is of the same damage.
+No range of offsets contains such damage, so the ledger cannot show whether an earlier run recorded
+it. The rows of `quarantine` show it: a row describes the same damage if its bytes begin inside of
+the damage and end with the last damaged byte.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ from seglake.segment_codec.formats.errors import DefectCode
 
 
 class _Place(NamedTuple):
-    """A segment of one broker, by the columns of `quarantine`."""
+    """Columns of `quarantine` that identify a segment of one broker."""
 
     topic: str
     partition: int
@@ -48,7 +49,7 @@ def plan_ends(partitions: Iterable[SurveyedPartition], context: RunContext) -> l
 
 
 def _recorded(places: set[_Place], context: RunContext) -> dict[_Place, list[tuple[int, int]]]:
-    """Return the damaged bytes of segments that the lake has, as half-open ranges of positions."""
+    """Return the recorded damage in segments, as half-open ranges of bytes."""
     found: dict[_Place, list[tuple[int, int]]] = {}
     if not context.tables.exists():
         return found

@@ -1,8 +1,8 @@
-"""Forms of a partition in a round, from its listing to its plan. Values."""
+"""A partition at three stages: as listed, as surveyed, and as compared with the lake."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 from seglake.grouping import grouped
 from seglake.ingest_steps.planning.duplicate_logs import (
@@ -37,9 +37,9 @@ class ListedPartition:
     Attributes:
         replicas: at least one replica.
         ledger: the partition's ledger.
-        earlier: observation of the newest earlier run; None without one.
-        has_moved: the listing of the log's end differs from that observation.
-        duplicates: second logs of the partition on a broker; they are not in `replicas`.
+        earlier: the observation by the newest earlier run; None if there is no earlier run.
+        has_moved: whether the listing shows another log end than that observation.
+        duplicates: second logs of the partition on one broker, which are not in `replicas`.
     """
 
     replicas: tuple[Replica, ...]
@@ -50,17 +50,17 @@ class ListedPartition:
 
     @classmethod
     def alone(cls, copy: Replica, key: PartitionKey) -> Self:
-        """Return a copy by itself, with an empty ledger, as if nothing of it was ingested."""
+        """Return a partition with one copy and an empty ledger, as if nothing had been ingested."""
         return cls((replace(copy, key=key),), PartitionLedger(key))
 
     def lacking(self, ingestible: Iterable[OffsetRange]) -> Self:
-        """Return the partition with a ledger that covers everything but the wanted ranges."""
+        """Return the partition with a ledger that covers everything but the given ranges."""
         others = subtracted((0, OFFSET_MAX), merged(ingestible))
         return replace(self, ledger=PartitionLedger.covering(self.key, others))
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition."""
+        """Return the partition that the replicas are copies of."""
         return self.replicas[0].key
 
 
@@ -74,9 +74,10 @@ def listed_partitions(
 
     Args:
         replicas: all listed replicas.
-        ledger: the ledger of their cluster.
+        ledger: the ledger of the replicas' cluster.
         storage: the storage of the replicas.
-        lake: the lake's batches, which decide between two logs of one broker; None without a lake.
+        lake: the lake's batches, which show which of two logs on one broker was ingested; None
+            without a lake.
     """
     apart = separated(map(ledger.named, replicas), lake, storage)
     by_key = grouped((duplicate.kept.key, duplicate) for duplicate in apart.duplicates)
@@ -87,6 +88,14 @@ def listed_partitions(
     ]
 
 
+class LosingCopy(NamedTuple):
+    """A copy whose batches lost an election from the divergence offset on."""
+
+    replica: Replica
+    divergence_offset: int
+    log_end_offset: int
+
+
 @dataclass(frozen=True, slots=True)
 class SurveyedPartition:
     """A partition with its chosen replica and the bounds of its log.
@@ -95,8 +104,8 @@ class SurveyedPartition:
         listed: the partition as listed.
         choice: the chosen replica, and the others.
         bounds: bounds of the chosen replica's log.
-        covered: ranges that are not ingested, since the lake has them.
-        is_due: it may have news; False if only its listing has changed.
+        covered: ranges that the lake has, which are therefore not ingested again.
+        is_due: whether the partition may have new data; False if only its listing has changed.
     """
 
     listed: ListedPartition
@@ -107,29 +116,31 @@ class SurveyedPartition:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition."""
+        """Return the partition that was surveyed."""
         return self.choice.chosen.key
 
     @property
     def ledger(self) -> PartitionLedger:
-        """Return the partition's ledger."""
+        """Return the ledger of the surveyed partition."""
         return self.listed.ledger
 
     @property
     def replica(self) -> Replica:
-        """Return the chosen replica."""
+        """Return the replica that was chosen for reading."""
         return self.choice.chosen
 
     @property
     def surveys(self) -> tuple[SegmentSurvey, ...]:
-        """Return the surveys of the chosen replica's last segments, in order."""
+        """Return the surveys of the chosen replica's last segments, in order of offsets."""
         return self.choice.surveys
 
     @property
     def unread_reason(self) -> str | None:
-        """Return the reason of the first unreadable segment; None if all can be read."""
-        reasons = (survey.missing for survey in self.surveys)
-        return next((reason for reason in reasons if reason is not None), None)
+        """Return why the first unreadable segment cannot be read; None if all can be read."""
+        reasons = [survey.missing for survey in self.surveys if survey.missing is not None]
+        if not self.replica.segments:  # a remote tier alone, and none of its objects can be read
+            reasons += [gap.reason for gap in self.replica.remote_gaps]
+        return next(iter(reasons), None)
 
     @property
     def surveyed_segments(self) -> tuple[SegmentFile, ...]:
@@ -138,13 +149,31 @@ class SurveyedPartition:
 
     @property
     def end_damage(self) -> EndDamage | None:
-        """Return the damage after the last sound batch of the log; None if there is none."""
+        """Return the damage after the last valid batch of the log; None if there is none."""
         return self.surveys[-1].end_damage if self.surveys else None
 
     @property
     def sound_end(self) -> int:
-        """Return the offset after the log's last sound batch."""
+        """Return the exclusive end of the log's last valid batch."""
         return sound_end(self.surveys)
+
+    @property
+    def agreed_end(self) -> int:
+        """Return the exclusive end of what log and lake have under the same leader epochs."""
+        return self.ledger.same_log_until(self.choice.leader_epochs.without_end, self.sound_end)
+
+    def losing_copies(self, *, has_lost: bool) -> list[LosingCopy]:
+        """Return the losing copies, each with the offset up to which it shares the winning log.
+
+        Args:
+            has_lost: whether the chosen copy lost an election to the log in the lake; then it is
+                returned too.
+        """
+        own = [LosingCopy(self.replica, self.agreed_end, self.sound_end)] if has_lost else []
+        return own + [
+            LosingCopy(other.replica, other.divergence_offset, other.log_end_offset)
+            for other in self.other_replicas
+        ]
 
     @property
     def other_replicas(self) -> tuple[OtherReplica, ...]:
@@ -153,9 +182,10 @@ class SurveyedPartition:
 
     @property
     def waiting_ranges(self) -> tuple[OffsetRange, ...]:
-        """Return merged offsets of unreadable segments, and of transactions that may end in them.
+        """Return the ranges that a later run ingests: unreadable segments, and transactions there.
 
-        Guesses about the outcomes of these transactions are not needed: they wait.
+        Ingesting a transaction that may end in such a segment would mean guessing its outcome. The
+        ranges are merged.
         """
         unread = unread_offsets(self.replica, self.other_replicas)
         doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
@@ -169,14 +199,17 @@ class JudgedPartition:
 
     Attributes:
         listed: the partition as listed.
-        surveyed: the survey; None if nothing is new and the end of the log is listed as before.
-        refusal: why the log is not the lake's, so that nothing is ingested from it; else empty.
-        is_undecided: refused since it differs from the lake and there are no leader epochs.
-        is_second_log: refused since the lake has another log of the same broker.
-        has_lost: the log lost an election to the ingested one, with all offsets beyond it.
-        is_stale: the copy knows less of the log than the lake, so its end is no news.
-        shorter: the log ends below the ingested offsets, but is the same log as far as known.
-        notes: facts that a person should know.
+        surveyed: the surveyed partition; None if nothing is new and the listing shows the same end.
+        refusal: why the log is refused: it is not the log in the lake. Empty if it is not refused.
+        is_undecided: whether the log is refused because it differs from the lake and no leader
+            epochs show which of the two lost an election.
+        is_second_log: whether the log is refused because the lake has another log of the same
+            broker.
+        has_lost: whether the log lost an election to the ingested log; then its offsets above the
+            ingested offsets are not ingested either.
+        is_stale: whether the copy is older than the lake, so that the log is longer than the copy.
+        shorter: facts on a log that ends below the ingested offsets; None if it does not.
+        notes: messages for the user that need no action.
     """
 
     listed: ListedPartition
@@ -191,32 +224,38 @@ class JudgedPartition:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition."""
+        """Return the partition that was judged."""
         return self.listed.key
 
     @property
     def news(self) -> SurveyedPartition | None:
-        """Return the survey of a log that may have news."""
+        """Return the survey of a log that may have new data, also if it is not the lake's log."""
         return self.surveyed if self.surveyed is not None and self.surveyed.is_due else None
 
     @property
     def same(self) -> SurveyedPartition | None:
-        """Return the survey of a log that may have news and is the lake's log."""
+        """Return the survey of a log that may have new data, if it is the lake's log; else None."""
         return None if self.refusal else self.news
 
     @property
     def ingestible(self) -> SurveyedPartition | None:
-        """Return the survey of a log to ingest: it is the lake's log, and has lost no election."""
+        """Return the survey of a log to ingest.
+
+        None if the log is not the lake's log, or lost an election.
+        """
         return None if self.has_lost else self.same
 
     @property
     def seen(self) -> SurveyedPartition | None:
-        """Return the survey to observe: that of the lake's log, or of a log without news."""
+        """Return the survey to record as an observation.
+
+        None if the log has new data and is not the lake's log.
+        """
         return None if self.refusal and self.news else self.surveyed
 
     @property
     def readable(self) -> SurveyedPartition | None:
-        """Return the survey of a log that was read completely, even if no offset is wanted."""
+        """Return the survey of a log that was read completely, even if no offset is requested."""
         is_away = self.refusal or self.has_lost
         is_unread = self.surveyed is None or self.surveyed.unread_reason is not None
         return None if is_away or is_unread else self.surveyed

@@ -1,6 +1,7 @@
-"""Cuts segments into pieces to read, and groups pieces into tasks. Pure.
+"""Cuts segments into pieces to read, and groups pieces into tasks.
 
-A piece is plain if its survey found nothing odd. So damage slows down only its own piece.
+A piece is a byte range of one segment. It is plain if its survey found nothing odd. Plain pieces
+are decoded faster, so damage slows down only the piece that contains it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,14 +16,14 @@ from seglake.segment_decoding.tasks import SegmentSplit
 from seglake.task_engine.packing import spread
 
 T = TypeVar("T")
-_MOST_SEGMENTS = 512  # of one task, however small they are
+_MOST_SEGMENTS = 512  # most segments of one task
 
 
 def piece_bytes(task_bytes: int) -> int:
     """Return the least distance, in bytes, between positions in a log where a task may begin.
 
-    It is a quarter of a task, not a half: pieces end at the next batch, so two halves would not
-    fit.
+    It is a quarter of a task and not a half, because a piece is extended to the end of its last
+    batch: two halves would exceed the task's size.
     """
     return max(task_bytes // 4, 1)
 
@@ -38,7 +39,7 @@ def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
 
 
 def shared(items: Sequence[T], size_of: Callable[[T], int], task_bytes: int) -> list[list[T]]:
-    """Return items in order, as tasks of about the same size."""
+    """Split items, in their order, into tasks of about the same size."""
     total = sum(map(size_of, items))
     return spread(items, size_of, task_bytes, fewest=fewest_tasks(total, task_bytes))
 
@@ -62,7 +63,7 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
 
 
 def end_piece(partition: SurveyedPartition) -> SegmentSplit:
-    """Return the last segment from its last proved batch start on; without one, all of it."""
+    """Return the last segment from its last proved batch on; without one, the whole segment."""
     index, survey = len(partition.surveys) - 1, partition.surveys[-1]
     limit = _limit(partition, index)
     whole = _whole(partition, index, limit)
@@ -73,13 +74,13 @@ def end_piece(partition: SurveyedPartition) -> SegmentSplit:
 
 
 def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
-    """Return whether a task judges a segment like its survey: if no batch exceeds the limit."""
+    """Return whether all batches are below the limit, so that task and survey judge them alike."""
     highest = max(survey.highest_offset, survey.next_offset)
     return highest <= limit
 
 
 def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit:
-    """Return a whole segment as one piece that is not plain."""
+    """Return a whole segment as one piece that may have faults, so it is not plain."""
     file, survey = partition.surveyed_segments[index], partition.surveys[index]
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     return SegmentSplit(
@@ -97,10 +98,12 @@ def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit
 
 
 def task_groups(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
-    """Return pieces as tasks of about the same size; plain pieces and others are in separate tasks.
+    """Return pieces as tasks of about the same size.
 
-    Consecutive pieces of a segment are joined. A task begins with a new segment only if both sides
-    are plain: otherwise damage and missing offsets are explained by the batches around them.
+    A piece is plain if the survey found no fault in it. Plain pieces and others are in separate
+    tasks. Consecutive plain pieces of a segment are joined. A task begins at the start of a segment
+    only if the pieces on both sides are plain: damage and missing offsets are judged by the batches
+    around them, so one task must read them all.
     """
     joined: list[list[SegmentSplit]] = []
     for piece in pieces:
@@ -116,7 +119,7 @@ def task_groups(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[Se
 
 
 def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
-    """Return consecutive plain pieces of a segment as one."""
+    """Join consecutive pieces of a segment in which the survey found no fault (plain pieces)."""
     found: list[SegmentSplit] = []
     for piece in pieces:
         before = found[-1] if found else piece
@@ -129,7 +132,7 @@ def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
 
 
 def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
-    """Return the cost of decoding, in bytes of large segments.
+    """Return the cost of decoding, as the number of bytes of large segments that cost the same.
 
     Opening a segment takes some milliseconds, so many small segments need several tasks.
     """
@@ -138,16 +141,16 @@ def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
 
 
 def _limit(partition: SurveyedPartition, index: int) -> int:
-    """Return the limit of a segment's offsets: the first offset of the next segment.
+    """Return the exclusive upper limit of a segment's offsets: the next segment's first offset.
 
-    For the last segment it is the end of the log: batches with higher offsets precede lower ones,
-    and nothing proves their offsets.
+    The limit of the last segment is the end of the log. If a batch has a higher offset than that,
+    batches with lower offsets follow it in the file, so its offset is doubtful.
     """
     segments = partition.surveyed_segments
     if index + 1 == len(segments):
         return partition.bounds.log_end_offset
     following = partition.surveys[index + 1]
-    # If offsets are missing, those above the next segment's name may be false.
+    # If this segment lacks offsets, its offsets above the next segment's base offset may be false.
     is_proved = following.is_plain and not partition.surveys[index].hole_count
     first = following.first_offset if is_proved else None
     return max(segments[index + 1].base_offset, first or 0)
@@ -156,7 +159,7 @@ def _limit(partition: SurveyedPartition, index: int) -> int:
 def _pieces(
     whole: SegmentSplit, survey: SegmentSurvey, reached: int, start: int, stop: int
 ) -> Iterator[SegmentSplit]:
-    """Yield the pieces of one segment."""
+    """Yield the pieces of one segment that have some of the offsets [start, stop)."""
     for index, split in enumerate(survey.splits):
         following = survey.splits[index + 1] if index + 1 < len(survey.splits) else None
         if split.first_offset >= stop:

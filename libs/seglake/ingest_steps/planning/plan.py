@@ -1,12 +1,13 @@
-"""Subtracts covered ranges from wanted ones, and cuts the rest into tasks and waves. Pure.
+"""Plans the ranges to ingest, as tasks and as waves, which are one commit each.
 
 The plan depends on listings, headers and settings, but not on the engine or the number of cores:
 the same call makes the same files everywhere.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
@@ -23,7 +24,7 @@ from seglake.kafka_log.log_starts import UndeletedStart
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.read_policy import UpperBound
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.replica import PartitionKey, RemoteGap, Replica
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind
@@ -34,11 +35,12 @@ from seglake.task_engine.packing import packed
 
 
 class RemainingGap(NamedTuple):
-    """Cause of offsets that a repair's replica lacks as well.
+    """Cause of the gap that remains if the copy used for a repair lacks some offsets, too.
 
     Attributes:
         cause: the gap's cause before the repair.
-        explained_range: offsets in the replica's log, whose cause the replica determines.
+        explained_range: offsets inside of the replica's log; for these, the replica shows the
+            cause.
     """
 
     cause: GapCause
@@ -51,18 +53,21 @@ class RangePlan:
 
     Attributes:
         key: the partition.
-        start_offset: first offset.
-        next_offset: offset after the last one.
+        start_offset: first offset. next_offset: offset after the last one.
         splits: parts to decode, in order.
         log_start_offset: log start of the log that is read.
-        remote_offset: start of its remote tier.
-        cleaner_offset: offset up to which its log cleaner has cleaned.
-        undeleted: offsets below the first segment of that log that nothing proves to be deleted.
-        first_log_start_offset: start of that log when this run first listed it.
-        bounds: the log's bounds as this run saw them; None for a repair, which has no new ones.
-        leader_epochs: the log's epochs; those of single batches may be false. None for a repair.
-        remaining_gap: cause of the holes that a repair leaves.
-        standing_gaps: the lake's gaps in a refill's offsets; the refill records their rest again.
+        remote_offset: start of the log's remote tier.
+        remote_gaps: unreadable offsets that the remote tier should have.
+        cleaner_offset: offset up to which the log cleaner has cleaned the log.
+        undeleted: offsets below the log's first segment that no file proves to be deleted.
+        first_log_start_offset: start of the log when this run first listed it.
+        bounds: the log's bounds as this run saw them; None for a repair, which does not change
+            them.
+        leader_epochs: epochs of the log, with which the epoch of each batch is checked; unknown for
+            a repair.
+        remaining_gap: cause of the gaps that a repair does not fill.
+        standing_gaps: the lake's gaps in the offsets of a refill, which records the unfilled parts
+            again.
         kind: kind of the ledger's row.
     """
 
@@ -74,6 +79,7 @@ class RangePlan:
     remote_offset: int
     first_log_start_offset: int
     cleaner_offset: int
+    remote_gaps: tuple[RemoteGap, ...] = ()
     undeleted: UndeletedStart | None = None
     bounds: LogBounds | None = None
     leader_epochs: LeaderEpochs = UNKNOWN_EPOCHS
@@ -83,12 +89,12 @@ class RangePlan:
 
     @property
     def size_bytes(self) -> int:
-        """Return the number of bytes to read."""
+        """Return the number of bytes to read for the range."""
         return sum(split.size_bytes for split in self.splits)
 
     @property
     def is_end(self) -> bool:
-        """Return whether the range has no offset, but stands for damage at the end of the log."""
+        """Return whether the range has no offsets and only records damage at the end of the log."""
         return self.start_offset == self.next_offset
 
 
@@ -101,7 +107,7 @@ class Wave:
 
     @property
     def size_bytes(self) -> int:
-        """Return the number of bytes to read."""
+        """Return the number of bytes to read for the wave."""
         return sum(task.size_bytes for task in self.tasks)
 
 
@@ -115,7 +121,15 @@ def requested_ranges(partition: SurveyedPartition, settings: Settings) -> list[O
         known = _first_known((survey.window.to_offset for survey in partition.surveys), upper)
         stop = min(known, upper)
     excluded = merged([*partition.covered, *partition.waiting_ranges])
-    return subtracted((start, stop), excluded) if start < stop else []
+    requested = subtracted((start, stop), excluded) if start < stop else []
+    return [part for offsets in requested for part in _apart(offsets, partition.replica)]
+
+
+def _apart(offsets: OffsetRange, replica: Replica) -> Iterator[OffsetRange]:
+    """Cut a range at the edges of the remote tier's gaps: a part is in one gap or in none."""
+    start, stop = offsets
+    edges = {edge for gap in replica.remote_gaps for edge in (gap.start_offset, gap.next_offset)}
+    yield from pairwise([start, *sorted(edge for edge in edges if start < edge < stop), stop])
 
 
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
@@ -130,7 +144,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
             waves = packed(pieces, lambda piece: piece.size_bytes, settings.write.wave_bytes)
         edges = [start, *(wave[0].expected_offset for wave in waves[1:]), stop]
         for wave, first, following in zip(waves, edges[:-1], edges[1:], strict=True):
-            # Neighbours that fit into one task become one split.
+            # Consecutive pieces that fit into one task become one split.
             groups = task_groups(wave, settings.read.split_bytes)
             starts = [first, *(group[0].expected_offset for group in groups[1:])]
             markers = markers_by_piece(partition.bounds.markers, starts)
@@ -143,14 +157,15 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
                 )
                 for group, limit, group_markers in zip(groups, limits, markers, strict=False)
             )
-            if following in starts_of_covered:  # a batch may reach across this edge
+            # The last batch of the piece may reach into offsets that the lake has.
+            if following in starts_of_covered:
                 splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
             plans.append(_range_plan(partition, first, following, splits))
     return plans
 
 
 def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | None:
-    """Return a plan for damage at the end of a log; None if a range of offsets contains it.
+    """Return a plan for damage at the end of a log; None if a range of offsets contains the damage.
 
     The range is empty, since nothing shows which offsets the damaged bytes had.
     """
@@ -163,7 +178,7 @@ def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | No
 
 
 def _has_end(partition: SurveyedPartition, settings: Settings) -> bool:
-    """Return whether a log ends with damage that no range of offsets contains."""
+    """Return whether a log ends with damage that belongs to no range of offsets."""
     if partition.end_damage is None:
         return False
     ranges = [*partition.covered, *requested_ranges(partition, settings)]
@@ -182,6 +197,7 @@ def _range_plan(
         splits=splits,
         log_start_offset=bounds.log_start_offset,
         remote_offset=bounds.remote_offset,
+        remote_gaps=replica.remote_gaps,
         first_log_start_offset=bounds.log_start_offset if listed_first is None else listed_first,
         cleaner_offset=replica.checkpoints.cleaner_offset or 0,
         undeleted=bounds.undeleted,

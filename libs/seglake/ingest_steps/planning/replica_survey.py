@@ -1,4 +1,4 @@
-"""Surveys the replicas of partitions, and chooses between them. Effect: reads headers."""
+"""Surveys the replicas of partitions, and chooses between them. Reads headers."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,6 +18,7 @@ from seglake.ingest_steps.run_context import ScanContext
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica_selection import SurveyedReplica, choose
+from seglake.kafka_log.tiered_replicas import without_unreadable
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_dirs.scan_request import SurveyRequest
@@ -32,7 +33,7 @@ _MOST_INLINE_SEGMENTS = 1024
 def survey_partitions(
     partitions: Iterable[ListedPartition], scan: ScanContext
 ) -> list[SurveyedPartition]:
-    """Survey partitions that may have news or whose listing has changed."""
+    """Survey the partitions that may have new data or whose listing has changed."""
     due = [(listed, is_due(listed, scan.settings)) for listed in partitions]
     asked = [(listed, has_news) for listed, has_news in due if has_news or listed.has_moved]
     surveyed = survey_logs([listed for listed, _ in asked], scan)
@@ -81,11 +82,11 @@ def _surveyed(partitions: Sequence[ListedPartition], scan: ScanContext) -> list[
     )
     answers = chain(*found)
     return [
-        SurveyedReplica(replica, tuple(next(answers) for _ in of_replica))
+        without_unreadable(SurveyedReplica(replica, tuple(next(answers) for _ in of_replica)))
         for (replica, _), of_replica in zip(copies, asked, strict=True)
     ]
 
 
 def _cost_bytes(request: SurveyRequest) -> int:
-    """Return a survey's cost in bytes; a minimum spreads many small segments over tasks."""
+    """Return a survey's cost in bytes; small segments count more, to be spread over tasks."""
     return max(walked_bytes(request), _TASK_BYTES // _TASK_SEGMENTS)

@@ -1,16 +1,17 @@
-"""Compares a second listing of the sources with the first, for data that was left out. Pure.
+"""Compares a second listing of the sources with the first, for partitions that were left out.
 
 A running broker writes, deletes and cleans during a run: its checkpoints may name offsets that it
-wrote after its segments were listed. It deletes the oldest segments of a log, and rewrites those of
-a compacted one. If only that happened, the new listing is as good as the first. Other changes of a
-file wait for the next run, since they may be an accident that somebody is about to undo.
+wrote after its segments were listed. It deletes the oldest segments of a log, and rewrites the
+segments of a compacted log. If nothing else has changed, the partition is read again by the second
+listing. A file that changed in another way is left to the next run, since the change may be an
+accident that somebody is about to undo.
 """
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from seglake.grouping import grouped
-from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.kafka_log.short_logs import ShortLog, absent_log, end_claim
 from seglake.log_dirs.discovery import Discovery
@@ -20,9 +21,9 @@ from seglake.log_tables.source_ledger import SourceLedger
 def retryable_replicas(
     before: Iterable[Replica], after: Iterable[Replica], left_out: Container[str]
 ) -> list[Replica]:
-    """Return the current replicas of partitions that were left out and may be read now.
+    """Return the replicas of partitions that the first attempt left out and that may be read now.
 
-    All replicas of such a partition are returned, since the choice of one depends on the others.
+    All replicas of such a partition are returned, because the choice between them needs all.
 
     Args:
         before: the replicas when they were planned.
@@ -46,7 +47,7 @@ def retryable_replicas(
 
 
 def _is_unchanged(before: Replica, now: Replica) -> bool:
-    """Return whether all segments are unchanged; the last one may have grown."""
+    """Return whether all segments are unchanged, except that the last one may have grown."""
     sizes = _sizes(before)
     now_sizes = _sizes(now)[: len(sizes)]
     if not sizes or len(now_sizes) < len(sizes):
@@ -57,27 +58,38 @@ def _is_unchanged(before: Replica, now: Replica) -> bool:
 def _is_explained(before: Replica, now: Replica) -> bool:
     """Return whether the log cleaner or retention has changed the segments.
 
-    An unchanged file stays unreadable.
+    Without such a change, an unreadable file would fail again.
     """
     if not (before.segments and now.segments):
         return False
     is_compacted = now.checkpoints.cleaner_offset is not None
     is_cleaned = is_compacted and _sizes(now) != _sizes(before)
-    return is_cleaned or _has_lost_its_oldest(before, now)
+    return (
+        is_cleaned
+        or _has_lost_its_oldest(before.segments, now.segments)
+        # The oldest segments have moved to the remote tier.
+        or _has_lost_its_oldest(_on_disk(before), _on_disk(now))
+    )
+
+
+def _on_disk(replica: Replica) -> tuple[SegmentFile, ...]:
+    return tuple(file for file in replica.segments if file.remote is None)
 
 
 def _sizes(replica: Replica) -> list[tuple[int, int]]:
     return [(file.base_offset, file.size_bytes) for file in replica.segments]
 
 
-def _has_lost_its_oldest(before: Replica, now: Replica) -> bool:
-    """Return whether only the oldest segments are gone; the last one may have grown."""
-    start = now.segments[0].base_offset
-    kept = [file for file in before.segments if file.base_offset >= start]
-    if len(kept) == len(before.segments):
+def _has_lost_its_oldest(before: Sequence[SegmentFile], now: Sequence[SegmentFile]) -> bool:
+    """Return whether the oldest segments are gone, and no other but the last has changed."""
+    if not (before and now):
         return False
-    there = {file.base_offset: file.size_bytes for file in now.segments}
-    last = before.segments[-1]
+    start = now[0].base_offset
+    kept = [file for file in before if file.base_offset >= start]
+    if len(kept) == len(before):
+        return False
+    there = {file.base_offset: file.size_bytes for file in now}
+    last = before[-1]
     return all(
         there.get(file.base_offset, -1) >= file.size_bytes
         if file is last
@@ -104,14 +116,14 @@ def confirmed(
     Args:
         first: short logs of the first listing.
         now: replicas of the second listing.
-        again: short logs of partitions whose segments have changed and that were read again; None
-            for a log that is no longer short.
+        again: logs that were read again because their segments had changed; None for a log that is
+            no longer short.
     """
     copies = {copy.folder: copy for log in replicas_by_partition(now) for copy in log}
     found: list[ShortLog | None] = []
     for short in first:
         if short.folder not in copies:
-            continue  # the broker deletes or moves it
+            continue  # the broker deletes or moves this folder
         name = str(short.key)
         if name in again:
             later = again[name]
@@ -124,7 +136,7 @@ def confirmed(
 def absent_logs(
     discovery: Discovery, now: Discovery | None, ledger: SourceLedger
 ) -> list[ShortLog]:
-    """Return partitions that checkpoints name but that have no folder, in both listings."""
+    """Return partitions that checkpoint files name but that have no folder in either listing."""
     listed = () if now is None else now.absent
     again = {(absent.log_dir, absent.partition): absent for absent in listed}
     found: list[ShortLog | None] = []

@@ -1,4 +1,4 @@
-"""Selects the segments whose headers must be read. Pure."""
+"""Selects the segments of a log whose headers a run must read."""
 
 from itertools import zip_longest
 
@@ -14,14 +14,14 @@ from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 
-_MOST_SNAPSHOTS = 3  # to try, since the newest may be damaged
+_MOST_SNAPSHOTS = 3  # newest snapshots to try, since some may be damaged
 
 
 def is_due(listed: ListedPartition, settings: Settings) -> bool:
     """Return whether the replicas of a partition must be surveyed.
 
-    They must if a replica that may be chosen may have new offsets, or if leader epochs show that a
-    replica differs from the ingested log.
+    A survey is due if a replica that may be chosen may have new offsets, or if leader epochs show
+    that a replica differs from the ingested log.
     """
     leaders = leading(listed.replicas)
     if any(_may_have_news(copy, listed.ledger, settings) for copy in leaders):
@@ -46,7 +46,7 @@ def _part_below(listed: ListedPartition, leader: Replica, covered_offset: int) -
 
 
 def _reaches_beyond(copy: Replica, offset: int) -> bool:
-    """Return whether a replica's log surely exceeds an offset, or its newest epoch begins there."""
+    """Return whether a log surely ends above an offset, or its newest epoch begins there."""
     if copy.is_future or not copy.segments:
         return False
     has_newer_epoch = bool(copy.epochs) and copy.epochs[-1].start_offset >= offset
@@ -66,7 +66,7 @@ def _may_have_news(replica: Replica, ledger: PartitionLedger, settings: Settings
 def survey_requests(
     replica: Replica, ledger: PartitionLedger, settings: Settings, storage: Storage
 ) -> list[SurveyRequest]:
-    """Return requests for a replica's segments from the first that may have wanted offsets on."""
+    """Return requests for a replica's segments, from the first that may have requested offsets."""
     start = start_offset(replica, ledger, settings)
     stable = ledger.stable_up_to(start) if start > 0 else None
     walk_offset = _walk_offset(replica, start, stable)
@@ -89,7 +89,7 @@ def survey_requests(
             to_ms=settings.select.to_timestamp_ms,
             walk_offset=walk_offset,
             proved_offset=replica.durable_offset if following is None else following.base_offset,
-            snapshots=() if index else snapshots,  # with the first segment's request
+            snapshots=() if index else snapshots,  # the first request alone needs the snapshots
             is_final=settings.read.upper_bound is UpperBound.LOG_END,
         )
         for index, (file, following) in enumerate(zip_longest(segments, segments[1:]))
@@ -97,7 +97,7 @@ def survey_requests(
 
 
 def walked_bytes(request: SurveyRequest) -> int:
-    """Return the number of bytes that a survey walks; 0 if an index leads to the wanted offsets."""
+    """Return the number of bytes that a survey walks; 0 if an index leads to the offsets."""
     file = request.file
     is_begun = request.walk_offset > file.base_offset and file.index_path is not None
     return 0 if is_begun else file.size_bytes
@@ -112,7 +112,7 @@ def _segments_from(replica: Replica, offset: int) -> tuple[SegmentFile, ...]:
 
 
 def start_offset(replica: Replica, ledger: PartitionLedger, settings: Settings) -> int:
-    """Return the first offset that may be ingested; with a time window, that of the log."""
+    """Return the first offset that may be ingested; with a time window, the start of the log."""
     select = settings.select
     if select.from_timestamp_ms is not None or select.to_timestamp_ms is not None:
         return replica.log_start_offset
@@ -121,15 +121,16 @@ def start_offset(replica: Replica, ledger: PartitionLedger, settings: Settings) 
 
 
 def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int:
-    """Return the offset from which to read headers so that each open transaction is known.
+    """Return the offset from which headers are read, low enough to find each open transaction.
 
-    It is the start of the range; or, if an earlier run left a transaction open below it, that
-    transaction's first offset, or the offset of a snapshot between them.
+    Usually this is `start`. If an earlier run left a transaction open below `start`, it is the
+    first offset of that transaction, or the offset of a producer snapshot between these two
+    offsets.
 
     Args:
         replica: the log to read.
         start: first offset that may be ingested.
-        stable_offset: last stable offset of the earlier run; None without one.
+        stable_offset: last stable offset in the earlier run; None if there is no earlier run.
     """
     if stable_offset is None or stable_offset >= start:
         return start
@@ -138,7 +139,7 @@ def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int
 
 
 def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[SnapshotFile, ...]:
-    """Return the newest snapshots at replicated offsets among the headers to read."""
+    """Return the newest snapshots that are above the walk's start and below the high watermark."""
     high_watermark = replica.checkpoints.high_watermark
     is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
     limit = OFFSET_MAX if high_watermark is None or not is_bounded else high_watermark

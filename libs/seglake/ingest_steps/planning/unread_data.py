@@ -1,4 +1,4 @@
-"""Data that a round cannot read although it is, or should be, on the disks. Pure."""
+"""Data that is on the disks, or should be, and that a run cannot read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class UnreadLog:
     Attributes:
         key: the partition.
         folder: the replica's folder.
-        ranges: offsets that the lake lacks; the last range may have no end.
+        ranges: ranges that the lake lacks; the last one may be without an end.
         segments: the segments.
     """
 
@@ -35,10 +35,10 @@ class UnreadLog:
 
 @dataclass(frozen=True, slots=True)
 class UnreadData:
-    """Data of a partition that a round cannot read.
+    """Data of a partition that a run cannot read.
 
     Attributes:
-        short: the log, if files prove more offsets than the disk has.
+        short: facts on a log that ends before an offset that it once reached; else None.
         unread: unreadable segments.
     """
 
@@ -50,7 +50,7 @@ NOTHING_UNREAD = UnreadData()
 
 
 class _Checked(NamedTuple):
-    """A replica, the end of its log as far as known, and its merged unread ranges."""
+    """A replica, the known end of its log, and the merged ranges that it cannot give."""
 
     replica: Replica
     log_end_offset: int
@@ -58,7 +58,10 @@ class _Checked(NamedTuple):
 
 
 def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> UnreadData:
-    """Return the unread data of a log, by its survey, or without one by an earlier observation."""
+    """Return the data of a log that is on disk, or should be, and cannot be read.
+
+    Without a survey, an earlier observation shows it.
+    """
     checked, covered = _replica_to_check(log, surveyed), log.ledger.covered
     others = [copy for copy in log.replicas if not checked or copy.folder != checked.replica.folder]
     unread, short = [unread_log(copy, (), ()) for copy in others], None
@@ -70,7 +73,10 @@ def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> Unr
 
 
 def _replica_to_check(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Checked | None:
-    """Return the replica to check; without news, only if its files prove more than was observed."""
+    """Return the replica whose unread data is reported.
+
+    None if it was not surveyed and its files show no new offsets.
+    """
     blank, seen = _without_segments(log.replicas), log.earlier
     if blank is not None:
         return _Checked(blank, 0, unread_offsets(blank))
@@ -84,7 +90,7 @@ def _replica_to_check(log: ListedPartition, surveyed: SurveyedPartition | None) 
 
 
 def _without_segments(log: Sequence[Replica]) -> Replica | None:
-    """Return, if no replica has a segment, the one whose files prove most; else None."""
+    """Return the replica whose files prove most offsets; None if any replica has a segment."""
     copies = [copy for copy in leading(log) if not copy.is_future]
     if not copies or any(copy.segments for copy in copies):
         return None
@@ -94,11 +100,11 @@ def _without_segments(log: Sequence[Replica]) -> Replica | None:
 def unread_log(
     replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
 ) -> UnreadLog | None:
-    """Return the segments with missing ranges or without a file; None if there are none.
+    """Return the unreadable segments with the offsets that they hide; None if there are none.
 
     Args:
         replica: the log.
-        ranges: its unread offsets.
+        ranges: unread offsets of the log.
         covered: merged ranges that the lake has.
     """
     left = tuple(without(ranges, *covered))

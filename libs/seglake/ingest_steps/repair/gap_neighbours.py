@@ -1,6 +1,7 @@
-"""Compares the batches beside a gap, to see whether a copy is of the lake's log. Effect: reads.
+"""Compares the batches beside a gap, to see whether a copy belongs to the log in the lake.
 
-A copy with other batches there is of another log, or lost to the ingested one: it fills nothing.
+If the copy and the lake have different batches beside the gap, the copy has another log, or a log
+that lost an election to the ingested one. Such a copy does not fill the gap.
 """
 
 from seglake.ingest_steps.repair.repair_sources import RepairSource
@@ -14,7 +15,7 @@ from seglake.segment_decoding.gap_search_values import Crossing, record_hash
 
 
 def is_contradicted(copy: RepairSource, gap: CurrentGap, state: RepairState) -> bool:
-    """Return whether a copy has another batch than the lake directly before or after a gap."""
+    """Return whether copy and lake have different batches directly before or after a gap."""
     storage, window_bytes = state.context.storage, state.context.settings.read.window_bytes
     for offset in (gap.start_offset - 1, gap.next_offset):
         known = state.lake.holding(gap.key, offset) if offset >= 0 else None
@@ -28,16 +29,16 @@ def is_contradicted(copy: RepairSource, gap: CurrentGap, state: RepairState) -> 
 
 
 def goes_on(crossing: Crossing, key: PartitionKey, state: RepairState, *, is_inside: bool) -> bool:
-    """Return whether a batch that reaches out of a gap may fill it.
+    """Return whether a batch that begins or ends outside of a gap may fill the gap.
 
-    It may if the lake has the same batch there, or has no batch there yet.
+    It may if, outside of the gap, the lake has the same batch or no batch yet.
 
     Args:
         crossing: the batch, and its first offset outside of the gap.
         key: the partition.
         state: the lake before the repair.
-        is_inside: the gap is damage inside of a wrapper. A sound wrapper has another checksum then,
-            so its record beside the gap is compared.
+        is_inside: whether the gap is damage inside of a compressed old message. An intact copy of
+            that message has another checksum, so the record beside the gap is compared instead.
     """
     offset, ledger = crossing.offset, state.ledger.of(key)
     known = state.lake.holding(key, offset)
@@ -62,7 +63,7 @@ def _is_other(
 ) -> bool:
     is_same_place = found.header.base_offset == known.header.base_offset
     if known.magic < 2 and not known.is_wrapper and not is_same_place:
-        return False  # runs of old messages depend on where a walk begins
+        return False  # a row of old messages may begin anywhere: where its run began to read
     return likeness(known.header, found) is Likeness.OTHER and not may_be_cleaned(
         known,
         found,

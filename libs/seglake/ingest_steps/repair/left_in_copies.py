@@ -1,8 +1,8 @@
-"""Finds copies with records at offsets that the lake calls compacted. Effect: reads.
+"""Finds copies that have records which the log cleaner removed from the lake's log.
 
-Live replicas are not read for it: the lake's gaps and the listing show where a cleaner lags. Copies
-that end below the lake, or are the only one, are older copies that a person gave: their records are
-counted if that is quick.
+Live replicas are not read: gaps and listing show if their cleaners have progressed differently. If
+a copy ends below the lake, or is the only copy, it is an older copy that a person gave. Its records
+are counted if that is quick.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,8 +21,9 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import GapPiece
 from seglake.log_tables.partition_ledger import PartitionLedger
 
-_MOST_COUNTED_BYTES = 64 << 20  # limit of all copies together; more would delay a run
-_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # the lake's offsets that are read for it
+# limit for all copies together, since reading more would delay a run
+_MOST_COUNTED_BYTES = 64 << 20
+_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # most offsets that are read to count records
 
 
 def with_left_in_copies(
@@ -34,10 +35,10 @@ def with_left_in_copies(
     """Return the result with the number of records that copies have at compacted offsets.
 
     Args:
-        repaired: result of the repairs before.
-        state: the lake and its copies after them.
-        own: folders of copies that this run ingested from.
-        unmoved: partitions whose copies are listed as an earlier run saw them.
+        repaired: result of the repairs so far.
+        state: the lake and its copies after the repairs.
+        own: folders of copies from which this run ingested.
+        unmoved: partitions whose copies are listed as in an earlier run.
     """
     ledger, context = state.ledger, state.context
     seen = set(map(ledger.joined_key, unmoved))
@@ -73,23 +74,24 @@ def _causes(state: RepairState) -> Iterator[Any]:
 def _are_older(copies: Sequence[Replica], ledger: PartitionLedger, context: RunContext) -> bool:
     """Return whether all copies end below the lake, so that none is a live replica."""
     if context.settings.read.upper_bound is UpperBound.LOG_END:
-        return False  # the listing does not show the end of a log
+        return False  # the end of a log is not in its listing
     marks = [copy.checkpoints.high_watermark for copy in copies]
     known = [mark for mark in marks if mark is not None]
     return len(known) == len(marks) and max(known) < ledger.current[-1][1]
 
 
 def _are_few(copies: Iterable[Replica], ledgers: Iterable[PartitionLedger]) -> bool:
-    """Return whether the copies, and the lake's rows of their partitions, are quick to read."""
+    """Return whether the copies and the lake's rows of their partitions are few enough to read."""
     size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
     lake_offsets = sum(stop - start for ledger in ledgers for start, stop in ledger.current)
     return size_bytes <= _MOST_COUNTED_BYTES and lake_offsets <= _MOST_LAKE_OFFSETS
 
 
 def _dirty_offsets(copies: Sequence[Replica], pieces: Sequence[GapPiece]) -> int:
-    """Return the number of compacted offsets of the lake that a copy's cleaner has not reached.
+    """Return how many compacted offsets of the lake are above a copy's cleaner checkpoint.
 
-    If none of several copies has a cleaner checkpoint, no cleaner is known to lag.
+    Without a cleaner checkpoint in any copy, nothing shows that one cleaner has progressed further
+    than another.
     """
     cleaned = [copy.checkpoints.cleaner_offset for copy in copies]
     if len(copies) > 1 and not any(cleaned):

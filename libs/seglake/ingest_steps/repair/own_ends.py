@@ -1,8 +1,9 @@
-"""Finds the ends of transactions in the copies that have their data. Effect: reads headers.
+"""Finds end markers of transactions in copies that have the transactions' data. Reads headers.
 
-If the log cleaner removed offsets after data, it may have removed the marker: then a later marker
-of the same producer seems to end the data. But the cleaner keeps a marker as long as data of its
-transaction. So a copy with the data has its marker, if its log reaches that far.
+If the log cleaner removed offsets after a transaction's data, it may have removed the marker too.
+Then a later marker of the same producer seems to end the transaction. But the cleaner keeps a
+marker as long as data of its transaction. So a copy with the data has the marker too, if its log
+reaches that far.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ def with_own_ends(
     candidates: Iterable[CandidateReplica],
     scan: ScanContext,
 ) -> MissingMarkers:
-    """Add the ends of data before cleaned offsets, if copies with the data prove them.
+    """Add end markers that the log cleaner removed and that copies with the data still have.
 
     Args:
         proved: markers that small files prove.
@@ -66,14 +67,14 @@ def _data_of(candidate: CandidateReplica) -> set[DataSpan]:
 
 
 def _hides_nothing_else(data: DataSpan, log: KnownLog) -> bool:
-    """Return whether the log cleaner removed all offsets that are missing up to the marker."""
+    """Return whether each offset missing between data and marker was removed by the cleaner."""
     return not any(subtracted(hole, log.cleaned) for hole in log.holes_after(data))
 
 
 def _surveyed(
     candidates: Sequence[CandidateReplica], log: KnownLog, scan: ScanContext
 ) -> list[Transactions | None]:
-    """Survey each copy by itself; None for an unreadable copy."""
+    """Survey each copy by itself; the result for an unreadable copy is None."""
     if not candidates:
         return []
     logs = [ListedPartition.alone(candidate.copy.replica, log.key) for candidate in candidates]
@@ -90,7 +91,7 @@ def _surveyed(
 
 
 def _end(data: DataSpan, log: KnownLog, transactions: Transactions | None) -> Marker | None:
-    """Return the marker that ends data in its own copy; None if the copy does not prove one."""
+    """Return the end marker of a transaction in the copy with its data; None without proof."""
     if transactions is None or any(
         doubt.start_offset <= data.offset < doubt.next_offset
         for doubt in transactions.unknown_outcomes

@@ -1,7 +1,8 @@
-"""Ingests records from older copies that the log cleaner removed from the ingested log. Effect.
+"""Ingests records that the log cleaner removed from the ingested log, from older copies.
 
-It runs only with `read.older_copies`, since it reads the headers of whole logs. The copies of a
-partition are read one after the other, as each leaves less for the next.
+This is called a refill. It runs only with `read.older_copies`, because it reads the headers of
+whole logs. The copies of a partition are read one after the other, so that a copy is read only for
+records that the earlier copies did not have.
 """
 
 from collections import Counter
@@ -23,39 +24,40 @@ from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.resolution_files import commit_fills
 from seglake.ingest_steps.repair.resolutions import identity_of
 from seglake.ingest_steps.run_context import RunContext
+from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted
 from seglake.kafka_log.range_arrays import intersected, range_array
 from seglake.kafka_log.unread_segments import described, spans
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.lacking_rows import lacking_rows
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.segment_decoding.decode import count_requested
 
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # places at which a copy is compared with the lake
 
 OwnRanges = Mapping[str, Sequence[OffsetRange]]
-"""Ranges that this run ingested from copies, by folder."""
+"""Offset ranges that this run ingested from copies, by the copy's folder."""
 
 NOTHING_OWN: OwnRanges = {}
 
 
 class _Holder(NamedTuple):
-    """A copy that may have records in holes of the lake."""
+    """A copy that may have records which the lake lacks."""
 
     copy: RepairSource
     holes: LakeHoles
 
 
 def refill(repaired: RepairResult, state: RepairState, own: OwnRanges) -> RepairResult:
-    """Ingest from copies the rows that the lake lacks since a compaction.
+    """Ingest records that compaction removed, from copies that still have them.
 
     Args:
         repaired: result of the repairs before, to which the refill's result is added.
         state: the lake and its copies.
-        own: ranges that this run has already ingested from each copy; they are skipped.
+        own: ranges that this run has already ingested from each copy, which are skipped.
     """
     results: list[RangeResult] = []
     reasons: list[Mapping[str, str]] = []
@@ -96,7 +98,7 @@ def expected_refill(
     Args:
         repaired: result of the repairs before, to which the counts are added.
         state: the lake and its copies.
-        folders: folders of the copies to look at.
+        folders: folders of the copies to read.
     """
     notes = [*repaired.notes]
     found = _holders(state, folders, NOTHING_OWN, notes)
@@ -127,11 +129,11 @@ def _counted(plans: Sequence[RangePlan], context: RunContext) -> int:
 
 
 def _lost(topic: str) -> str:
-    return f"{topic}: a concurrent run committed first; run again for what older copies have"
+    return f"{topic}: a concurrent run committed first; run again to ingest from older copies"
 
 
 def _joined(reasons: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the reasons joined by name, as several copies of a partition may be unread."""
+    """Join the reasons of each partition: several of its copies may be unread."""
     found = grouped(item for of in reasons for item in of.items())
     return {name: "; ".join(of_name) for name, of_name in found.items()}
 
@@ -139,11 +141,11 @@ def _joined(reasons: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def _holders(
     state: RepairState, folders: Container[str], own: OwnRanges, notes: list[str]
 ) -> list[list[_Holder]]:
-    """Return the copies that may fill holes, by partition, the largest first.
+    """Return the copies that may fill holes of the lake, by partition, the largest first.
 
     Args:
         state: the lake and its copies.
-        folders: folders of the copies to look at.
+        folders: folders of the copies to read.
         own: ranges that this run has already ingested from each copy.
         notes: receives notes on copies that fill nothing.
     """
@@ -167,14 +169,22 @@ def _holders(
 
 def _holes(ledger: PartitionLedger, state: RepairState) -> LakeHoles:
     context = state.context
+    gaps = state.standing.get(ledger.key, ())
+    erased = [gap.offsets for gap in gaps if gap.cause is GapCause.ERASED]
     lacking = lacking_rows(ledger, context.tables, context.source_id)
-    return LakeHoles(state.standing.get(ledger.key, ()), lacking, ledger.current)
+    if erased:
+        kept = subtracted((0, OPEN_END), merged(erased))
+        lacking = intersected(lacking, range_array(kept))
+    return LakeHoles(gaps, lacking, ledger.replaceable)
 
 
 def _planned(
     holders: Sequence[_Holder], state: RepairState
 ) -> tuple[list[RangePlan], dict[str, str]]:
-    """Survey one copy of each partition; return ranges to decode, and why copies are skipped."""
+    """Survey one copy of each partition, and plan what it can fill.
+
+    Return ranges to decode, and reasons for skipped copies.
+    """
     is_other = [_is_other(holder, state) for holder in holders]
     unread = {
         (name := str(copy.key)): f"{name}: {copy.replica.folder}: its batches differ from the "
@@ -199,7 +209,7 @@ def _planned(
 
 
 def _unread_copies(state: RepairState) -> dict[str, str]:
-    """Return reasons for unreadable segments of copies at compacted offsets, by partition."""
+    """Return why copies that may have compacted offsets are unreadable, by partition."""
     found: dict[str, str] = {}
     for key, copies in state.copies.items():
         if not any(copy.unread for copy in copies):
@@ -212,7 +222,7 @@ def _unread_copies(state: RepairState) -> dict[str, str]:
                 ranges = merged(part for parts in inside.values() for part in parts)
                 count = show_count(sum(stop - start for start, stop in ranges), "offset")
                 where = (
-                    f" in {copy.folder} may have records at {count} that the lake calls compacted"
+                    f" in {copy.folder} may have records at {count} that are compacted in the lake"
                 )
                 texts.append(described(segments, where))
         if texts:
@@ -221,7 +231,7 @@ def _unread_copies(state: RepairState) -> dict[str, str]:
 
 
 def _is_other(holder: _Holder, state: RepairState) -> bool:
-    """Return whether a copy has other batches than the lake beside a hole."""
+    """Return whether copy and lake have different batches beside a hole: the logs differ."""
     copy = holder.copy
     inside = intersected(holder.holes.requested, range_array(copy.requested))
     places = inside[:: max(1, len(inside) // _MOST_COMPARED)].tolist()

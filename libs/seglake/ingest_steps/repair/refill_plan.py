@@ -1,7 +1,7 @@
-"""Plans the segments of a copy to decode for rows that the lake lacks after a compaction. Pure.
+"""Plans which segments of a copy are decoded for records that compaction removed.
 
-A refill ingests the rows that an ingest of the copy alone would, except those that the lake has.
-So all copies of a log, in any order, lead to the same rows.
+A refill adds the rows that an ingest of the copy alone would give, except rows that the lake has.
+So the order in which copies are read does not change the final rows.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,7 +40,7 @@ REFILLABLE = (
 )
 """Causes of gaps at which another copy may have records."""
 
-_ONE_WAVE = 1 << 62  # a gap of the lake must not be cut: a later commit would record its rest
+_ONE_WAVE = 1 << 62  # a wave without limit: two commits would both record a gap that they share
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class LakeHoles:
     """Holes of one partition in the lake.
 
     Attributes:
-        gaps: all current gaps, by offset.
-        lacking: offsets without a row inside of the lake's batches, rising.
+        gaps: all current gaps, by rising offsets.
+        lacking: rising ranges of offsets that are inside of the lake's batches and have no row.
         covered: merged ranges that the ledger covers.
-        own: merged ranges that this run has already ingested from the copy.
-        recorded: identities of the partition's damage in quarantine.
+        own: merged ranges that this run has ingested from the copy.
+        recorded: identities of the partition's damaged bytes in `quarantine`.
     """
 
     gaps: Sequence[CurrentGap]
@@ -68,7 +68,7 @@ class LakeHoles:
 
     @property
     def requested(self) -> RangeArray:
-        """Return the offsets at which the copy may have records, rising."""
+        """Return the ranges of offsets at which the copy may have records, rising."""
         both = np.concatenate((self.refillable, self.lacking))
         rising = both[np.argsort(both[:, 0], kind="stable")]
         if not self.own:
@@ -84,7 +84,7 @@ def refill_plans(
     Args:
         partition: the copy, surveyed by itself.
         holes: the lake's holes.
-        stop_offset: end of the copy's usable log; above it, it may be another log.
+        stop_offset: end of the usable part of the copy; above it, the copy may have another log.
         settings: settings of the run.
     """
     regions = _regions(partition.replica, holes, min(stop_offset, partition.bounds.next_offset))
@@ -103,9 +103,9 @@ def refill_plans(
 
 
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
-    """Return ranges of segments that may fill holes, extended to whole gaps.
+    """Return ranges of a copy's segments that may fill holes, extended to whole gaps.
 
-    The ledger covers the ranges, and they have no gaps with other causes.
+    The returned ranges are ingested, and have no gaps with other causes.
     """
     files = replica.segments
     stops = [*(file.base_offset for file in files[1:]), stop_offset]
@@ -125,7 +125,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 def _refill(
     plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, requested: RequestedOffsets
 ) -> RangePlan:
-    """Return one plan for a region, since its gaps must not be recorded twice."""
+    """Combine the plans of a region into one, because its gaps must not be recorded twice."""
     splits = [split for plan in plans for split in plan.splits]
     return replace(
         plans[0],
@@ -141,7 +141,7 @@ def _refill(
 def _requesting(
     splits: Sequence[PartitionSplit], requested: RequestedOffsets
 ) -> Iterator[PartitionSplit]:
-    """Yield the splits, each with the wanted offsets of its segments."""
+    """Yield the splits, each with the requested offsets of its segments."""
     for split in splits:
         low = min(piece.file.base_offset for piece in split.segment_splits)
         high = max(piece.limit_offset for piece in split.segment_splits)

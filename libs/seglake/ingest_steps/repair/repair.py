@@ -1,7 +1,7 @@
-"""Fills gaps of the lake from copies that have the damaged or missing records. Effect.
+"""Fills gaps of the lake from copies that have the damaged or missing records.
 
 It runs at the end of every ingest, so it makes no difference whether a replica is given in the same
-run or in a later one. Nothing is read unless the lake has a gap that a replica at hand could fill.
+run or in a later one. Nothing is read unless the lake has a gap that a given replica could fill.
 """
 
 import logging
@@ -19,6 +19,7 @@ from seglake.ingest_steps.committing.concurrent_ranges import (
 )
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
 from seglake.ingest_steps.committing.wave import WaveResult
+from seglake.ingest_steps.repair.deleted_gaps import deleted_gaps
 from seglake.ingest_steps.repair.left_in_copies import with_left_in_copies
 from seglake.ingest_steps.repair.refill import (
     NOTHING_OWN,
@@ -37,25 +38,25 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 
 _LOG = logging.getLogger(__name__)
 _BELOW_START = (GapCause.DELETED, GapCause.DELETED_OR_LOST)
-_MOST_ROUNDS = 3  # gaps that one copy leaves may be filled from others
+_MOST_ROUNDS = 3  # rounds of repair; each may fill, from another copy, what the one before left
 
 Gaps = Mapping[PartitionKey, Sequence[CurrentGap]]
 KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSource]]]
-"""Provides, for the time of a block, further sources than replicas on disks."""
+"""Function that opens further sources of batches besides replicas on disks, in a `with` block."""
 
 
 class _Filled(NamedTuple):
-    """Result of one search.
+    """Result of one round of repairs.
 
     Attributes:
         found: the repairs that the copies offer.
         done: the commits.
-        concurrent: ranges that another run committed first.
-        mended: damage of this run that was filled, by partition.
+        concurrent: ranges to repair that another run committed first.
+        mended: number of damaged spans that this run both recorded and filled, by partition.
     """
 
     found: FoundRepairs
@@ -73,16 +74,18 @@ def repair(
     unmoved: Collection[PartitionKey] = (),
     kept: KeptSources | None = None,
 ) -> RepairResult:
-    """Fill the lake's gaps from replicas of their partitions; a dry run commits nothing.
+    """Fill the lake's gaps from replicas, and return the gaps that remain.
+
+    A dry run commits nothing.
 
     Args:
-        replicas: the replicas at hand.
+        replicas: the replicas to search.
         context: the run.
-        topics: further topics whose remaining gaps are returned.
+        topics: further topics whose remaining gaps to return, besides the topics of the replicas.
         own: ranges that this run ingested from each replica.
         unmoved: partitions whose replicas are unchanged since an earlier run searched them.
-        kept: further sources of a replay. It also decodes quarantined batches again, and ingests
-            those that decode now. Only a dry run searches these sources here; see `repair_from`.
+        kept: function that opens quarantined batches; None unless the run is a replay. Used only in
+            a dry run; else `repair_from` fills the gaps from quarantined batches.
     """
     surveyed = {*topics, *(replica.key.topic for replica in replicas)}
     if not surveyed:
@@ -93,16 +96,33 @@ def repair(
     rounds: list[_Filled] = []
     while len(rounds) < _MOST_ROUNDS:
         own_part = _without_refills(state)
-        # The first round may fill in the marker that ended a transaction.
-        gaps = own_part.gaps if rounds else _unasked(own_part, unmoved)
+        # The first round may add a transaction's end marker, so later rounds search all gaps again.
+        gaps = own_part.gaps if rounds else _gaps_to_search(own_part, unmoved)
         rounds.append(_fill(_found(own_part, gaps, (), is_replay=kept is not None), own_part))
         if not rounds[-1].done.committed and not rounds[-1].done.lost:
             break
         state = state.renewed()
-    result = replace(_result(rounds, context), standing=state.gaps)
+    result, state = _with_deleted_gaps(_result(rounds, context), state)
     if context.settings.read.older_copies:
         return refill(result, state, own)
     return with_left_in_copies(result, state, own, unmoved)
+
+
+def _with_deleted_gaps(
+    result: RepairResult, state: RepairState
+) -> tuple[RepairResult, RepairState]:
+    """Record gaps `remote` as deleted if the cluster has deleted their offsets since."""
+    notes: list[str] = []
+    plans = deleted_gaps(state, notes)
+    if plans:
+        done, _ = commit_fills(plans, {}, state.gaps, state)
+        state = state.renewed()
+        result = replace(
+            result,
+            notes=(*result.notes, *([] if done.lost else notes)),
+            written_bytes=result.written_bytes + done.written_bytes,
+        )
+    return replace(result, standing=state.gaps), state
 
 
 def repair_from(kept: KeptSources, topics: Iterable[str], context: RunContext) -> RepairResult:
@@ -124,7 +144,7 @@ def _expected(
     """Return the current gaps that repairs would fill."""
     state = _without_refills(state)
     with nullcontext(()) if kept is None else kept(state) as more:
-        found = _found(state, _unasked(state, unmoved), more, is_replay=kept is not None)
+        found = _found(state, _gaps_to_search(state, unmoved), more, is_replay=kept is not None)
     planned = RepairResult(notes=found.notes, unread=found.unread, planned_fills=found.fills)
     if state.context.settings.read.older_copies:
         return expected_refill(planned, state, state.folders)
@@ -134,14 +154,14 @@ def _expected(
 def _found(
     state: RepairState, gaps: Gaps, more: Iterable[RepairSource], *, is_replay: bool
 ) -> FoundRepairs:
-    """Search the copies at hand, and further sources, for records of these gaps."""
+    """Search the copies, and further sources, for records of these gaps."""
     notes: list[str] = []
     copies = [*repair_sources(state.readable, gaps, state, notes), *more]
     return found_repairs(copies, state, notes, is_replay=is_replay)
 
 
-def _unasked(state: RepairState, unmoved: Collection[PartitionKey]) -> Gaps:
-    """Return the gaps, without undecided transactions of partitions with unchanged copies."""
+def _gaps_to_search(state: RepairState, unmoved: Collection[PartitionKey]) -> Gaps:
+    """Return the gaps, except undecided transactions of partitions whose copies are unchanged."""
     if state.context.settings.reads_undecided:
         return state.gaps
     asked = set(map(state.ledger.joined_key, unmoved))
@@ -149,9 +169,10 @@ def _unasked(state: RepairState, unmoved: Collection[PartitionKey]) -> Gaps:
 
 
 def _without_refills(state: RepairState) -> RepairState:
-    """Return the state without gaps that a refill fills by the copy's own bounds.
+    """Return the state without the gaps that a refill can fill.
 
-    A copy with an unknown high watermark has no bounds for a refill, but may repair.
+    A refill uses only offsets below a copy's high watermark. If that is unknown, the copy can only
+    repair, so its gaps are kept.
     """
     read = state.context.settings.read
     if not read.older_copies:
@@ -178,7 +199,7 @@ def _gaps_if(state: RepairState, is_chosen: Callable[[CurrentGap], bool]) -> Gap
 
 
 def _fill(found: FoundRepairs, state: RepairState) -> _Filled:
-    """Commit the found repairs as ranges of kind `repair`."""
+    """Commit the repairs that were found; the ledger gets ranges of kind `repair`."""
     gaps = sum(map(len, state.gaps.values()))
     _LOG.debug("search ended: gaps=%d to_fill=%d", gaps, len(found.ranges))
     if not found.ranges:
@@ -192,7 +213,7 @@ def _fill(found: FoundRepairs, state: RepairState) -> _Filled:
 def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
     results = [result for filled in rounds for result in filled.done.committed]
     unread = {name: why for filled in rounds for name, why in filled.done.left_out.items()}
-    # What an earlier round could not read, the last round has read, or found filled.
+    # Only the last round's reasons count, since it has tried the unreadable copies again.
     unread |= rounds[-1].found.unread
     for topic in sorted(rounds[-1].done.lost):
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"

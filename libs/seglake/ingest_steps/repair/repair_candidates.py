@@ -1,8 +1,10 @@
-"""Searches copies for offsets that the lake lacks, and plans the repairs. Effect: reads."""
+"""Searches copies for offsets that the lake lacks, and plans the repairs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from seglake.findings.offset_places import named_gaps
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.repair.gap_neighbours import goes_on, is_contradicted
 from seglake.ingest_steps.repair.own_ends import with_own_ends
@@ -22,9 +24,11 @@ from seglake.ingest_steps.repair.resolutions import (
 )
 from seglake.ingest_steps.repair.transaction_contradictions import lake_markers
 from seglake.ingest_steps.repair.transaction_files import read_end_files
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.gap_ranges import GapRanges
+from seglake.kafka_log.offset_ranges import merged
+from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.segment_decoding.gap_search import search
 from seglake.segment_decoding.gap_search_values import (
     FoundSpan,
@@ -37,13 +41,13 @@ _MOST_INLINE_BYTES = 64 << 20
 
 
 class FoundRepairs(NamedTuple):
-    """Repairs that copies offer for the gaps.
+    """Repairs for which copies have the missing offsets.
 
     Attributes:
         ranges: ranges to commit.
-        fills: those with sound batches.
+        fills: offsets in the gaps for which a copy has valid batches.
         notes: facts on gaps that are not filled.
-        unread: reasons by partition with a copy that could not be searched.
+        unread: why a copy could not be searched, by partition.
     """
 
     ranges: tuple[RangePlan, ...]
@@ -60,33 +64,46 @@ def found_repairs(
     Args:
         copies: the copies with the gaps that they may fill.
         state: the lake before the repair.
-        notes: notes on copies that fill nothing; others are added in the result.
-        is_replay: also decode batches again that failed inside before.
+        notes: notes on copies that fill nothing, to which the search adds its own.
+        is_replay: whether batches that failed to decode before are decoded again.
     """
     notes = [*notes]
     found = _searched([_request(copy, state, is_replay=is_replay) for copy in copies], state)
     candidates: dict[PartitionKey, list[CandidateReplica]] = {}
-    unread: dict[str, str] = {}
+    unread: dict[str, list[str]] = {}
+    absent: dict[str, list[RemoteGap]] = {}
     for copy, searched in zip(copies, found, strict=True):
+        name = str(copy.key)
         if searched.unread:
-            unread[str(copy.key)] = searched.unread
+            unread.setdefault(name, []).append(searched.unread)
+        absent.setdefault(name, []).extend(searched.absent)
         if searched.spans:
             candidate = _candidate(copy, searched.spans, state, notes)
             candidates.setdefault(copy.key, []).append(candidate)
     ranges, fills = _planned(candidates, state, notes)
-    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), unread)
+    for name, gaps in absent.items():
+        if texts := [*unread.get(name, ()), *_absent(name, gaps)]:
+            unread[name] = texts
+    reasons = {name: "; ".join(texts) for name, texts in unread.items()}
+    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), reasons)
+
+
+def _absent(name: str, gaps: Iterable[RemoteGap]) -> Iterator[str]:
+    """Yield a text for each reason why a remote tier cannot give offsets of a partition."""
+    for reason, ranges in grouped((gap.reason, gap[:2]) for gap in gaps).items():
+        yield f"{named_gaps({name: GapRanges.of(merged(ranges))})}: {reason}"
 
 
 def _candidate(
     copy: RepairSource, spans: Sequence[FoundSpan], state: RepairState, notes: list[str]
 ) -> CandidateReplica:
-    """Return a copy's batches for gaps beside which it has the same batches as the lake."""
+    """Return a copy's batches for gaps, except gaps beside which copy and lake differ."""
     asked = {span.gap_index for span in spans}
     other = {index for index in asked if is_contradicted(copy, copy.gaps[index], state)}
     if other:
         notes.append(
             f"{copy.key}: {show_count(len(other), 'gap')} not filled from "
-            f"{copy.replica.folder}, which has other batches beside it than the lake"
+            f"{copy.replica.folder}, which has other batches there than the lake"
         )
     inside = [region_of(row) for row in state.damage.get(copy.key, []) if is_inside_batch(row)]
 
@@ -151,7 +168,7 @@ def _planned(
         has_events = any(span.events for candidate in of_key for span in candidate.spans)
         ledger = state.ledger.of(key)
         markers = lake_markers(ledger, context) if has_events else []
-        # The cleaner may have removed end markers from the log that the lake has.
+        # The log cleaner may have removed end markers from the ingested log.
         cleaned = state.compacted(key) if has_events else []
         log = known_log(of_key, state.gaps[key], markers, ledger.current, cleaned)
         lost = MissingMarkers()
@@ -171,6 +188,6 @@ def _planned(
         if plans.unsettled_offsets:
             notes.append(
                 f"{key}: {show_count(plans.unsettled_offsets, 'offset')} of transactions stay "
-                "gaps, since what is missing may be how they ended"
+                "gaps, since their end markers may be missing"
             )
     return ranges, fills

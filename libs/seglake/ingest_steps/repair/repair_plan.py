@@ -1,7 +1,7 @@
-"""Chooses the copies that fill the parts of a gap. Pure.
+"""Chooses the copies that fill the parts of a gap.
 
-A repair covers a whole gap again: found records become rows, and the rest is recorded again as a
-gap.
+A repair covers the whole gap: found records become rows, and offsets that are still missing are
+recorded as gaps again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
 
 class CandidateReplica(NamedTuple):
-    """Batches that one copy offers; the spans' indexes refer to the copy's segments and gaps."""
+    """Batches of one copy that may fill gaps; spans name segments and gaps by their indexes."""
 
     copy: RepairSource
     spans: tuple[FoundSpan, ...]
@@ -42,7 +42,7 @@ class Plans(NamedTuple):
 
     Attributes:
         ranges: the ranges to commit.
-        filled_offsets: number of offsets that sound batches span, by range.
+        filled_offsets: number of offsets that valid batches span, by range.
         unsettled_offsets: number of found offsets of transactions whose outcome is unknown.
     """
 
@@ -58,15 +58,15 @@ def known_log(
     covered: Sequence[OffsetRange],
     cleaned: Sequence[OffsetRange] = (),
 ) -> KnownLog:
-    """Combine the offsets and markers of one partition in the lake and in its candidates.
+    """Combine the offsets and markers of one partition in the lake and in the candidate copies.
 
     Args:
-        candidates: batches that copies offer.
+        candidates: batches of copies that may fill gaps.
         gaps: all gaps of the partition.
         markers: all markers of the partition in the lake.
         covered: merged ranges that the lake covers.
-        cleaned: offsets that the log cleaner had removed before the ingest; they may have had a
-            marker.
+        cleaned: offsets that the log cleaner had removed before the ingest; a marker may have been
+            at one of these offsets.
     """
     events = [
         event for candidate in candidates for span in candidate.spans for event in span.events
@@ -101,11 +101,11 @@ def repair_plans(
     marker, or if the outcome is proved: otherwise the true end marker may be missing.
 
     Args:
-        candidates: batches that copies offer.
+        candidates: batches of copies that may fill gaps.
         gaps: all gaps of the partition.
         log: the known markers and holes.
         lost: proved outcomes.
-        reads_undecided: also ingest a batch whose transaction no known marker ends.
+        reads_undecided: whether to ingest a batch even if no known marker ends its transaction.
     """
     markers = tuple(sorted({*log.markers, *lost.markers}))
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
@@ -133,9 +133,9 @@ def repair_plans(
 def _holes_left(
     candidates: Sequence[CandidateReplica], gaps: Iterable[CurrentGap]
 ) -> list[OffsetRange]:
-    """Return the parts of the gaps of which no copy has batches."""
+    """Return the parts of the gaps for which no copy has batches."""
     found = merged(
-        (span.first_offset, span.next_offset)
+        (span.first_offset if span.base_offset is None else span.base_offset, span.next_offset)
         for candidate in candidates
         for span in candidate.spans
         if span.is_whole
@@ -146,7 +146,7 @@ def _holes_left(
 def _is_settled(
     span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, reads_undecided: bool
 ) -> bool:
-    """Return whether the outcome of each transaction in a span is known or not needed."""
+    """Return whether each transaction in a span has a known outcome or needs none."""
     data = [event for event in span.events if isinstance(event, DataSpan)]
     ends = [log.ends.next_marker(event.producer_id, event.offset) for event in data]
     return all(
@@ -156,10 +156,10 @@ def _is_settled(
 
 
 def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
-    """Return the spans of the copy with most records, completed by other copies' spans.
+    """Return the spans of the copy with most records, and other copies' spans between them.
 
-    If the cause of a gap lacks evidence, a single replica must determine the holes; the next repair
-    ingests the rest.
+    If the cause of a gap is not proved, only one replica is used, because it must show which
+    offsets are missing. The next repair ingests records of the others.
     """
     ranked = sorted(
         by_copy, key=lambda choices: -sum(choice.span.record_count for choice in choices)
@@ -196,7 +196,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
 
 
 def _explained_range(choice: _Choice) -> OffsetRange:
-    """Return the part of a gap whose cause the copy determines."""
+    """Return the part of a gap for which the chosen copy shows the cause."""
     start, stop = choice.copy.requested[choice.span.gap_index]
     return start, stop if choice.span.proof_stop is None else min(stop, choice.span.proof_stop)
 

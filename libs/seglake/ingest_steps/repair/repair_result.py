@@ -1,4 +1,4 @@
-"""Result of repairs and refills. A value."""
+"""Result of repairs and refills."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFill:
-    """A gap that would be filled; `filled_offsets` of it are in other replicas' batches."""
+    """A gap that a dry run would fill, in whole or in part, from other replicas."""
 
     partition: str
     start_offset: int
@@ -28,24 +28,25 @@ class PlannedFill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairResult:
-    """Rows that repairs added, or would add in a dry run.
+    """Rows that repairs and refills added, or would add if this were no dry run.
 
     Attributes:
-        rounds: filled gaps by round; later rounds may fill what earlier ones left.
-        refills: ranges with records from older copies that the cleaner had removed.
-        notes: notes for a person.
-        unread: reasons by partition with an unreadable copy or one with other batches than the
-            lake, and by topic that another run ingested.
-        contradicted: transactions that earlier runs ingested with another outcome.
-        concurrent: ranges of the topics to repair that another run committed first.
+        rounds: filled gaps by round; a later round may fill gaps that an earlier round left.
+        refills: ranges with records from older copies, which the log cleaner had removed.
+        notes: messages for the user that need no action.
+        unread: why copies were not used: by partition, if a copy is unreadable or has other batches
+            than the lake; by topic, if another run ingested the topic.
+        contradicted: transactions that earlier runs ingested with a wrong outcome.
+        concurrent: ranges to repair that another run committed first.
         written_bytes: size of the committed files.
         planned_fills: gaps that a dry run would fill.
         expected: records that a dry run would ingest from older copies, by partition.
-        left_records: unrequested records that older copies still have, by partition.
-        left_offsets: compacted offsets of the lake that a copy's cleaner has not reached, by
-            partition: the copy has at most so many records there.
-        standing: gaps of the lake after the repairs, without the cleaner's.
-        mended: damage that this run recorded and whose offsets it filled, by partition.
+        left_records: for each partition, number of records that older copies still have and that
+            were not ingested because `read.older_copies` is off.
+        left_offsets: for each partition, number of the lake's compacted offsets that a copy's log
+            cleaner has not reached yet. The copy has at most one record at each offset.
+        standing: gaps of the lake after the repairs, except gaps left by the log cleaner.
+        mended: number of damaged spans that this run both recorded and filled, by partition.
     """
 
     rounds: tuple[tuple[RangeResult, ...], ...] = ()

@@ -1,10 +1,11 @@
-"""Finds copies that may fill the lake's gaps, and the usable part of their logs. Pure."""
+"""Finds copies that may fill the lake's gaps, and the usable part of their logs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
@@ -19,12 +20,12 @@ class RepairSource:
 
     Attributes:
         replica: the copy.
-        files: its segments to search.
+        files: the copy's segments to search.
         gaps: the gaps.
-        requested: the parts of the gaps that are in its log.
-        stop_offset: end of the usable log; above it the log does not count, or is another log.
+        requested: the parts of the gaps that are in the copy's log.
+        stop_offset: exclusive end of the copy's usable log; batches above it are not read.
         leader_epochs: epochs of the newest log among the copies.
-        is_of_lake: its bytes are those in quarantine, not a log on a disk.
+        is_of_lake: whether the copy's bytes come from `quarantine` and not from a disk.
     """
 
     replica: Replica
@@ -37,7 +38,7 @@ class RepairSource:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the gaps' partition; the copy's own key may lack the topic id."""
+        """Return the partition of the gaps, because the copy's own key may lack the topic id."""
         return self.gaps[0].key
 
 
@@ -47,7 +48,7 @@ def repair_sources(
     state: RepairState,
     notes: list[str],
 ) -> list[RepairSource]:
-    """Return the copies that may have records of the gaps.
+    """Return the copies whose logs reach some of the gaps.
 
     Args:
         copies: readable copies by partition.
@@ -75,7 +76,7 @@ def _copies(
         (leader_epochs_of(replica.epochs) for replica in replicas),
         key=lambda epochs: epochs.last_epoch,
     )
-    # The start of the longest log's last segment; the log's end is not known yet.
+    # The logs' ends are unknown here, but each log surely reaches its last segment's start.
     surely_there = max(replica.segments[-1].base_offset for replica in replicas)
     same_until = min(
         ledger.same_log_until(best, surely_there),
@@ -84,14 +85,18 @@ def _copies(
     if any(same_until < gap.next_offset for gap in gaps):
         notes.append(
             f"{ledger.key}: gaps from offset {same_until} on are not filled from these replicas, "
-            "whose leader epochs are not those of what was ingested"
+            "whose leader epochs differ from those of the ingested log"
         )
     high_watermark = _high_watermark(replicas, best, settings)
     copies = []
     for replica in replicas:
         stop = min(same_until, high_watermark, _common_next_offset(replica, best))
         within = replica.log_start_offset, stop
-        found = [(gap, common([gap.offsets], within)) for gap in gaps]
+        found = [
+            (gap, common([gap.offsets], (max(within[0], start), stop)))
+            for gap in gaps
+            for start in [_first_offered(replica, gap, settings)]
+        ]
         parts = tuple(part for _, of_gap in found for part in of_gap)
         if parts:
             copies.append(
@@ -107,8 +112,20 @@ def _copies(
     return copies
 
 
+def _first_offered(replica: Replica, gap: CurrentGap, settings: Settings) -> int:
+    """Return the lowest offset of a copy that may fill a gap.
+
+    A remote tier may still have offsets that Kafka deleted. They fill no gap, unless the user asks
+    for deleted segments.
+    """
+    if gap.cause is not GapCause.DELETED or settings.tier_policy.includes_deleted:
+        return 0
+    local = [file.base_offset for file in replica.segments if file.remote is None]
+    return 0 if len(local) == len(replica.segments) else min(local, default=OPEN_END)
+
+
 def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: Settings) -> int:
-    """Return the offset up to which copies are replicated, by checkpoints of the newest epoch."""
+    """Return the highest high watermark of the replicas with the newest leader epoch."""
     if settings.read.upper_bound is UpperBound.LOG_END:
         return OPEN_END
     marks = [
@@ -121,13 +138,13 @@ def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: S
 
 
 def _common_next_offset(replica: Replica, best: LeaderEpochs) -> int:
-    """Return the offset up to which a copy has the same log; unlimited if it has no epochs."""
+    """Return the offset up to which a copy has the best copy's log; no limit without epochs."""
     if not replica.epochs:
         return OPEN_END
     return best.common_next_offset(leader_epochs_of(replica.epochs))
 
 
 def _files(replica: Replica, parts: Sequence[OffsetRange]) -> tuple[SegmentFile, ...]:
-    """Return the segments up to the one after the last part, whose start is that part's end."""
+    """Return the segments with offsets of the parts, and the segment after them, for their end."""
     count = sum(file.base_offset < parts[-1][1] for file in replica.segments)
     return replica.segments[: count + 1]

@@ -1,4 +1,4 @@
-"""The lake's gaps and damage before a repair, and the copies at hand. Effect: reads tables."""
+"""The lake's gaps and damage before a repair, and the copies to search. Reads tables."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,13 +25,13 @@ from seglake.log_tables.current_gaps import (
     CurrentGap,
     GapPiece,
     fillable_gaps,
+    fillable_rows,
     gap_pieces,
-    not_compacted,
     standing_gaps,
 )
 from seglake.log_tables.source_ledger import SourceLedger
 
-Rows = list[Mapping[str, Any]]  # Any: a row's columns have many types
+Rows = list[Mapping[str, Any]]  # Any: columns have many types
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class RepairState:
 
     Attributes:
         context: the run.
-        generations: published generation of each topic; read before the rest.
+        generations: commit counter (generation) of each topic, read before everything else.
         ledger: the lake's ledger.
         gap_rows: all rows of the source in `gaps`, with GAP_COLUMNS.
-        gaps: gaps that a copy could fill.
-        copies: all copies at hand, by partition.
+        gaps: gaps that another copy could fill.
+        copies: all copies in the sources, by partition.
     """
 
     context: RunContext
@@ -56,12 +56,12 @@ class RepairState:
 
     @property
     def folders(self) -> set[str]:
-        """Return the folders of all copies."""
+        """Return the folders of all copies in the sources."""
         return {copy.folder for copies in self.copies.values() for copy in copies}
 
     @cached_property
     def readable(self) -> dict[PartitionKey, list[Replica]]:
-        """Return the copies with segments that are not future replicas."""
+        """Return the copies that have segments, without future replicas (copies for a move)."""
         found = {
             key: [copy for copy in copies if copy.segments and not copy.is_future]
             for key, copies in self.copies.items()
@@ -70,16 +70,16 @@ class RepairState:
 
     @cached_property
     def pieces(self) -> dict[PartitionKey, list[GapPiece]]:
-        """Return all current gaps, also those of the log cleaner."""
+        """Return all current gaps, compacted ones too, as arrays by partition."""
         return gap_pieces(self.gap_rows, self.ledger)
 
     @cached_property
     def standing(self) -> dict[PartitionKey, list[CurrentGap]]:
-        """Return all current gaps, also those of the log cleaner, by rising offsets."""
+        """Return all current gaps by rising offsets, gaps left by the log cleaner included."""
         return standing_gaps(self.pieces)
 
     def compacted(self, key: PartitionKey) -> list[OffsetRange]:
-        """Return the offsets that the cleaner removed from a partition in the lake, rising."""
+        """Return the offset ranges that the lake records as compacted in a partition, rising."""
         return sorted(
             offsets
             for piece in self.pieces.get(key, ())
@@ -89,12 +89,15 @@ class RepairState:
 
     @cached_property
     def lake(self) -> IngestedBatches:
-        """Return the lake's batches."""
+        """Return lookups of the lake's batches."""
         return IngestedBatches(self.context.tables, self.context.source_id, self.ledger)
 
     @cached_property
     def every_damage(self) -> dict[PartitionKey, Rows]:
-        """Return all rows of `quarantine` that lost no election, resolved or not, without bytes."""
+        """Return all rows of `quarantine` except those of lost elections.
+
+        Resolved rows are included. The bytes are not read.
+        """
         tables, found = self.context.tables, dict[PartitionKey, Rows]()
         for row in tables.rows(QUARANTINE, self.context.source_id, QUARANTINE_COLUMNS).to_pylist():
             log, start = self.ledger.of_row(row), region_of(row)[0]
@@ -104,11 +107,11 @@ class RepairState:
 
     @cached_property
     def damage(self) -> dict[PartitionKey, Rows]:
-        """Return the unresolved damage of partitions with gaps."""
+        """Return the unresolved rows of `quarantine` of partitions with gaps."""
         return self.damage_of(self.gaps) if self.gaps else {}
 
     def damage_of(self, keys: Iterable[PartitionKey]) -> dict[PartitionKey, Rows]:
-        """Return the unresolved damage of these partitions."""
+        """Return the unresolved rows of `quarantine` of these partitions."""
         found = {key: unresolved(self.every_damage.get(key, ())) for key in keys}
         return {key: rows for key, rows in found.items() if rows}
 
@@ -126,7 +129,7 @@ class RepairState:
 
     @property
     def cut_spans(self) -> int:
-        """Return the number of unresolved damaged spans that the lake keeps only in part."""
+        """Return the number of unresolved damaged spans whose bytes the lake has only in part."""
         return sum(not row["raw_is_complete"] for rows in self.damage.values() for row in rows)
 
 
@@ -138,20 +141,21 @@ def repair_state(
     Args:
         context: the run.
         topics: the topics.
-        replicas: copies at hand. If the lake does not know a topic's id, these give it.
+        replicas: copies in the sources. Their folders give a topic's id if the lake does not know
+            it.
     """
     generations, ledger = published(context, sorted(topics))
     for topic, topic_id in _only_ids(replicas).items():
         ledger.adopt(topic, topic_id)
     copies = grouped((ledger.of_copy(replica).key, replica) for replica in replicas)
     gap_rows = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS)
-    requested = (row for row in not_compacted(gap_rows) if row["topic"] in topics)
+    requested = (row for row in fillable_rows(gap_rows) if row["topic"] in topics)
     gaps = fillable_gaps(requested, ledger)
     return RepairState(context, generations, ledger, gap_rows, gaps, copies)
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
-    """Return the topic ids of topics whose folders all name the same id."""
+    """Return the topic ids of the topics whose folders all name one id."""
     ids: dict[str, set[str]] = {}
     for replica in replicas:
         if replica.key.topic_id is not None and not replica.has_id_of_lake:

@@ -1,4 +1,4 @@
-"""Writes the rows that resolve damage, together with each wave. Effect: writes."""
+"""Writes the rows of `quarantine` that mark damage as resolved, together with each wave's rows."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def commit_fills(
     gaps: Mapping[PartitionKey, Sequence[CurrentGap]],
     state: RepairState,
 ) -> tuple[WaveResult, Mapping[str, int]]:
-    """Commit ranges that fill gaps of the lake, and resolve the damage that they fill.
+    """Commit ranges that fill gaps of the lake, and mark the damage in these gaps as resolved.
 
     Args:
         plans: the ranges.
@@ -42,7 +42,8 @@ def commit_fills(
         state: the lake before the repair.
 
     Returns:
-        The result, and the number of resolved damaged spans that this run recorded, by partition.
+        The result, and by partition the number of resolved spans of damage that this run had
+        recorded.
     """
     context = state.context
     resolutions = _Resolutions(damage, gaps, state.generations, context)
@@ -53,8 +54,8 @@ def commit_fills(
 class _Resolutions:
     """Source of the rows that resolve damage, for each wave of a repair or a refill.
 
-    Damage may have holes in several waves; the wave that fills the last of them resolves it. So
-    `settle` must be called for each commit.
+    Several waves may fill the holes that one span of damage left. The wave that fills the last of
+    these holes resolves the damage. So `settle` must be called after each commit.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class _Resolutions:
         Args:
             damage: unresolved rows of `quarantine` by partition, without bytes.
             gaps: gaps before the fills, by partition.
-            generations: generation of each topic; each commit raises it.
+            generations: commit counter of each topic; each commit raises it.
             context: the run.
         """
         self._damage = damage
@@ -78,7 +79,7 @@ class _Resolutions:
         self._context = context
         self._committed: list[RangeResult] = []
         self._resolved: set[_Identity] = set()
-        self._written: dict[str, set[_Identity]] = {}  # by topic, not committed yet
+        self._written: dict[str, set[_Identity]] = {}  # rows that are not committed yet, by topic
         self._of_this_run = {
             identity_of(row): str(key)
             for key, rows in damage.items()
@@ -94,7 +95,7 @@ class _Resolutions:
         )
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """Return the files that resolve damage if these ranges are committed, by topic."""
+        """Return the files, by topic, that mark damage in these ranges as resolved."""
         self._written.clear()
         files: dict[str, list[DataFile]] = {}
         for key in sorted({result.key for result in results}, key=str):
@@ -107,7 +108,7 @@ class _Resolutions:
         return files
 
     def settle(self, done: WaveResult) -> None:
-        """Note which ranges of the last call of `files` were committed."""
+        """Record which ranges of the last call of `files` were committed."""
         self._committed += done.committed
         for topic in {result.key.topic for result in done.committed}:
             self._resolved |= self._written.pop(topic, set())

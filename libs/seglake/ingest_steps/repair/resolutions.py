@@ -1,6 +1,6 @@
-"""Resolves quarantined bytes whose offsets are in the tables now. Pure.
+"""Marks quarantined bytes as resolved when their offsets have come into the tables.
 
-No row is changed: a resolution is another row with the same place and hash.
+The row of the bytes is not changed. A resolution is a second row with the same place and hash.
 """
 
 from bisect import bisect_right
@@ -21,10 +21,10 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.segment_codec.formats.errors import DefectCode
 
-# All columns but the bytes, which the first row has.
+# All columns except the bytes, which only the row that recorded the damage has.
 QUARANTINE_COLUMNS = tuple(name for name in QUARANTINE.schema.names if name != "raw")
 
-# The checksum of these batches holds, but the bytes would be refused again.
+# Batches with these defects would be rejected again, although their checksum is valid.
 _SOUND_OUTSIDE = frozenset(
     {
         DefectCode.UNSUPPORTED_CODEC,
@@ -49,14 +49,14 @@ Row = Mapping[str, Any]
 
 
 class Resolution(StrEnum):
-    """Sources that brought the offsets of quarantined bytes into the tables."""
+    """Way in which the offsets of quarantined bytes came into the tables."""
 
-    REPLAYED = "replayed"  # the same bytes
-    SIBLING = "sibling"  # another copy
+    REPLAYED = "replayed"  # the same bytes were decoded again
+    SIBLING = "sibling"  # another copy had the records
 
 
 class _Filled(NamedTuple):
-    """Separate, ordered ranges that were filled from a piece of a segment, and its bytes."""
+    """Separate, ordered ranges filled from a piece of a segment, and the positions of the piece."""
 
     offsets: Sequence[OffsetRange]
     broker_id: int | None
@@ -64,20 +64,20 @@ class _Filled(NamedTuple):
     bytes: range
 
     def reaches(self, region: OffsetRange) -> bool:
-        """Return whether some of the offsets are in a region."""
+        """Return whether any of the filled offsets is in a range."""
         place = bisect_right(self.offsets, region[0], key=itemgetter(1))
         return place < len(self.offsets) and self.offsets[place][0] < region[1]
 
 
 def unresolved(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of damage that no later row resolves; conflicting replicas are no damage."""
+    """Return the rows of damage that no later row resolves, except rows of replica conflicts."""
     listed = [row for row in rows if row["defect_code"] != DefectCode.REPLICA_CONFLICT]
     done: dict[tuple[Any, ...], int] = {}
     for row in listed:
         if row["resolution"] is not None:
             identity = identity_of(row)
             done[identity] = max(row["generation"], done.get(identity, 0))
-    # The same bytes may be damage to a later retake of the offsets.
+    # If a retake ingests the offsets again, it may record the same bytes as damage again.
     return [
         row
         for row in listed
@@ -86,7 +86,7 @@ def unresolved(rows: Iterable[Row]) -> list[Row]:
 
 
 def is_sound_outside(row: Row) -> bool:
-    """Return whether a quarantined batch has a valid checksum, so that it fails inside."""
+    """Return whether a quarantined batch has a valid checksum, so that only its content is bad."""
     return row["defect_code"] in _SOUND_OUTSIDE
 
 
@@ -96,7 +96,7 @@ def is_inside_batch(row: Row) -> bool:
 
 
 def is_misplaced(row: Row) -> bool:
-    """Return whether a quarantined batch is sound except for its offsets."""
+    """Return whether a quarantined batch is valid except for its offsets."""
     return row["defect_code"] in _MISPLACED
 
 
@@ -106,13 +106,13 @@ def resolution_rows(
     gaps: Iterable[CurrentGap],
     stamp: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return the rows that resolve the damage which fills of one partition brought.
+    """Return rows that mark damage as resolved whose offsets the partition's fills have ingested.
 
     Args:
         results: the fills.
         rows: rows of the partition's unresolved damage.
-        gaps: its gaps before the fills.
-        stamp: columns on the run and the time.
+        gaps: the partition's gaps before the fills.
+        stamp: columns that name the run and the time.
     """
     damaged = [gap for gap in gaps if gap.cause in DAMAGE_CAUSES]
     filled = [of_piece for result in results for of_piece in _filled(result)]
@@ -131,7 +131,7 @@ def resolution_rows(
 
 
 def resolutions_table(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Return the rows as Arrow, without bytes."""
+    """Return resolutions of damage as rows of `quarantine`, without the damaged bytes."""
     return pa.RecordBatch.from_pylist([{**row} for row in rows], schema=QUARANTINE.file_schema)
 
 
@@ -167,7 +167,8 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     for result in results:
         left += [gap.offsets for gap in result.gaps if gap.cause in DAMAGE_CAUSES]
         left += [
-            (report.first_offset, report.next_offset)  # only the tables have the holes inside of it
+            # The report has only the number of these gaps, so its whole range is used.
+            (report.first_offset, report.next_offset)
             for report in result.reports
             if report.totals.gaps
             and report.first_offset is not None
@@ -179,7 +180,8 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
 def _holds_less(result: RangeResult, row: Row, region: OffsetRange) -> bool:
     """Return whether a refill replaced a damaged batch by one with fewer records.
 
-    The log cleaner had removed records from the copy's batch, so the damaged one may have had more.
+    The log cleaner had removed records from the copy's batch, so the damaged batch may have had
+    more records.
     """
     return any(
         _overlap(batch.offsets, region) and batch.crc != row["expected_crc"]
@@ -189,7 +191,10 @@ def _holds_less(result: RangeResult, row: Row, region: OffsetRange) -> bool:
 
 
 def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
-    """Return the region that damage explains; without a known neighbour, with the adjacent gap."""
+    """Return the offsets that damage explains.
+
+    If a neighbouring batch is unknown, they reach to the edge of the gap.
+    """
     start, stop = region_of(row)
     around = [gap for gap in damaged if gap.start_offset <= stop and start <= gap.next_offset]
     if row["previous_offset"] is None:
@@ -202,7 +207,8 @@ def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
 def region_of(row: Row) -> OffsetRange:
     """Return the offset range whose gap these damaged bytes explain.
 
-    It ends at the neighbouring batches, or where one is unknown, at the bytes' own claim.
+    The range ends at the neighbouring batches. If a neighbour is unknown, it ends at the offset
+    that the damaged bytes themselves name.
     """
     before, after = row["previous_offset"], row["next_offset"]
     base, last = row["base_offset"], row["last_offset"]
@@ -225,5 +231,5 @@ def _kind(row: Row, filled: Sequence[_Filled]) -> str:
 
 
 def identity_of(row: Row) -> tuple[Any, ...]:
-    """Return the key that rows of the same bytes at the same place share."""
+    """Return a key that is equal for rows of the same bytes at the same place."""
     return tuple(row[name] for name in IDENTITY)

@@ -1,11 +1,11 @@
-"""Salvages records of quarantined batches that are in no other table. Effect.
+"""Salvages records of quarantined batches that are in no other table.
 
-These are batches that decode though their checksum is wrong, and batches of replicas that lost an
-election, each if the settings enable it.
+Two kinds of batches are salvaged, each if the settings enable it: batches that decode although
+their checksum is wrong, and batches of replicas that lost an election.
 
-Runs at the end of an ingest or a replay, over all unresolved damage of the topics, whichever run
-recorded it. A batch gets its rows once: the table's batches are looked up in the version that the
-commit is based on.
+It runs at the end of an ingest or a replay, over all unresolved damage of the topics, whichever run
+recorded it. Each batch is salvaged only once: a run skips the batches in the version of
+`salvaged_records` on which its commit is based.
 """
 
 from collections import Counter
@@ -25,6 +25,7 @@ from seglake.lake.delta_tables import Handle
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import distinct_rows, plain_texts, read_rows
 from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS
+from seglake.log_tables.erasure_rules import rules_of
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.salvaged_rows import DamagedBatch
 from seglake.log_tables.source_ledger import SourceLedger
@@ -51,7 +52,7 @@ Identity = tuple[Any, ...]
 
 
 class _ToSalvage(NamedTuple):
-    """A batch to salvage, and its identity in both tables."""
+    """A batch to salvage, and its key in `quarantine` and in `salvaged_records`."""
 
     batch: DamagedBatch
     size_bytes: int
@@ -66,7 +67,7 @@ class _Found(NamedTuple):
 
 
 def salvage(context: RunContext) -> Salvaged:
-    """Decode unresolved batches in quarantine, and commit rows of complete ones exactly once.
+    """Decode unresolved batches in quarantine; commit rows of complete batches exactly once.
 
     A dry run decodes nothing, and counts the batches that it would decode.
 
@@ -74,7 +75,7 @@ def salvage(context: RunContext) -> Salvaged:
         context: the run; its settings select the batches.
 
     Raises:
-        SeglakeError: the lake failed; earlier commits stay, run it again.
+        SeglakeError: the lake cannot be read or written. Earlier commits are kept; run it again.
     """
     if not context.settings.salvages or not context.tables.exists():
         return Salvaged()
@@ -140,7 +141,7 @@ def _found(context: RunContext, ledger: SourceLedger) -> _Found:
         for found in sorted(requested, key=itemgetter("generation")):
             place = tuple(found[name] for name in PLACE_COLUMNS)
             if place in whole or place in cut:
-                continue  # two runs recorded the same damage at the end of a log
+                continue  # recorded before, by a concurrent run
             if not found["raw_is_complete"]:
                 cut.add(place)
                 continue
@@ -170,8 +171,8 @@ def _quarantined(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey
 
 
 def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
-    """Return the rows with one of the codes, and all rows that resolve damage."""
-    import pyarrow.compute as pc  # takes 0.05 s, for which a run without news need not wait
+    """Return the rows with one of the codes, and all rows that mark damage as resolved."""
+    import pyarrow.compute as pc  # Most runs do not need this import, which takes 0.05 s.
 
     plain = plain_texts(rows)
     requested = pc.is_in(plain.column("defect_code"), pa.array(sorted(codes), pa.string()))
@@ -188,10 +189,10 @@ def _standing(rows: Iterable[Row], ledger: PartitionLedger) -> Iterator[Row]:
 
 
 def _lost(rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the batches of replicas that lost; a retake ingests those of replicas that won.
+    """Yield the batches of replicas that lost an election and are not ingested.
 
-    Several replicas may have a batch, and a later row may have more of its bytes. Each batch is
-    yielded once, as its first row with all bytes, in any order of the rows.
+    Several replicas may have the same batch, and a later row may have more of its bytes. Each batch
+    is yielded once: the first row that has all bytes. The order of the rows does not matter.
     """
     first: dict[Identity, Row] = {}
     for row in rows:
@@ -203,7 +204,7 @@ def _lost(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _listing_order(row: Row) -> Identity:
-    """Return a sort key for the rows of one batch; rows with all bytes come first."""
+    """Return a sort key for the rows of one batch, which puts rows with all bytes first."""
     broker_id = -1 if row["broker_id"] is None else row["broker_id"]
     is_cut = not row["raw_is_complete"]
     return is_cut, row["generation"], broker_id, row["segment"], row["position"]
@@ -228,8 +229,8 @@ def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:
 def _identity(key: PartitionKey, row: Row) -> Identity:
     """Return a batch's identity in `quarantine` and in `salvaged_records`.
 
-    A damaged batch is identified by its place and its commit. A losing replica's batch is
-    identified by its bytes, since several replicas may have it.
+    A damaged batch is identified by its place and its commit. A batch of a losing replica is
+    identified by its bytes, because several replicas may have the same batch.
     """
     if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
         return row["source_id"], key, row["raw_sha256"]
@@ -249,6 +250,7 @@ def _salvaged_batches(context: RunContext, ledger: SourceLedger, handle: Handle)
 
 def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> list[SalvageTask]:
     tasks = []
+    rules = rules_of(context.tables)  # after the version of the table that the commit is based on
     for path, batches in found.by_file.items():
         lacking = {
             place: requested
@@ -268,6 +270,7 @@ def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> li
             salvaged_at_us=context.started_at_us,
             max_bytes=context.settings.limits.max_decompressed_batch_bytes,
             compression_level=context.settings.write.compression_level,
+            rules=rules,
         )
         tasks.append(task)
     return tasks

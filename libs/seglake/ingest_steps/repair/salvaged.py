@@ -1,4 +1,4 @@
-"""Counts of the records that a run salvaged. A value."""
+"""Counts of the records that a run salvaged."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
-    """Counts of records committed to `salvaged_records`, none of which can be trusted.
+    """Counts of records committed to `salvaged_records`.
 
     Attributes:
         records: number of records by partition.
         batches: number of batches by partition; each is a row of `quarantine`.
-        refused: number of batches that do not decode whole, by reason.
+        refused: number of batches that do not decode completely, by reason.
         cut_batches: number of batches that `quarantine` holds only in part.
-        planned_batches: batches that a dry run would decode, by partition; some may not decode
-            whole.
+        planned_batches: number of batches that a dry run would decode, by partition; some may not
+            decode completely.
     """
 
     records: Mapping[str, int] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Salvaged:
     planned_batches: Mapping[str, int] = field(default_factory=dict)
 
     def and_of(self, other: "Salvaged") -> "Salvaged":
-        """Return the sum with another source's counts."""
+        """Return the sum of these counts and another source's counts."""
         return Salvaged(
             records=_sum(self.records, other.records),
             batches=_sum(self.batches, other.batches),

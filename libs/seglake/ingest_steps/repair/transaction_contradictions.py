@@ -1,7 +1,8 @@
-"""Finds transactions that were ingested with another outcome than their end. Effect: reads tables.
+"""Finds transactions whose end marker contradicts the ingested outcome. Reads tables.
 
-A run decides transactions by the markers that it can read. A repair may add markers that show a
-wrong outcome; rows are final, so it is reported.
+A run decides the outcome of a transaction by the markers that it can read. A later repair may add a
+marker that proves this outcome wrong. Ingested rows are never changed, so the contradiction is only
+reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,7 @@ from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.run_context import RunContext
-from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import Marker, Markers, TransactionState
 from seglake.lake.tables import BATCHES
@@ -30,14 +31,14 @@ Row = Mapping[str, Any]  # Any: a row's columns have many types
 
 
 class _Transaction(NamedTuple):
-    """Marker of a transaction, and the state with which the transaction was ingested."""
+    """End marker of a transaction, and the outcome with which the transaction was ingested."""
 
     marker: Marker
     state: str
 
 
 def lake_markers(ledger: PartitionLedger, context: RunContext) -> list[Marker]:
-    """Return the transaction markers of a partition in the lake, without holding its batches."""
+    """Return a partition's transaction markers in the lake, without loading all batches."""
     rows = _rows(ledger, context, _MARKER_COLUMNS, "control_type", _ENDS)
     return [
         Marker(row["base_offset"], row["producer_id"], row["control_type"] == ControlType.COMMIT)
@@ -50,11 +51,13 @@ def settled_otherwise(
 ) -> list[Finding]:
     """Return findings on transactions whose markers contradict the ingested outcome.
 
-    A transaction before missing offsets may have ended in them, whatever removed the offsets.
+    If offsets are missing between a transaction and its next marker, there is no finding, because
+    the transaction may have ended in the missing offsets.
 
     Args:
         key: the partition.
-        repaired: ranges filled since; only transactions whose end they may change are checked.
+        repaired: ranges that were filled; only transactions whose end these fills may change are
+            checked.
         state: the lake after the fills.
     """
     ledger, context = state.ledger.of(key), state.context
@@ -68,11 +71,8 @@ def settled_otherwise(
         marker = markers.next_marker(row["producer_id"], row["base_offset"])
         if marker is None or row["transaction_state"] == marker.state:
             continue
-        between = row["last_offset"] + 1, marker.offset
-        is_filled = any(start <= marker.offset and between[0] < stop for start, stop in repaired)
-        if is_filled and not any(
-            start < between[1] and between[0] < stop for start, stop in unknown
-        ):
+        start, stop = row["last_offset"] + 1, marker.offset
+        if common(repaired, (start, stop + 1)) and not common(unknown, (start, stop)):
             transaction = _Transaction(marker, row["transaction_state"])
             found.setdefault(transaction, []).append(row["base_offset"])
     return [
@@ -84,15 +84,15 @@ def settled_otherwise(
 def _finding(key: PartitionKey, marker: Marker, state: str, first_offset: int) -> Finding:
     text = (
         f"{key}: producer {marker.producer_id}'s transaction from offset {first_offset} on was "
-        f"{marker.state} at offset {marker.offset}, and an earlier run ingested it as {state}: its "
-        "rows stay as they are"
+        f"{marker.state} at offset {marker.offset}, but an earlier run ingested it as {state}: its "
+        "rows stay unchanged"
     )
     ranges, facts = ((first_offset, marker.offset),), {"producer_id": marker.producer_id}
     return Finding(FindingKind.CONTRADICTED, text, str(key), ranges, facts)
 
 
 def _not_covered(ranges: Sequence[OffsetRange]) -> list[OffsetRange]:
-    """Return the offsets between merged ranges."""
+    """Return the offsets between merged, rising ranges."""
     return subtracted((ranges[0][0], ranges[-1][1]), ranges) if ranges else []
 
 
@@ -104,7 +104,7 @@ def _rows(
     values: Sequence[str],
 ) -> Iterator[Row]:
     """Yield the rows of `batches` of a partition that have one of `values` in a column."""
-    import pyarrow.compute as pc  # takes 0.05 s, for which a run without news need not wait
+    import pyarrow.compute as pc  # this import takes 0.05 s, and most runs do not need it
 
     requested = pa.array([str(value) for value in values])
     for rows in current_rows(ledger, context.tables, context.source_id, BATCHES, columns):

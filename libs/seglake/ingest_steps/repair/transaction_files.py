@@ -1,4 +1,4 @@
-"""Reads files beside copies that show how transactions ended; all are small. Effect."""
+"""Reads `.txnindex` and `.snapshot` files of copies, which show how transactions ended."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ from seglake.storage.storage import Storage
 def read_end_files(
     copies: Iterable[RepairSource], log: KnownLog, storage: Storage
 ) -> list[CopyFiles]:
-    """Return the indexes and snapshots of copies, from the first offset with an unknown end on.
+    """Return the indexes and snapshots of copies, from the first undecided transaction on.
 
     Args:
         copies: copies of one partition.

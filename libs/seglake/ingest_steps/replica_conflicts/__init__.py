@@ -1,1 +1,1 @@
-"""Replicas that contradict each other or the lake."""
+"""Finds replicas that contradict each other or the lake."""

@@ -1,4 +1,4 @@
-"""Builds the comparisons that find copies contradicting the tables. Effect: reads tables."""
+"""Requests the comparisons that find copies which contradict the tables. Reads tables."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,6 @@ from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import Replica
-from seglake.kafka_log.replica_selection import sound_end
 from seglake.log_dirs.batch_walk import BatchHead
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.segment_decoding.listed_copies import ListedCopy
@@ -25,7 +24,7 @@ from seglake.storage.storage import Storage
 def replica_requests(
     partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
 ) -> Iterator[CompareRequest]:
-    """Yield comparisons of the chosen replica with each other, over offsets that a run wants."""
+    """Yield comparisons of the chosen replica with all other replicas, in the offsets to ingest."""
     before: tuple[ListedCopy, ...] = ()
     for other in partition.other_replicas:
         stop = min(offsets[1], other.log_end_offset)
@@ -45,27 +44,20 @@ def replica_requests(
 def tail_requests(
     partition: SurveyedPartition, context: RunContext, *, has_lost: bool
 ) -> Iterator[CompareRequest]:
-    """Yield requests for losing copies above all offsets that the tables have or will get.
+    """Yield comparisons that find batches of losing copies above the highest offset in the tables.
 
     Args:
         partition: the surveyed partition.
         context: the run.
-        has_lost: the chosen copy lost an election to the log in the tables.
+        has_lost: whether the chosen copy lost an election to the log in the tables.
     """
     if partition.unread_reason is not None:
         return
-    ledger, choice = partition.ledger, partition.choice
-    copies = [(other.replica, other.divergence_offset) for other in choice.other_replicas]
-    ends = [other.log_end_offset for other in choice.other_replicas]
-    start = max((stop for _, stop in ledger.current), default=0)
-    if has_lost:
-        end = sound_end(choice.surveys)
-        lost_from = ledger.same_log_until(choice.leader_epochs.without_end, end)
-        copies, ends = [(choice.chosen, lost_from), *copies], [end, *ends]
-    else:
+    start = max((stop for _, stop in partition.ledger.current), default=0)
+    if not has_lost:
         start = max(start, partition.bounds.log_end_offset)
     before: tuple[ListedCopy, ...] = ()
-    for (copy, divergence), end in zip(copies, ends, strict=True):
+    for copy, divergence, end in partition.losing_copies(has_lost=has_lost):
         if max(start, divergence) < end:
             yield CompareRequest(
                 storage=context.storage,
@@ -79,11 +71,10 @@ def tail_requests(
 
 
 def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield comparisons of the lake with each copy, from the first different leader epoch on."""
-    ledger, choice, end = partition.ledger, partition.choice, partition.sound_end
-    # Even if the log ends below the ingested offsets, its last epoch tells who won.
-    agreed = ledger.same_log_until(choice.leader_epochs.without_end, end)
-    copies = [(choice.chosen, agreed, end, OPEN_END)]
+    """Yield comparisons of the lake with each copy, from where their leader epochs differ."""
+    ledger, choice = partition.ledger, partition.choice
+    # Even if the log ends below the ingested offsets, its last epoch shows which log won.
+    copies = [(choice.chosen, partition.agreed_end, partition.sound_end, OPEN_END)]
     copies += [
         (other.replica, other.divergence_offset, other.log_end_offset, other.divergence_offset)
         for other in choice.other_replicas
@@ -103,9 +94,9 @@ def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator
 
 
 def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield comparisons of whole second logs of a broker with its first logs.
+    """Yield full comparisons of the two logs of a partition on one broker.
 
-    If an earlier run ingested the first log, its batches in the lake are compared.
+    If an earlier run ingested the first log, the lake's batches are compared with the second log.
     """
     listed = partition.listed
     sides: list[tuple[Replica | tuple[BatchHead, ...], Replica]] = [
@@ -126,7 +117,7 @@ def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Itera
 
 
 def undecided_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield the comparison of the lake with a differing log, if no leader epoch decides."""
+    """Yield the comparison of the lake with a differing log, if leader epochs show no winner."""
     ledger = partition.listed.ledger
     ours = every_lake_batch(ledger, context) if partition.is_undecided else None
     if ours is not None:

@@ -1,7 +1,8 @@
-"""Finds replicas that contradict the log in the tables, and quarantines their batches. Effect.
+"""Finds replicas that contradict the log in the tables, and quarantines their batches.
 
-The chosen replica is compared with the others over the offsets that a run ingests. Offsets of
-earlier runs are compared by the lake's batches, and only from where leader epochs diverge.
+In the offsets that a run ingests, the chosen replica is compared with the others. In the offsets
+that earlier runs ingested, the replicas are compared with the lake's batches, but only from the
+offset at which leader epochs diverge.
 """
 
 import uuid
@@ -34,6 +35,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.tables import QUARANTINE
 from seglake.log_dirs.batch_walk import BatchHead
+from seglake.log_tables.erasure_rules import rules_for
 from seglake.log_tables.quarantine_rows import most_raw_bytes
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.segment_codec.formats.errors import DefectCode
@@ -49,6 +51,7 @@ from seglake.segment_decoding.replica_compare import (
     record_conflicts,
     unlisted,
 )
+from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.task_engine.packing import packed
 
 T = TypeVar("T", CompareRequest, RecordRequest)
@@ -70,7 +73,7 @@ class Clash:
     Attributes:
         compare: the comparison.
         found: number of differing batches by kind.
-        winner: election that the copy won against ingested batches; None without one.
+        winner: the election that the copy won against ingested batches; None if there was none.
         batches: differing batches of the copy, with their kinds.
     """
 
@@ -97,9 +100,9 @@ def clashes_with_replicas(
 def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext) -> list[Clash]:
     """Compare copies with the batches of earlier runs, if their leader epochs differ.
 
-    A broker's second logs are compared with the first ones. For logs that no longer grow, refused
-    logs without decisive leader epochs are compared too, and batches that only losing copies have
-    above the end.
+    If a broker has two logs of a partition, these are compared with each other. A run that reads
+    the logs of a dead cluster to their end compares two further kinds: logs that were refused
+    because no leader epoch shows the winner, and batches of losing copies above the end of the log.
     """
     judged = list(partitions)
     same = [(each, found) for each in judged if (found := each.same) is not None]
@@ -113,29 +116,30 @@ def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext
 
 
 class ConflictRows:
-    """Source of the rows for clashes, when the ranges of a commit are known.
+    """Rows of `quarantine` for clashes, written when the ranges of a commit are known.
 
     Call `settle` after each commit.
 
     Attributes:
         clashes: the clashes.
-        recorded: counts of the committed batches, by partition.
+        recorded: number of clashing batches that were committed so far, by partition.
     """
 
     def __init__(
         self, clashes: Sequence[Clash], generations: Mapping[str, int], context: RunContext
     ) -> None:
-        """Store the clashes.
+        """Store the clashes and the commit counters.
 
         Args:
             clashes: the clashes.
-            generations: generation of each topic; each commit raises it.
+            generations: commit counter of each topic; each commit raises it.
             context: the run.
         """
         self.clashes = clashes
         self._generations = generations
         self._context = context
-        self._written: list[tuple[PartitionKey, ConflictCount]] = []  # not committed yet
+        # rows that are not committed yet
+        self._written: list[tuple[PartitionKey, ConflictCount]] = []
         self.recorded: dict[PartitionKey, ConflictCount] = {}
 
     def expected(self) -> dict[PartitionKey, ConflictCount]:
@@ -143,7 +147,7 @@ class ConflictRows:
         return counted((clash.compare.key, clash.found) for clash in self.clashes)
 
     def unlisted(self) -> dict[PartitionKey, ConflictCount]:
-        """Return the number of batches that are not in quarantine yet, for dry runs."""
+        """Return the number of clashing batches that a run would add to `quarantine`."""
         max_bytes = self._context.lake_decoding.max_raw_bytes
         found = []
         for clash in self.clashes:
@@ -153,7 +157,7 @@ class ConflictRows:
         return counted(found)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """Write conflicts inside of ranges about to be committed, and return the files by topic."""
+        """Write the conflicts inside of ranges to be committed, and return the files by topic."""
         narrowed = [
             replace(clash.compare, offsets=offsets)
             for result in results
@@ -168,7 +172,7 @@ class ConflictRows:
         return self._write([clash.compare for clash in self.clashes])
 
     def settle(self, done: WaveResult) -> None:
-        """Count the written rows as committed, except topics that another run ingested."""
+        """Count written rows as committed, except in topics that another run committed first."""
         won = [(key, count) for key, count in self._written if key.topic not in done.lost]
         self.recorded = counted([*self.recorded.items(), *won])
         self._written.clear()
@@ -176,7 +180,8 @@ class ConflictRows:
     def _write(self, compares: Sequence[CompareRequest]) -> dict[str, list[DataFile]]:
         if not compares:
             return {}
-        requests = [self._request(compare) for compare in compares]
+        settings = self._context.lake_decoding
+        requests = [self._request(compare, settings) for compare in compares]
         reports: list[RecordReport] = _run(record_conflicts, requests, self._context)
         files: dict[str, list[DataFile]] = {}
         for compare, report in zip(compares, reports, strict=True):
@@ -184,10 +189,11 @@ class ConflictRows:
             self._written.append((compare.key, report.written))
         return files
 
-    def _request(self, compare: CompareRequest) -> RecordRequest:
+    def _request(self, compare: CompareRequest, settings: DecodeSettings) -> RecordRequest:
         topic = compare.key.topic
         following = {topic: self._generations[topic] + 1}
-        settings = replace(self._context.lake_decoding, generations=following)
+        rules = rules_for(settings.rules, [compare.key[:2]])
+        settings = replace(settings, generations=following, rules=rules)
         return RecordRequest(compare, self._known_of(compare.key), settings)
 
     def _known_of(self, key: PartitionKey) -> frozenset[Listed]:
@@ -198,7 +204,7 @@ class ConflictRows:
         """Return the conflicts in quarantine, by topic and partition."""
         found: dict[tuple[str, int], set[Listed]] = {}
         tables, source_id = self._context.tables, self._context.source_id
-        if not tables.has(QUARANTINE):  # a dry run creates no lake
+        if not tables.has(QUARANTINE):  # a dry run may plan a lake that does not exist
             return {}
         for row in tables.rows(QUARANTINE, source_id, _LISTED_COLUMNS).to_pylist():
             if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
@@ -214,12 +220,14 @@ def commit_conflicts(
     generations: dict[str, int],
     context: RunContext,
 ) -> tuple[str, ...]:
-    """Commit conflicts with earlier runs' batches; return topics that another run committed first.
+    """Commit conflicts with batches of earlier runs.
+
+    Returns the topics that are not committed because another run committed to them first.
 
     Args:
         rows: the conflicts.
-        superseded: ranges that lost an election by these conflicts.
-        generations: generation of each topic; each commit raises it.
+        superseded: ranges of the tables that lost an election to the conflicting batches.
+        generations: commit counter of each topic; each commit raises it.
         context: the run.
     """
     attempt_id = str(uuid.uuid4())
@@ -233,7 +241,7 @@ def commit_conflicts(
 
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
     if context.settings.read.upper_bound is not UpperBound.LOG_END:
-        # Each copy reports its own batches.
+        # With an empty `before`, a batch is listed for each copy that has it.
         requests = [replace(request, before=()) for request in requests]
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
@@ -246,7 +254,7 @@ def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Cl
 def _run(
     function: Callable[[tuple[T, ...]], list[R]], requests: Sequence[T], context: RunContext
 ) -> list[R]:
-    """Run all requests: in this process if they are small, else packed into tasks."""
+    """Run all requests: small ones in this process, others in tasks."""
     measured = [(request.walked_bytes, request) for request in requests]
     packs = packed(measured, itemgetter(0), _TASK_BYTES, most_items=_TASK_REQUESTS)
     sizes = [sum(size_bytes for size_bytes, _ in pack) for pack in packs]
@@ -264,10 +272,12 @@ def _run(
 def quarantined_tails(
     ledger: SourceLedger, context: RunContext
 ) -> dict[PartitionKey, TailsOfPartition]:
-    """Return the losing tails in quarantine, by partition of the source; none in a dry run.
+    """Return the quarantined batches of lost logs above the tables' end, by partition.
+
+    A dry run returns none.
 
     Args:
-        ledger: the ledger, with topic ids that rows lack.
+        ledger: the ledger; it has the topic ids that some rows of `quarantine` lack.
         context: the run.
     """
     if context.is_dry_run or not context.tables.has(QUARANTINE):

@@ -1,11 +1,11 @@
-"""Finds rows of the lake that lost an election after they were ingested. Effect: reads tables.
+"""Finds rows of the lake that lost an election after they were ingested. Reads tables.
 
-Kafka truncates a follower's log where it diverges from the leader's. From there on nothing of the
-old log counts, not even above the end of the winning log. A transaction that was open there may
-have ended differently in the winning log, so it is lost from its first batch on.
+Kafka truncates a follower's log where it diverges from the leader's log. So from that offset on, no
+record of the old log is valid, not even above the end of the winning log. A transaction that was
+open at that offset may have ended differently in the winning log, so all of its batches are lost.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from seglake.ingest_steps.committing.election_rows import SupersededRange
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
@@ -13,7 +13,8 @@ from seglake.ingest_steps.replica_conflicts.conflicts import Clash
 from seglake.ingest_steps.replica_conflicts.lake_batches import Rows, batches_of
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.leader_epochs import OPEN_END, LeaderEpochs, leader_epochs_of
-from seglake.kafka_log.offset_ranges import OffsetRange, common
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.tables import GAPS
 from seglake.log_tables.current_gaps import GAP_COLUMNS
@@ -43,7 +44,7 @@ def lost_elections(
 
 
 def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
-    """Return the elections that a replica won, over all ranges of the lake; None without one."""
+    """Return the election that a replica won, combined from all clashes; None if there was none."""
     found = [
         clash.winner
         for clash in clashes
@@ -56,7 +57,7 @@ def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
 
 
 def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | None:
-    """Return a leader whose epoch begins below rows of an older one, without batches of its own."""
+    """Return the election of a newer leader without batches, whose epoch begins below old rows."""
     offset = ledger.lost_from(leader_epochs)
     if offset == OPEN_END or not common(ledger.current, (offset, OPEN_END)):
         return None
@@ -71,20 +72,21 @@ def _lost_ranges(
     divergence = leader_epochs.divergence_offset(leader_epochs_of((), seen=_epochs(batches)))
     parted = min(divergence, winner.first_offset)
     start = min([parted, *_open_transactions(batches, parted)])
-    # Below its log start the winner has neither epochs nor batches, so nothing is known there.
-    start = max(start, partition.bounds.log_start_offset)
+    # Below its log start, the winner has neither epochs nor batches, so nothing is known there.
+    start = max(start, partition.bounds.log_start_offset, ledger.expired_to)
     spans = spans_of(ledger, batches, context)
-    # A row is superseded whole: if the logs diverge inside of a gap, the whole gap is re-ingested.
+    # Rows are superseded as a whole: if the logs diverge inside of a gap, the whole gap is.
     start = min([first for first, stop in spans if first < start < stop], default=start)
     stop = _own_from(batches, start, winner, leader_epochs)
     ranges = common(ledger.current, (start, stop))
-    return tuple(superseded(partition.key, offsets, batches, winner) for offsets in ranges)
+    erased = erased_offsets(ledger, context)
+    return tuple(superseded(partition.key, offsets, batches, erased, winner) for offsets in ranges)
 
 
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
-    """Return the offset from which on an earlier run ingested the winner's log.
+    """Return the first offset at which the tables have the winner's own batches.
 
-    The winner differs from the tables only below it.
+    The tables differ from the winner only below this offset.
     """
     if winner.leader_epoch is None:
         return OPEN_END
@@ -101,17 +103,30 @@ def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEp
 
 
 def superseded(
-    key: PartitionKey, offsets: OffsetRange, batches: Rows, winner: Winner | None = None
+    key: PartitionKey,
+    offsets: OffsetRange,
+    batches: Rows,
+    erased: Sequence[OffsetRange],
+    winner: Winner | None = None,
 ) -> SupersededRange:
-    """Return a range that lost an election, with the number of its records and batches."""
+    """Return a range that lost an election, with the number of its records and batches.
+
+    Args:
+        key: the partition.
+        offsets: the range.
+        batches: current batches of the partition.
+        erased: erased offsets of the partition, of which the batches have no record any more.
+        winner: the election; None if a retake replaces the range.
+    """
     start, stop = offsets
+    gone = sum(last - first for first, last in common(erased, offsets))
     lost = [row for row in batches if start <= row["base_offset"] < stop]
     return SupersededRange(
         key=key,
         offsets=offsets,
         leader_epoch=None if winner is None else winner.leader_epoch,
         last_batch=None if winner is None else winner.last_batch,
-        records=sum(row["row_count"] or 0 for row in lost),
+        records=sum(row["row_count"] or 0 for row in lost) - gone,
         batches=len(lost),
     )
 
@@ -122,24 +137,37 @@ def current_batches(ledger: PartitionLedger, context: RunContext) -> Rows:
     return sorted(rows, key=lambda row: int(row["base_offset"]))
 
 
+def erased_offsets(ledger: PartitionLedger, context: RunContext) -> list[OffsetRange]:
+    """Return the current ranges of erased offsets of a partition, sorted."""
+    return merged(
+        (gap["start_offset"], gap["next_offset"])
+        for gap in _gaps(ledger, context)
+        if gap["cause"] == GapCause.ERASED
+    )
+
+
+def _gaps(ledger: PartitionLedger, context: RunContext) -> Rows:
+    """Return the partition's current gaps."""
+    return [
+        row
+        for row in context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
+        if ledger.owns(row) and ledger.is_current_gap(row["start_offset"], row["attempt_id"])
+    ]
+
+
 def spans_of(ledger: PartitionLedger, batches: Rows, context: RunContext) -> list[OffsetRange]:
-    """Return the offset ranges of current rows: of these batches, and of their partition's gaps."""
-    gaps = context.tables.rows(GAPS, context.source_id, GAP_COLUMNS).to_pylist()
+    """Return the offset ranges of batches and of the partition's current gaps, together."""
     return [
         *((row["base_offset"], row["last_offset"] + 1) for row in batches),
-        *(
-            (row["start_offset"], row["next_offset"])
-            for row in gaps
-            if ledger.owns(row) and ledger.is_current_gap(row["start_offset"], row["attempt_id"])
-        ),
+        *((row["start_offset"], row["next_offset"]) for row in _gaps(ledger, context)),
     ]
 
 
 def _open_transactions(batches: Rows, offset: int) -> list[int]:
     """Return the first offsets of transactions that are open at an offset.
 
-    If a marker is missing, a closed transaction looks open: then more than necessary is
-    re-ingested.
+    If the marker of an ended transaction is missing, the transaction looks open. Then more batches
+    than necessary are re-ingested.
     """
     firsts: dict[int, int] = {}
     for row in batches:
@@ -153,7 +181,7 @@ def _open_transactions(batches: Rows, offset: int) -> list[int]:
 
 
 def _epochs(batches: Rows) -> list[EpochStart]:
-    """Return the first offset of each leader epoch's batches."""
+    """Return each leader epoch of the batches, with its first offset."""
     found: list[EpochStart] = []
     for row in batches:
         epoch = row["leader_epoch"]

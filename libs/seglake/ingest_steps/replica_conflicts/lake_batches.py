@@ -1,4 +1,4 @@
-"""Batches of the lake in the form that is compared with a copy. Effect: reads tables."""
+"""Reads the lake's batches, in a form to compare with a copy's batches. Reads tables."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_codec.formats.message_set import message_checksum
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
-MOST_MESSAGES = 1 << 20  # of one partition, held in memory with 200 bytes each
+MOST_MESSAGES = 1 << 20  # uncompressed old messages of a partition; each takes 200 bytes of memory
 _BATCH_COLUMNS = (
     *("base_offset", "last_offset", "crc"),
     *("leader_epoch", "record_count", "delete_horizon_ms", "magic"),
@@ -33,7 +33,7 @@ def batches_of(
     context: RunContext,
     only: Sequence[Within] = (),
 ) -> Rows:
-    """Return the rows of `batches` of a partition that lost no election.
+    """Return a partition's rows of `batches` that lost no election.
 
     Args:
         ledger: the partition's ledger.
@@ -48,7 +48,10 @@ def batches_of(
 def lake_batches(
     ledger: PartitionLedger, offsets: OffsetRange, context: RunContext
 ) -> tuple[BatchHead, ...]:
-    """Return the lake's batches of magic 2 in a range; batches of older formats have no epoch."""
+    """Return the lake's batches of magic 2 in a range.
+
+    Batches of older formats are left out because they have no leader epoch.
+    """
     start, stop = offsets
     inside = [Within("base_offset", at_most=stop - 1), Within("last_offset", at_least=start)]
     rows = batches_of(ledger, _BATCH_COLUMNS, context, inside)
@@ -56,7 +59,7 @@ def lake_batches(
 
 
 def _head(row: dict[str, Any]) -> BatchHead:
-    """Return a row of `batches` of magic 2, or of a wrapper, as a batch to compare."""
+    """Convert a row of `batches` to a batch to compare: of magic 2, or a compressed message."""
     is_full = row["record_count"] == row["last_offset"] - row["base_offset"] + 1
     return BatchHead(
         first_offset=row["base_offset"],
@@ -73,9 +76,9 @@ def _head(row: dict[str, Any]) -> BatchHead:
 
 
 def every_lake_batch(ledger: PartitionLedger, context: RunContext) -> tuple[BatchHead, ...] | None:
-    """Return the lake's batches of all formats, with one entry for each plain old message.
+    """Return the lake's batches of all formats, with one entry for each uncompressed old message.
 
-    The result is None if there are more than MOST_MESSAGES plain messages.
+    The result is None if there are more than MOST_MESSAGES uncompressed old messages.
     """
     rows = batches_of(ledger, (*_BATCH_COLUMNS, "codec"), context)
     old = [row for row in rows if row["magic"] < 2]
@@ -94,7 +97,7 @@ def every_lake_batch(ledger: PartitionLedger, context: RunContext) -> tuple[Batc
 def _messages(
     plain: Sequence[tuple[int, int, int]], ledger: PartitionLedger, context: RunContext
 ) -> Iterator[BatchHead]:
-    """Yield the plain messages in the rows of `records`, unordered.
+    """Yield the uncompressed old messages in the rows of `records`, in no order.
 
     Args:
         plain: (first offset, last offset, magic) of the rows of `batches`, in order.

@@ -1,7 +1,7 @@
-"""Checks whether each log is still the one in the lake. Effect: reads a few batches.
+"""Checks whether each log is still the one in the lake. Reads a few batches.
 
-If both the folder and the ledger name the topic id, the answer is known. Then only the last
-ingested batch is read, and only if the log has grown, to see whether an election went against it.
+If both the folder and the ledger name the topic id, the log is known to be the same. Then the last
+ingested batch is read only if the log has grown, to see whether that batch lost an election.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ from seglake.log_dirs.batch_search import (
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.progress.run_reporter import Unit
+from seglake.progress.progress_views import Unit
 from seglake.task_engine.packing import packed
 
 _MOST_INLINE = 64
@@ -52,15 +52,17 @@ _TASK_REQUESTS = 256
 
 
 class _Case(NamedTuple):
-    """A log, and the batch that was ingested last.
+    """A log, and the batch of it that was ingested last.
 
     Attributes:
         partition: the partition.
         ingested: the last ingested batch.
-        is_named: disk and ledger name the topic id, so the log is known to be the same.
-        shorter: facts for a note if the log ends below the ingested offsets; else without `end`.
-        has_news: the log has offsets to ingest.
-        request: asks for the log's batch at the same place.
+        is_named: whether disk and ledger name the topic id, so that the log is known to be the
+            same.
+        shorter: facts on a log that ends below the ingested offsets; for any other log, the field
+            `end` is unset.
+        has_news: whether the log has offsets to ingest.
+        request: asks for the log's batch at the offset of the last ingested batch.
     """
 
     partition: JudgedPartition
@@ -80,7 +82,7 @@ class _Case(NamedTuple):
 
 
 class FoundLog(NamedTuple):
-    """A log's batch and the lake's, at the last offset that both have."""
+    """A log's batch and the lake's batch, at the last offset that both have."""
 
     replica: Replica
     ingested: LastBatch
@@ -89,7 +91,7 @@ class FoundLog(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """A batch of the lake, and the disk's batch at the same place."""
+    """A batch of the lake, and the batch of the disk at its offset."""
 
     ingested: LastBatch
     found: LogBatch
@@ -105,7 +107,7 @@ def judge(
 
     Args:
         listed: all partitions of the round.
-        surveyed: those with a survey.
+        surveyed: partitions of the round with a survey.
         lake: the lake's batches.
         context: the run.
     """
@@ -125,11 +127,14 @@ def judge(
 def _compared_ends(
     partition: JudgedPartition, context: RunContext
 ) -> tuple[JudgedPartition, _Case | None]:
-    """Compare the ends of a log and of the lake; return a case if a batch must be compared, too."""
+    """Compare the ends of a log and of the lake.
+
+    Returns a case if a batch must also be compared.
+    """
     ledger, news, replica = partition.listed.ledger, partition.news, partition.replica
     frontier = ledger.frontier
     if frontier is None or (news is not None and news.unread_reason is not None):
-        return partition, None  # there is nothing to compare, or the copy is left out as unreadable
+        return partition, None  # nothing to compare, or an unreadable copy
     is_id_known = replica.key.topic_id is not None and not replica.has_id_of_lake
     is_named = is_id_known and frontier.has_topic_id
     ingested = frontier.last_batch
@@ -137,8 +142,7 @@ def _compared_ends(
     has_older_epoch = epochs_missing is not None and epochs_missing > 0
     end = _ends_before(replica, news, frontier.next_offset)
     shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
-    # The log ends below the ingested offsets, or lacks the epoch of the last ingested batch. A log
-    # that ends below them but knows a newer leader has won an election.
+    # A log that is shorter than the lake but knows a newer leader has won an election.
     counted_until = _counted_until(ledger, frontier.next_offset)
     is_shorter = _ends_before(replica, news, counted_until) is not None
     if has_older_epoch or (is_shorter and not epochs_missing):
@@ -157,7 +161,10 @@ def _compared_ends(
 def found_logs(
     replicas: Sequence[Replica], ledger: SourceLedger, lake: IngestedBatches, context: RunContext
 ) -> Iterator[FoundLog]:
-    """Yield, for each log, the last batch that the lake has too; skip inconclusive pairs."""
+    """Yield each log's last batch that the lake has too.
+
+    Logs are skipped if the comparison of this batch shows nothing.
+    """
     asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
     for replica in replicas:
         frontier = ledger.of(replica.key).frontier
@@ -182,7 +189,7 @@ def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: 
     high_watermark = replica.checkpoints.high_watermark
     if partition is not None:
         end, words = partition.bounds.log_end_offset, "its log ends at"
-    elif high_watermark is not None:  # the log itself was not surveyed
+    elif high_watermark is not None:  # without a survey, the log's end is unknown
         end, words = high_watermark, "its high watermark is"
     else:
         return None
@@ -190,7 +197,7 @@ def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: 
 
 
 def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
-    """Return the end of the ingested offsets, without a last part that lost an election."""
+    """Return the end of the ingested offsets; if the last part lost an election, its start."""
     for start, stop in reversed(ledger.superseded):
         if stop == next_offset:
             return start
@@ -198,7 +205,7 @@ def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
 
 
 def _epochs_missing(replica: Replica, ingested: LastBatch | None) -> int | None:
-    """Return by how many epochs a copy is older than a batch; None if an epoch is unknown."""
+    """Return how many of the leader epochs up to a batch a copy lacks; None if any is unknown."""
     if ingested is None or ingested.leader_epoch is None or not replica.epochs:
         return None
     return ingested.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
@@ -226,9 +233,9 @@ def _answers(requests: Sequence[BatchRequest], context: RunContext) -> list[Answ
 def _by_last_batch(
     case: _Case, answer: Answer, lake: IngestedBatches, context: RunContext
 ) -> JudgedPartition:
-    """Accept, note or refuse a log by its batch at the place of the last ingested batch.
+    """Compare a log's batch with the last ingested batch; accept, note or refuse the log.
 
-    A log that ends before it is judged by the last offset that it shares with the lake.
+    If the log ends below that batch, the batches at the last common offset are compared.
     """
     partition, replica, shorter = case.partition, case.replica, case.shorter
     pair, is_end = _pair(case.ingested, answer), isinstance(answer, LogEnd)
@@ -241,9 +248,9 @@ def _by_last_batch(
     if refused is not None:
         return refused
     if case.is_named and (is_end or not case.has_news):
-        return partition  # it has been noted
+        return partition  # `_compared_ends` has compared enough
     if pair is None or not differ:
-        if pair is not None:  # the log's last batch is an ingested one
+        if pair is not None:  # the log's last batch is in the lake
             shorter = shorter._replace(has_older_epoch=False)
         is_noted = shorter.end and not case.is_named
         return replace(partition, shorter=shorter) if is_noted else partition
@@ -258,7 +265,7 @@ def _by_last_batch(
 def _refused(
     case: _Case, pair: _Pair, lake: IngestedBatches, context: RunContext, *, differ: bool
 ) -> JudgedPartition | None:
-    """Refuse the second log of a broker, or a differing log without decisive leader epochs."""
+    """Refuse a broker's second log, or a differing log if leader epochs show no winner."""
     replica = case.replica
     if differ and case.is_named:
         second = _other_log(case, lake, context)
@@ -273,12 +280,12 @@ def _refused(
         offset = _other_message(replica, pair, lake, context) if is_asked else None
         if offset is None:
             return None
-        why = undecided_refusal(replica, f"the message at offset {offset} is not the lake's")
+        why = undecided_refusal(replica, f"the message at offset {offset} differs from the lake's")
     return replace(case.partition, refusal=why, is_undecided=True)
 
 
 def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> JudgedPartition | None:
-    """Refuse a log if the lake has another log of its broker."""
+    """Refuse a log if the lake has a different log of the same broker."""
     first = _first_pair(case.replica, lake, context)
     if first is None or case.replica.broker_id is None or not _differ(first, case.replica, lake):
         return None
@@ -286,9 +293,9 @@ def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> Judge
 
 
 def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> JudgedPartition | None:
-    """Refuse a log without batches whose newer leader epoch begins at its start.
+    """Refuse an empty log with a newer leader epoch that begins at the start of the log.
 
-    Its broker has another log of the partition, and the lake has that one.
+    The same broker has another log of the partition, and the lake has that one.
     """
     replica, start = case.replica, case.replica.log_start_offset
     if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
@@ -302,7 +309,7 @@ def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> Judged
 def _of_same_broker(
     case: _Case, ingested: LastBatch, found: LastBatch | None, lake: IngestedBatches
 ) -> JudgedPartition | None:
-    """Refuse a log that begins with another batch than the lake has from the same broker."""
+    """Refuse a log whose first batch differs from the lake's batch of the same broker."""
     replica = case.replica
     if lake.broker_at(replica.key, ingested.base_offset) != replica.broker_id:
         return None
@@ -313,9 +320,10 @@ def _of_same_broker(
 def _other_message(
     replica: Replica, pair: _Pair, lake: IngestedBatches, context: RunContext
 ) -> int | None:
-    """Return the last offset of plain messages that both have, if their messages there differ.
+    """Return the last common offset of uncompressed messages, if log and lake differ there.
 
-    The lake has plain messages of old formats in rows of several, with the first one's checksum.
+    A row of `batches` stands for several such messages, but has only the checksum of the first. So
+    the messages themselves are compared.
     """
     row = lake.holding(replica.key, pair.ingested.base_offset)
     if row is None or row.magic == 2 or row.is_wrapper:
@@ -336,7 +344,7 @@ def _pair(ingested: LastBatch, answer: Answer) -> _Pair | None:
 def _last_common(
     replica: Replica, log_end_offset: int, lake: IngestedBatches, context: RunContext
 ) -> _Pair | None:
-    """Return both batches at the end of a log that is shorter than the ingested one."""
+    """Return the last batch of a log shorter than the lake, and the lake's batch at its offset."""
     ingested = lake.holding(replica.key, log_end_offset - 1)
     if ingested is None:
         return None
@@ -345,7 +353,7 @@ def _last_common(
 
 
 def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
-    """Return whether the two batches cannot be of one log."""
+    """Return whether two batches at one offset must be of different logs."""
     ingested, found = pair
     if likeness(ingested, found) is not Likeness.OTHER:
         return False
@@ -359,13 +367,13 @@ def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
 
 
 def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
-    """Return whether the lake has the disk's first batch, so that only the log's end differs."""
+    """Return whether the lake has the first batch of the disk: then only the logs' ends differ."""
     first = _first_pair(replica, lake, context)
     return first is not None and likeness(*first) is Likeness.SAME
 
 
 def _first_pair(replica: Replica, lake: IngestedBatches, context: RunContext) -> _Pair | None:
-    """Return the first batch on the disk, and the lake's batch at the same place."""
+    """Return the first batch on the disk, and the lake's batch at the same offset."""
     first = _found_at(replica, replica.log_start_offset, context)
     if not isinstance(first, LogBatch):
         return None

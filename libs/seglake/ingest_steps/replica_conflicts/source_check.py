@@ -1,6 +1,5 @@
-"""Refuses disks whose rows the lake has under another source's name. Effect."""
+"""Refuses disks whose rows the lake has under another source's name."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -17,13 +16,13 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.batch_lookup import IngestedBatches
 from seglake.log_tables.known_sources import LakeSources, join_source
 from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_codec.formats.side_files.tier_names import is_uuid
 
-_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{22}")  # Kafka's form: 16 bytes in base64
 _AT_ONCE = 64
 
 
 class _Answer(NamedTuple):
-    """A log of the disks that a source of the lake has; without one, a log that differs."""
+    """Result of a comparison: a log that disks and lake both have, or one that differs."""
 
     same: FoundLog | None
     other: FoundLog | None
@@ -32,8 +31,9 @@ class _Answer(NamedTuple):
 def check_source(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
     """Refuse disks whose rows the lake has under another source's name.
 
-    If a person names a cluster with a new id, that name must belong to the same logs. If the lake
-    has rows but none of this source, no source with another name may have its logs.
+    There are two cases. If a person names a cluster whose id is new to the lake, the disks must
+    have the lake's logs under that name. If the lake has rows, but none of this source, the disks
+    must not have the lake's logs of another source.
 
     Args:
         discovery: the listed sources.
@@ -41,7 +41,8 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
         context: the run.
 
     Raises:
-        WrongSourceError: names a batch that both have, or that differs.
+        WrongSourceError: the message names a batch that disks and lake have, or a batch that
+            differs.
         IsolationConflictError: the lake has a topic under that name with another isolation.
     """
     if is_unjoined(discovery, known):
@@ -63,7 +64,7 @@ def joined_source(discovery: Discovery, known: LakeSources, context: RunContext)
         context: the run.
 
     Raises:
-        WrongSourceError: another run has joined one of them with a different one meanwhile.
+        WrongSourceError: another run has joined the id or the name with something else.
     """
     cluster_id, source_id = discovery.cluster_id, discovery.source_id
     if cluster_id is None or not is_unjoined(discovery, known):
@@ -72,21 +73,21 @@ def joined_source(discovery: Discovery, known: LakeSources, context: RunContext)
         check = partial(_check_joined, cluster_id, source_id)
         join_source(context.tables, cluster_id, source_id, check)
     return [
-        f"cluster {cluster_id} has the logs that this lake has as {source_id}: it goes on under "
-        "that name, and later runs need no --source-id"
+        f"cluster {cluster_id} has the logs that this lake has as {source_id}: they keep that "
+        "name, and later runs need no --source-id"
     ]
 
 
 def _check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) -> None:
-    """Refuse to join a cluster and a name if another run has joined one of them differently.
+    """Refuse to join a cluster id and a name if another run has joined either with something else.
 
     Args:
         cluster_id: the cluster id.
         source_id: the name.
-        joined: names by cluster id that the lake has joined by now.
+        joined: the names that runs have joined with a cluster id so far, by cluster id.
 
     Raises:
-        WrongSourceError: names the pair that the other run joined.
+        WrongSourceError: the message names the id and the name that the other run joined.
     """
     pairs = [pair for pair in joined.items() if cluster_id == pair[0] or source_id == pair[1]]
     for other_id, name in pairs:
@@ -116,15 +117,15 @@ def _check_name(discovery: Discovery, context: RunContext) -> None:
 
 
 def _check_others(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
-    """Require that no other source has these logs, if this source has no rows.
+    """If this source has no rows, require that no other source of the lake has these logs.
 
-    Two clusters with ids of their own are never the same.
+    Two sources that each have a cluster id from Kafka are different clusters.
     """
     source_id, is_named = discovery.source_id, discovery.cluster_id is not None
     others = [
         name
         for name in sorted(context.ledger.sources() - {source_id})
-        if not (is_named and (_CLUSTER_ID.fullmatch(name) or name in known.joined.values()))
+        if not (is_named and (is_uuid(name) or name in known.joined.values()))
     ]
     if not others:
         return
@@ -134,8 +135,8 @@ def _check_others(discovery: Discovery, known: LakeSources, context: RunContext)
         found = _compared(fresh, name, context).same
         if found is not None:
             raise WrongSourceError(
-                f"{found.replica.folder} is a log that this lake has as {name}, and nothing of it "
-                f"as {source_id}: both have the batch at offset {found.found.base_offset} with "
+                f"{found.replica.folder} is a log that this lake has as {name}, not as "
+                f"{source_id}: both have the batch at offset {found.found.base_offset} with "
                 f"checksum {found.found.crc:#010x}. {_advice(discovery, name, found, own)}"
             )
 
@@ -143,7 +144,7 @@ def _check_others(discovery: Discovery, known: LakeSources, context: RunContext)
 def _advice(discovery: Discovery, name: str, found: FoundLog, own: SourceLedger) -> str:
     if own.topics:
         return (
-            "The lake has rows of both, which cannot be joined: leave the topic out with --topics "
+            "The lake has rows of both, and cannot join them: leave the topic out with --topics "
             f"'!{found.replica.key.topic}', or begin another lake"
         )
     if discovery.cluster_id is None:
@@ -155,7 +156,10 @@ def _advice(discovery: Discovery, name: str, found: FoundLog, own: SourceLedger)
 
 
 def _compared(replicas: Iterable[Replica], source_id: str, context: RunContext) -> _Answer:
-    """Return the first log that a source of the lake has, or one that differs."""
+    """Return the first log that disks and lake have in common, under the source's name.
+
+    If there is none, return a log that differs from the lake's.
+    """
     other = replace(context, source_id=source_id)
     _, ledger = published(other, [])
     lake = IngestedBatches(context.tables, source_id, ledger)

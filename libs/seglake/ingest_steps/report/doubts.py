@@ -1,4 +1,4 @@
-"""Findings on transactions with uncertain outcomes. Pure."""
+"""Findings on transactions with uncertain outcomes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -14,11 +14,13 @@ from seglake.settings.settings import Settings
 
 
 def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings on transactions whose end is hidden by damage, and not by unread segments.
+    """Yield findings on transactions whose end may be in damaged bytes.
+
+    Transactions that may end in unread segments are left out.
 
     Args:
         rounds: the rounds of the run.
-        decided: findings on transactions that the run decided; these are left out.
+        decided: findings on transactions whose outcome the run decided; these are left out, too.
     """
     known = {(found.place, found.ranges) for found in decided}
     for done in rounds:
@@ -33,7 +35,7 @@ def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Itera
 def doubts_of(
     ranges: Iterable[RangePlan], settings: Settings, *, is_dry_run: bool
 ) -> Iterator[Finding]:
-    """Yield findings on transactions with uncertain outcomes in ranges, ingested or planned."""
+    """Yield findings on transactions with uncertain outcomes in ingested or planned ranges."""
     for plan in ranges:
         for doubt in () if plan.bounds is None else plan.bounds.unknown_outcomes:
             stop = min(doubt.next_offset, plan.next_offset)
@@ -41,8 +43,8 @@ def doubts_of(
                 if _is_left_out(doubt, settings):
                     clause = f"its records {'would be' if is_dry_run else 'are'} left out"
                 else:
-                    clause = f"{'would be' if is_dry_run else 'was'} ingested as that"
-                text = f"{doubt.text}, and {clause}: look at it"
+                    clause = f"its records {'would be' if is_dry_run else 'were'} ingested"
+                text = f"{doubt.text}, and {clause}: check them"
                 ranges_of = ((doubt.start_offset, doubt.next_offset),)
                 yield Finding(FindingKind.DOUBTFUL_OUTCOME, text, str(plan.key), ranges_of)
 

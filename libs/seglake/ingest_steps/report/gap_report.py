@@ -1,4 +1,4 @@
-"""Sums of gaps that a run recorded or filled, by cause and partition. Pure."""
+"""Sums of gaps that a run recorded or filled, by cause and partition."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,13 +19,13 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 
 GapsByPlace = Mapping[str, GapsByPartition]
-"""Gaps by cause and partition, the least explained cause first."""
+"""Gaps by cause and partition; causes that say least about the loss come first."""
 
 _CAUSES = tuple(reversed(GapCause))
 
 
 def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
-    """Return the sums of gaps by cause and partition."""
+    """Add up several sums of gaps by cause and partition."""
     return {
         str(cause): gaps_joined(part.get(cause, {}) for part in parts)
         for cause in _CAUSES
@@ -36,7 +36,7 @@ def joined_places(*parts: GapsByPlace) -> dict[str, GapsByPartition]:
 def recorded_gaps(
     committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
 ) -> dict[str, GapsByPartition]:
-    """Return the gaps that a run recorded and left, by cause and partition.
+    """Return the gaps that a run recorded and did not fill, by cause and partition.
 
     Args:
         committed: ingested ranges of the run.
@@ -48,7 +48,7 @@ def recorded_gaps(
 def gaps_of_run(
     committed: Iterable[RangeResult], repairs: Sequence[Sequence[RangeResult]]
 ) -> dict[PartitionKey, GapsByCause]:
-    """Return the gaps that a run recorded and left, by partition and cause."""
+    """Return the gaps that a run recorded and did not fill, by partition and cause."""
     found: dict[PartitionKey, GapsByCause] = {}
     repaired = [by_partition(done) for done in repairs]
     for key, own in by_partition(committed).items():
@@ -61,12 +61,14 @@ def gaps_of_run(
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
-    """Return the gaps that a dry run can know: in the remote tier, and below the first segment."""
+    """Return the gaps that a dry run predicts, in the remote tier and below the first segment."""
     found: list[GapsByPlace] = []
     for plan in plans:
         offsets = [(plan.start_offset, plan.next_offset)]
-        remote = (plan.remote_offset, plan.log_start_offset), GapCause.REMOTE
-        for within, cause in (remote, *([plan.undeleted] if plan.undeleted else [])):
+        absent = [(gap.start_offset, gap.next_offset) for gap in plan.remote_gaps]
+        below = (plan.remote_offset, plan.log_start_offset)
+        remote = [(within, GapCause.REMOTE) for within in merged([below, *absent])]
+        for within, cause in (*remote, *([plan.undeleted] if plan.undeleted else [])):
             parts = common(offsets, within)
             if parts:
                 found.append({str(cause): {str(plan.key): GapRanges.of(parts)}})
@@ -76,7 +78,7 @@ def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
 def _repaired(
     gaps: GapsByCause, repairs: Iterable[RangeResult], ranges: Iterable[OffsetRange]
 ) -> GapsByCause:
-    """Return the gaps; inside of repairs, the repairs' own gaps replace them."""
+    """Return the gaps of a run; inside of repaired ranges, only the gaps that are left."""
     of_run = merged(ranges)
     news = [
         result
@@ -98,9 +100,9 @@ def standing_gaps(
 
 
 def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
-    """Return the filled gaps by partition, or in a dry run those that would be filled.
+    """Return the gaps that were filled, or that a dry run would fill, by partition.
 
-    Their numbers of offsets are those of the filled ones.
+    Only filled offsets are counted.
     """
     found = []
     for result in repairs.results:
@@ -114,7 +116,7 @@ def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
 
 
 def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:
-    """Return the gaps by partition name; the logs of a recreated topic are summed up."""
+    """Return gaps by the partition's name: several logs of a recreated topic are added up."""
     return joined_places(
         *(
             {str(cause): {str(key): gaps} for cause, gaps in by_cause.items()}
@@ -124,12 +126,12 @@ def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartit
 
 
 def offset_count(found: GapsByPartition) -> int:
-    """Return the number of offsets in the gaps."""
+    """Return the number of offsets in all of the gaps."""
     return sum(gaps.offsets for gaps in found.values())
 
 
 def gap_lines(gaps: GapsByPlace) -> list[str]:
-    """Return a summary's lines on gaps; those that need a look come first."""
+    """Return a summary's lines on gaps. Gaps that a person should check come first."""
     lost = {loss: gaps[cause] for cause, loss in LOSS_OF_GAP.items() if cause in gaps}
     kept = {
         kept: offset_count(gaps[cause]) for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps
@@ -138,7 +140,7 @@ def gap_lines(gaps: GapsByPlace) -> list[str]:
 
 
 def json_gaps(gaps: GapsByPlace) -> dict[str, dict[str, dict[str, object]]]:
-    """Return gaps in the form of JSON."""
+    """Return gaps by cause and partition in the form of JSON."""
     return {
         cause: {name: found._asdict() for name, found in partitions.items()}
         for cause, partitions in gaps.items()

@@ -1,4 +1,4 @@
-"""Summary of an ingest, for a person and for programs. Pure."""
+"""Summary of an ingest, for a person and for programs."""
 
 import json
 from dataclasses import asdict, dataclass, field, replace
@@ -16,8 +16,7 @@ from seglake.ingest_steps.report.refills import shown_left_in_copies, shown_refi
 from seglake.ingest_steps.report.salvaged import shown_salvaged
 from seglake.ingest_steps.report.shown_lines import shown_damage, shown_plan
 from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.printable import as_lines
-from seglake.progress.run_reporter import show_bytes, show_count
+from seglake.printable import as_lines, show_bytes, show_count
 
 _WHOLE_PARTITIONS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.STUCK)
 _LEFT = (FindingKind.LEFT_OUT, FindingKind.REFUSED, FindingKind.NOT_READ)
@@ -32,16 +31,16 @@ _ODD_ROWS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWork:
-    """Planned reading of a run, also of a dry run.
+    """Work that a run, or a dry run, has planned.
 
     Attributes:
-        partitions: number of partitions in the sources, also unreadable ones.
+        partitions: number of partitions in the sources, including unreadable partitions.
         partitions_with_news: number of partitions with something to ingest.
         tasks: number of tasks.
         planned_bytes: bytes of segments to read.
         planned_offsets: offsets to ingest.
-        planned_repairs: number of gaps that a dry run would fill from these replicas.
-        planned_repair_offsets: number of offsets that it would fill there.
+        planned_repairs: number of gaps that a dry run would fill from the given replicas.
+        planned_repair_offsets: number of offsets that a dry run would fill in these gaps.
         planned_ranges: ranges that a dry run would ingest, by partition.
         planned_fills: gaps that a dry run would fill, by partition.
     """
@@ -70,8 +69,8 @@ class RunCounts:
         quarantined_bytes: bytes of these spans.
         repaired_gaps: number of gaps that were filled, wholly or in part.
         repaired_records: records that filled them.
-        refilled_records: records from older copies that the cleaner had removed.
-        missing_offsets: offsets that are missing without a cause.
+        refilled_records: records from older copies, which the log cleaner had removed.
+        missing_offsets: offsets that are missing without a known cause.
         open_rows: rows of transactions that have not ended.
         replaced_header_names: header names that are not UTF-8.
         unread_internal: records of internal topics that could not be read.
@@ -98,13 +97,13 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary(WithFindings):
-    """Summary of one run; for a machine, a flat JSON object.
+    """Summary of one run, which becomes text or a flat JSON object.
 
     Attributes:
-        run_id: label of the run, in every row that it wrote.
+        run_id: label of the run, which is in every row that the run wrote.
         source_id: cluster whose logs were read.
         lake: path of the lake.
-        is_dry_run: nothing was written.
+        is_dry_run: whether the run only planned, and wrote nothing.
         seconds: duration of the run.
         planned: work that was planned.
         counts: rows and bytes of the run.
@@ -112,18 +111,21 @@ class IngestSummary(WithFindings):
         defects: quarantined byte spans by defect code.
         damaged: quarantined byte spans by partition.
         mended: quarantined byte spans whose offsets this run filled, by partition.
-        gaps: gaps that this run recorded and did not fill, by cause and partition.
-        repaired: gaps that it filled, or a dry run would fill, by partition; their offsets are
-            the filled ones.
-        refilled: records that older copies brought, or in a dry run would bring, by partition.
-        left_in_copies: records that older copies still have, unrequested, by partition.
-        salvaged: records of damaged batches that were salvaged.
-        odd_rows: counts of odd rows, as `counts` names them, by partition.
+        gaps: by cause and partition, gaps that this run recorded and did not fill.
+        repaired: by partition, gaps that the run filled or would fill. Only filled offsets are
+            counted.
+        refilled: for each partition, records that were ingested from older copies or that a dry run
+            would ingest.
+        left_in_copies: for each partition, records that older copies have and that were not
+            ingested because `read.older_copies` is off.
+        salvaged: records that were salvaged from damaged batches.
+        odd_rows: for each partition, counts of odd rows, named as in `counts`.
         internal_topics_left_out: internal topics of the sources that were not selected.
-        recovered_topics: topics whose commit an earlier run had begun, now complete.
-        topics: topics of which something was committed.
-        ingested_partitions: partitions of which something was committed.
-        recovery: records of this run, and what the lake lacks after it; not for a dry run.
+        recovered_topics: topics with a commit that an earlier run began and this run completed.
+        topics: topics with committed rows.
+        ingested_partitions: partitions with committed rows.
+        recovery: records of this run, and offsets that the lake lacks after it; empty for a dry
+            run.
     """
 
     run_id: str
@@ -173,7 +175,7 @@ class IngestSummary(WithFindings):
         """Return the summary as lines for a person, the most important first.
 
         Args:
-            is_verbose: show the whole plan of a dry run.
+            is_verbose: whether to show the whole plan of a dry run.
         """
         planned = self.planned.planned_ranges
         damage = [range_ for range_ in planned if range_.is_damage]
@@ -195,7 +197,9 @@ class IngestSummary(WithFindings):
         lines += self._odd_rows()
         if self.internal_topics_left_out:
             topics = ", ".join(self.internal_topics_left_out)
-            lines.append(f"not selected: {topics}; internal, ingested with --internal-topics")
+            lines.append(
+                f"not selected: {topics} (internal topics; --internal-topics ingests them)"
+            )
         lines += self.findings.lines(kind for kind in FindingKind if kind not in _WHOLE_PARTITIONS)
         return as_lines(lines)
 
@@ -224,13 +228,13 @@ class IngestSummary(WithFindings):
         return (
             f"{show_count(counts.records, 'record')}{own} in "
             f"{show_count(counts.batches, 'batch', 'batches')} from "
-            f"{self.recovery.giving} of {partitions} of {self.source_id}: "
+            f"{self.recovery.partitions_with_records} of {partitions} of {self.source_id}: "
             f"{show_bytes(counts.read_bytes)} read, {show_bytes(counts.written_bytes)} written, "
             f"{self.seconds:.1f} s, {rate}/s"
         )
 
     def _quiet(self, places: str) -> str:
-        """Return the headline of a run without new rows, with offsets left on the disks."""
+        """Return the headline of a run without new rows; it names what is left on the disks."""
         left = self.recovery.left_on_disk
         if left:
             return f"nothing ingested in {places}: {'; '.join(shown_losses(left))}"

@@ -1,4 +1,4 @@
-"""Files and ranges of the sources that a run did not read. Pure."""
+"""Files and ranges of the sources that a run did not read."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,10 +24,11 @@ class LeftOut:
     """Files and ranges that a run did not read.
 
     Attributes:
-        files: findings on files that were recognised but not read.
-        reasons: reasons by partition, folder or file that could not be read.
-        refused: reasons by partition whose log is not the lake's, or that one broker has twice.
-        places: unread places that the partitions' observations do not name.
+        files: findings on files that hold records and were not read.
+        reasons: why a partition, a folder or a file could not be read, by its name.
+        refused: why a partition was refused, by its name: its log is not the lake's, or one broker
+            has two logs of it.
+        places: unread files and folders that no partition's observation names.
         roots: the folders that the run searched.
     """
 
@@ -50,8 +51,9 @@ def left_out_of(
     Args:
         discovery: the listed sources.
         rounds: the rounds of the run.
-        unread: reasons by partition, folder or file that neither a round nor a repair could read.
-        short: logs that end below their proved end.
+        unread: why neither a round nor a repair could read a partition, a folder or a file, by its
+            name.
+        short: logs that end before an offset that they once reached; see `ShortLog`.
         context: the run.
     """
     settled, locate = context.settled_places, context.storage.locate
@@ -93,7 +95,7 @@ def is_below(path: str, folders: Iterable[str]) -> bool:
 
 
 def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterator[UnreadPlace]:
-    """Yield unread places that are named by a path, and partition folders that cannot be listed."""
+    """Yield unread files and folders by path, and partition folders that cannot be listed."""
     for name, reason in unread.items():
         if "/" in name:
             yield UnreadPlace(name, reason)
@@ -103,13 +105,13 @@ def _places_of_names(unread: Mapping[str, str], discovery: Discovery) -> Iterato
 
 
 def _places_of_second_logs(duplicates: Iterable[DuplicateLog]) -> Iterator[UnreadPlace]:
-    """Yield the folders of second logs of a partition on a broker that differ from the first."""
+    """Yield folders of a broker's second log of a partition, if it differs from the first log."""
     for found in duplicates:
         if not found.is_same_log:
             yield UnreadPlace(found.other.folder, found.reason)
 
 
 def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
-    """Return the reasons for unreadable files beside logs that were read without them."""
+    """Return why files beside a log could not be read, if the log was read without these files."""
     surveys = (survey for partition in final for survey in partition.surveys)
     return {why: why for survey in surveys for why in survey.transactions.files.unreadable}

@@ -1,4 +1,4 @@
-"""Findings on limits of the settings that a run crossed. Pure."""
+"""Findings on limits in the settings that a run exceeded."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from seglake.ingest_steps.report.gap_report import GapsByPlace, offset_count
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.short_logs import ShortLog
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.settings.settings import LimitsSettings
 
 
@@ -19,13 +19,13 @@ def limits_crossed(
     gaps: GapsByPlace,
     short: Sequence[ShortLog],
 ) -> Iterator[Finding]:
-    """Yield a finding on each crossed limit, with its partitions.
+    """Yield a finding on each exceeded limit, with the partitions that exceed it.
 
     Args:
         limits: the limits.
         damaged: number of quarantined spans by partition.
         gaps: gaps by cause and partition.
-        short: logs that end below their proved end.
+        short: logs that end before an offset that they once reached; see `ShortLog`.
     """
     if limits.fail_on_quarantine and damaged:
         spans = sum(damaged.values())

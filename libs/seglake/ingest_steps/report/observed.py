@@ -1,4 +1,4 @@
-"""Observations of a run: by its surveys, or by earlier runs. Pure."""
+"""Observations of a run, which are made from surveys or kept from earlier runs."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.report.unread import unread_ranges
 from seglake.ingest_steps.rounds import PlannedPartition, Round
 from seglake.ingest_steps.run_context import RunContext
-from seglake.kafka_log.log_bounds import log_start_of
+from seglake.kafka_log.log_bounds import log_start_of, remote_start_of
 from seglake.kafka_log.observation import (
     NOT_ON_DISK,
     LeftRange,
@@ -26,9 +26,9 @@ from seglake.kafka_log.short_logs import ShortLog
 from seglake.segment_codec.formats.errors import TailKind
 
 _MOST_FILES = 16
-_MOST_ROWS = 5_000  # or, if higher, as many as this number of files would have
+_MOST_ROWS = 5_000  # or _MOST_FILES times the number of partitions, if that is more
 _TICK = timedelta(milliseconds=1)
-# These observations are complete, so they hold as long as the listing is unchanged.
+# Reading stopped for a reason that holds as long as the listing does not change.
 _SEEN_WHOLE = frozenset(StoppedBy) - {
     StoppedBy.LOST_ELECTION,
     StoppedBy.NO_SEGMENT,
@@ -43,8 +43,8 @@ class RunObservations:
 
     Attributes:
         every: one observation of each partition.
-        to_record: those to write to the lake.
-        recorded_at: time of these rows.
+        to_record: observations to write to the lake.
+        recorded_at: time of the rows that are written.
     """
 
     every: tuple[Observation, ...]
@@ -52,7 +52,7 @@ class RunObservations:
     recorded_at: datetime
 
     def renewed(self, run_id: str) -> tuple[Observation, ...]:
-        """Return one observation with the time of this run; empty if there is none."""
+        """Return one observation, dated to this run; empty if the run has no observation."""
         return tuple(
             replace(seen, observed_at=self.recorded_at, run_id=run_id) for seen in self.every[:1]
         )
@@ -68,15 +68,16 @@ def observed(
 ) -> RunObservations:
     """Return the last observation of each partition in a run's rounds.
 
-    Observations that changed since earlier runs are recorded; all of them if the earlier ones came
-    from many files or rows, so that the next run reads one file. They are dated after those that
-    they replace, even if the clock was set back.
+    Observations are recorded if they changed since earlier runs. But if the earlier observations
+    came from many files or rows, all are recorded, so that the next run reads one file only. A new
+    observation is dated after the one that it replaces, even if the clock was set back.
 
     Args:
         rounds: the rounds of the run.
-        short_logs: logs that end below their proved end.
+        short_logs: logs that end before an offset that they once reached; see `ShortLog`.
         damage: damage found above the bounds.
-        unread: partitions and topics that a later run must read again in any case.
+        unread: partitions and topics that a later run must read again, even if their listing is
+            unchanged.
         context: the run.
         now: time of the observations.
     """
@@ -85,7 +86,7 @@ def observed(
     found: list[tuple[Observation, Observation | None]] = []
     for key, each in partitions.items():
         earlier = each.listed.earlier
-        # A copy that proves less of a log is no evidence that nothing of it is lost.
+        # An older copy has fewer offsets than the log, so it cannot show that no offset is lost.
         read = () if each.is_stale else [copy.folder for copy in each.listed.replicas]
         seen = _with_damage(_seen(each, context, now), damage.get(key, ()))
         if seen.listing is not None and (str(key) in unread or key.topic in unread):
@@ -114,14 +115,15 @@ def _with_damage(seen: Observation, damage: tuple[LeftRange, ...]) -> Observatio
 def _not_on_disk(
     seen: Observation, earlier: Observation | None, short: ShortLog | None, folders: Sequence[str]
 ) -> tuple[LeftRange, ...]:
-    """Return the proved ranges that are not on disk, by copies read now and earlier observations.
+    """Return the ranges that the log once had, as files prove, but that no disk has.
 
-    Another copy that ends at the same offset and proves nothing does not bring lost ranges back.
+    Ranges of earlier runs are included. They remain if this run read a different copy that ends at
+    the same offset and proves no further offsets.
 
     Args:
         seen: the observation of this run.
-        earlier: the earlier observation; None without one.
-        short: the log, if it ends below its proved end.
+        earlier: the earlier observation; None if there is none.
+        short: the log's missing end; None if the log is complete.
         folders: folders of the copies that this run has read.
     """
     now = (
@@ -142,7 +144,7 @@ def _not_on_disk(
 def _with_short(
     seen: Observation, left: tuple[LeftRange, ...], context: RunContext, now: datetime
 ) -> Observation:
-    """Return the observation with other ranges that are not on disk."""
+    """Return the observation with these ranges as those that no disk has."""
     if seen.not_on_disk == left:
         return seen
     not_ingested = (*seen.waiting, *left)
@@ -150,7 +152,7 @@ def _with_short(
 
 
 def _seen(partition: PlannedPartition, context: RunContext, now: datetime) -> Observation:
-    """Return a partition's observation: that of its round, or the earlier one if it still holds."""
+    """Return the observation of a partition in this round, or the earlier one if it still holds."""
     log, earlier = partition.listed.replicas, partition.listed.earlier
     if earlier is not None and partition.is_stale:
         return earlier
@@ -183,11 +185,11 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
         return _by_checkpoints(partition.replica, StoppedBy.UNREAD, unread, context, now)
     bounds, settings = partition.bounds, context.settings
     tail = partition.surveys[-1].tail if partition.surveys else None
-    has_tail = tail not in (None, TailKind.ZERO)  # zeros are padding
+    has_tail = tail not in (None, TailKind.ZERO)  # zero bytes at the end are padding, not data
     why = stopped_by(bounds, settings.read_policy, has_tail=has_tail)
     return replace(
         _by_checkpoints(partition.replica, why, None, context, now),
-        log_start_offset=bounds.log_start_offset,
+        log_start_offset=bounds.remote_offset,
         high_watermark=bounds.high_watermark,
         last_stable_offset=bounds.last_stable_offset,
         log_end_offset=bounds.log_end_offset,
@@ -199,11 +201,11 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
 def _by_checkpoints(
     replica: Replica, why: StoppedBy, detail: str | None, context: RunContext, now: datetime
 ) -> Observation:
-    """Return an observation by checkpoint files only."""
+    """Return an observation that is made from checkpoint files only."""
     return Observation(
         key=replica.key,
         broker_id=replica.broker_id,
-        log_start_offset=replica.log_start_offset,
+        log_start_offset=remote_start_of(replica, replica.log_start_offset),
         high_watermark=replica.checkpoints.high_watermark,
         stopped_by=why,
         detail=detail,
@@ -215,8 +217,9 @@ def _by_checkpoints(
 def _carried(
     held: Observation, log: Sequence[Replica], context: RunContext, now: datetime
 ) -> Observation:
-    """Return an earlier observation that still holds, with the current log start and time."""
-    start = log_start_of(copy_seen(held, log), held.log_end_offset or 0, [])
+    """Return an earlier observation of a log as it still holds, with today's log start and time."""
+    copy = copy_seen(held, log)
+    start = remote_start_of(copy, log_start_of(copy, held.log_end_offset or 0, []))
     is_in_future = held.waiting_since is not None and held.waiting_since > now
     if start == held.log_start_offset and not is_in_future:
         return held

@@ -1,16 +1,19 @@
-"""Ranges that a dry run would ingest, by partition. Pure."""
+"""Ranges that a dry run would ingest, by partition."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seglake.findings.offset_places import shown_range
 from seglake.ingest_steps.planning.plan import RangePlan
-from seglake.progress.run_reporter import show_bytes
+from seglake.printable import show_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedRange:
-    """Offsets of a partition to ingest, and the bytes to read; damage at its end has no offset."""
+    """Offsets of a partition to ingest, and the bytes to read.
+
+    The range has no offsets if it is for damage at the end of the log.
+    """
 
     partition: str
     start_offset: int
@@ -19,19 +22,22 @@ class PlannedRange:
 
     @property
     def is_damage(self) -> bool:
-        """Return whether the range has no offset, only damage at the end of the log."""
+        """Return whether the range records damage at the end of the log, and has no offsets."""
         return self.start_offset >= self.next_offset
 
     def __str__(self) -> str:
         """Return the range as text."""
         where = f" {shown_range(self.start_offset, self.next_offset)}"
         if self.is_damage:
-            where = ": damage at the end of the log, which hides no known offset"
+            where = ": damage at the end of the log, in which no known offset lies"
         return f"{self.partition}{where} ({show_bytes(self.size_bytes)})"
 
 
 def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
-    """Return a dry run's ranges by partition; ranges are joined across commits, but not damage."""
+    """Return the ranges of a dry run, by partition.
+
+    Adjacent ranges are joined, but damage stays apart.
+    """
     found: list[PlannedRange] = []
     for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):
         name, start, size_bytes = str(plan.key), plan.start_offset, plan.size_bytes

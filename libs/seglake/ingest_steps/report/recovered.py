@@ -1,6 +1,6 @@
-"""Sums of records that a run recovered, and of offsets that the lake lacks after it. Pure."""
+"""Counts of the records that a run recovered, and of the offsets that the lake still lacks."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from seglake.findings.recovery import (
     LOSS_OF_GAP,
@@ -15,12 +15,12 @@ from seglake.findings.unread_places import recovery_with
 from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
 from seglake.ingest_steps.report.gap_report import gaps_of_run
+from seglake.ingest_steps.report.refills import refilled_gaps
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.kafka_log.gap_ranges import GapRanges, GapsByCause
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
-from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.source_ledger import SourceLedger
 
@@ -31,7 +31,7 @@ def recovery_of(facts: RunFacts) -> Recovery:
     by_key = by_partition(facts.committed)
     filled = by_partition((*repairs.results, *repairs.refills))
     gaps = gaps_of_run(facts.committed, repairs.rounds)
-    refilled = _refilled(repairs.refills)
+    refilled = refilled_gaps(repairs.refills)
     partitions = [
         PartitionRecovery(
             name=str(log.key),
@@ -60,34 +60,24 @@ def _lost(
     return found | losses_of_log(seen, ledger.of(seen.key).covered)
 
 
-def _refilled(refills: Iterable[RangeResult]) -> dict[PartitionKey, dict[GapCause, int]]:
-    """Return the number of offsets that older copies filled, by partition and cause of the gap."""
-    found: dict[PartitionKey, dict[GapCause, int]] = {}
-    for result in refills:
-        counts = found.setdefault(result.key, {})
-        for sign, gaps in ((1, result.plan.standing_gaps), (-1, result.gaps)):
-            for gap in gaps:
-                size = gap.next_offset - gap.start_offset
-                counts[gap.cause] = counts.get(gap.cause, 0) + sign * size
-    return found
-
-
 def _no_loss(
     committed: Sequence[RangeResult],
     records: int,
     gaps: GapsByCause,
-    refilled: Mapping[GapCause, int],
+    refilled: GapsByCause,
 ) -> dict[NoLoss, int]:
-    """Return the number of offsets that rightly have no record; `refilled` ones left the gaps."""
+    """Return the number of offsets that rightly have no record, by cause.
+
+    `refilled` counts the offsets of gaps that older copies filled; they are subtracted.
+    """
     counts = {kept: gaps[cause].offsets for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps}
     if not committed:
         return counts
-    counts[NoLoss.COMPACTED] = max(
-        counts.get(NoLoss.COMPACTED, 0) - refilled.get(GapCause.COMPACTED, 0), 0
-    )
+    compacted = refilled.get(GapCause.COMPACTED, GapRanges(0, 0))
+    counts[NoLoss.COMPACTED] = max(counts.get(NoLoss.COMPACTED, 0) - compacted.offsets, 0)
     ranges = merged(result.offsets for result in committed)
     covered = sum(stop - start for start, stop in ranges)
     in_batches = covered - sum(found.offsets for found in gaps.values())
-    in_batches += sum(refilled.values())
+    in_batches += sum(found.offsets for found in refilled.values())
     counts[NoLoss.WITHOUT_RECORD] = max(in_batches - records, 0)
     return {kept: count for kept, count in counts.items() if count}

@@ -1,22 +1,24 @@
-"""Counts and lines of a summary on records from older copies. Pure."""
+"""Counts of records from older copies, and a summary's lines on them."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from seglake.findings.offset_places import GapsByPartition, named_counts
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.gap_report import GapsByPlace, joined_places
-from seglake.kafka_log.gap_ranges import GapRanges, tallied
+from seglake.kafka_log.gap_ranges import GapRanges, ranges_joined, tallied
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import common_ranges, merged, without
-from seglake.progress.run_reporter import show_count
+from seglake.kafka_log.replica import PartitionKey
+from seglake.printable import show_count
 
 
 def refilled_records(repairs: RepairResult) -> dict[str, int]:
-    """Return the number of records that older copies brought, or would bring, by partition.
+    """Return, by partition, the number of records that were or would be ingested from older copies.
 
-    Records of open transactions are not counted: no cleaner removed them.
+    Records of open transactions are not counted, because no cleaner has removed them.
     """
     found = Counter(repairs.expected)
     for result in repairs.refills:
@@ -28,7 +30,8 @@ def refilled_records(repairs: RepairResult) -> dict[str, int]:
 def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPartition]:
     """Return a run's recorded gaps after its refills.
 
-    Refilled offsets leave the cleaner's gaps; damage of a copy may explain the rest.
+    Refilled offsets are no longer gaps. An unfilled gap may get another cause: damage in the copy
+    that the refill read.
     """
     refills = repairs.refills
     damaged = joined_places(gaps, *(_damaged(result, repairs) for result in refills))
@@ -36,7 +39,7 @@ def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPa
 
 
 def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
-    """Return the gaps that only a refill explains by damage, and that no repair filled."""
+    """Return the unfilled gaps in whose place the copy was damaged too."""
     before, after, standing = (
         merged(gap.offsets for gap in gaps if gap.cause is GapCause.QUARANTINED)
         for gaps in (
@@ -50,24 +53,35 @@ def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
     return {str(cause): {str(refill.key): gaps} for cause, gaps in found.items()}
 
 
+def refilled_gaps(
+    refills: Iterable[RangeResult],
+) -> dict[PartitionKey, dict[GapCause, GapRanges]]:
+    """Return the number of gaps and offsets that older copies filled, by partition and cause."""
+    filled: dict[PartitionKey, dict[GapCause, GapRanges]] = {}
+    for result in refills:
+        found = filled.setdefault(result.key, {})
+        for sign, gaps in ((1, result.plan.standing_gaps), (-1, result.gaps)):
+            for gap in gaps:
+                known = found.get(gap.cause, GapRanges(0, 0))
+                size = gap.next_offset - gap.start_offset
+                found[gap.cause] = GapRanges(known.gaps + sign, known.offsets + sign * size)
+    return filled
+
+
 def _without_refilled(
     gaps: GapsByPlace, refills: Iterable[RangeResult]
 ) -> dict[str, GapsByPartition]:
-    """Return the gaps with refilled offsets subtracted from those of the log cleaner."""
-    left = dict(gaps.get(GapCause.COMPACTED, {}))
-    for result in refills:
-        name = str(result.key)
-        before, after = (
-            [gap.next_offset - gap.start_offset for gap in of if gap.cause is GapCause.COMPACTED]
-            for of in (result.plan.standing_gaps, result.gaps)
-        )
-        if name in left:
-            filled = sum(before) - sum(after)
-            left[name] = GapRanges(
-                max(left[name].gaps - len(before) + len(after), 0),
-                max(left[name].offsets - filled, 0),
-            )
-    kept = {name: found for name, found in left.items() if found.offsets}
+    """Return the gaps, reduced by the compacted offsets that a refill has filled."""
+    filled = grouped(
+        (str(key), found[GapCause.COMPACTED])
+        for key, found in refilled_gaps(refills).items()
+        if GapCause.COMPACTED in found
+    )
+    kept: dict[str, GapRanges] = {}
+    for name, found in gaps.get(GapCause.COMPACTED, {}).items():
+        less = ranges_joined(filled.get(name, ()))
+        if found.offsets > less.offsets:
+            kept[name] = GapRanges(max(found.gaps - less.gaps, 0), found.offsets - less.offsets)
     return {
         cause: kept if cause == GapCause.COMPACTED else found
         for cause, found in gaps.items()
@@ -76,7 +90,7 @@ def _without_refilled(
 
 
 def shown_refills(refilled: Mapping[str, int], *, is_dry_run: bool) -> list[str]:
-    """Return the line on records that older copies brought, or would bring."""
+    """Return the line on records that were or would be ingested from older copies."""
     if not refilled:
         return []
     count, places = sum(refilled.values()), named_counts(refilled)
@@ -90,17 +104,17 @@ def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
         return []
     count, places = sum(left.values()), named_counts(left)
     return [
-        f"left in older copies: {show_count(count, 'record')} that the lake calls compacted, "
+        f"left in older copies: {show_count(count, 'record')} that are compacted in the lake, "
         f"{places}; the same call with --older-copies ingests them"
     ]
 
 
 def older_copies_note(offsets: Mapping[str, int]) -> list[str]:
-    """Return the note on replicas that are less compacted than the ingested ones."""
+    """Return the note on replicas that are less compacted than the ingested replicas."""
     if not offsets:
         return []
     count = show_count(sum(offsets.values()), "offset")
     return [
-        f"up to {count} that the lake calls compacted may still be in replicas whose cleaner is "
-        f"behind: {named_counts(offsets)}; --older-copies ingests what they have"
+        f"up to {count} that are compacted in the lake may be in replicas that are less compacted: "
+        f"{named_counts(offsets)}; --older-copies ingests them"
     ]

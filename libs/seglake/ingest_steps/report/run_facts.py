@@ -1,4 +1,4 @@
-"""Facts of a run, from which its summary is made. A value."""
+"""Facts of a run, from which its summary is made."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,18 +27,19 @@ class RunFacts:
     Attributes:
         context: the run.
         discovery: the listed sources.
-        rounds: its rounds.
-        repairs: result of its repairs.
+        rounds: the rounds of the run.
+        repairs: result of the run's repairs.
         salvaged: salvaged records.
         left: files and ranges of the sources that were not read.
-        short_logs: logs that end below their proved end.
+        short_logs: logs that end before an offset that they once reached; see `ShortLog`.
         now: time of the observations, after the last commit.
         ledger: the lake's ledger after the run.
         observations: the run's observation of each partition.
-        places: unread places after the run.
-        tails: losing tails in quarantine after the run, by partition.
+        places: files and folders that are unread after the run.
+        tails: batches of losing logs above the end of the tables that are in `quarantine` after the
+            run, by partition.
         recovered_topics: topics whose last commit the run completed.
-        notes: facts that a person should know.
+        notes: messages for the user that need no action.
         seconds: duration of the run.
     """
 
@@ -60,7 +61,7 @@ class RunFacts:
 
     @property
     def planned(self) -> list[RangePlan]:
-        """Return the planned ranges of all rounds."""
+        """Return the ranges that all rounds planned to ingest."""
         return [plan for done in self.rounds for plan in done.ranges]
 
     @property

@@ -1,12 +1,14 @@
-"""Collects the findings of an ingest from its rounds, repairs and observations. Pure."""
+"""Collects the findings of an ingest from its rounds, repairs and observations."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import shown_range
+from seglake.findings.offset_places import named_gaps, shown_range
 from seglake.findings.recovery import KIND_OF_STOP
+from seglake.grouping import grouped
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
+from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.report.doubts import doubts_of, doubts_of_logs
 from seglake.ingest_steps.report.gap_report import GapsByPlace
 from seglake.ingest_steps.report.run_facts import RunFacts
@@ -14,10 +16,11 @@ from seglake.ingest_steps.report.run_notes import notes_of
 from seglake.ingest_steps.report.stuck import stuck_partitions
 from seglake.ingest_steps.report.unread import lost_tails, open_transactions
 from seglake.ingest_steps.rounds import Round, latest
+from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import subtracted
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted
 from seglake.kafka_log.short_logs import ShortLog
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.segment_decoding.conflict_counts import ConflictCount, counted
 
 _BOUNDS = (FindingKind.NO_HIGH_WATERMARK, FindingKind.OPEN_TRANSACTION, FindingKind.TAIL)
@@ -31,11 +34,11 @@ _CONFLICTS = {
 
 
 def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
-    """Return all findings of a run except those on limits and on batches that are too large.
+    """Return the findings of a run, except those on exceeded limits and on too large batches.
 
     Args:
         facts: facts of the run.
-        gaps: recorded gaps, or expected ones in a dry run.
+        gaps: recorded gaps, or expected gaps in a dry run.
     """
     settings, rounds, repairs = facts.context.settings, facts.rounds, facts.repairs
     is_dry_run = facts.context.is_dry_run
@@ -48,6 +51,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
             found.add(lost_tails(each.same, settings, has_lost=each.has_lost))
             found.add(open_transactions(each.same, planned, settings))
     found.add(undecided_offsets(gaps))
+    found.add(tier_gaps(decided, gaps, facts.left.reasons))
     found.add(doubts_of(decided, settings, is_dry_run=is_dry_run))
     found.add(doubts_of_logs(rounds, found.of(FindingKind.DOUBTFUL_OUTCOME)))
     found.add(repairs.contradicted)
@@ -59,6 +63,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
     for place in facts.places.new_names:
         found.add([Finding(FindingKind.NAMED_ONLY, place.reason, str(place.key))])
     found.add_reasons(FindingKind.LEFT_OUT, facts.left.reasons)
+    found.add_reasons(FindingKind.UNPROVED_TIER, facts.discovery.unproved_tiers)
     found.add_reasons(FindingKind.REFUSED, facts.left.refused)
     found.add(_conflicts(rounds))
     found.add([*_superseded(rounds), *_waiting(rounds)])
@@ -67,7 +72,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
 
 
 def _left_ranges(facts: RunFacts) -> Iterator[Finding]:
-    """Yield findings on ranges that wait for a later run, or for a person."""
+    """Yield findings on ranges that a later run will ingest, or on which a person must decide."""
     for seen in facts.observations:
         covered, name = facts.ledger.of(seen.key).covered, str(seen.key)
         kind = KIND_OF_STOP.get(seen.stopped_by, FindingKind.WAITING)
@@ -75,7 +80,7 @@ def _left_ranges(facts: RunFacts) -> Iterator[Finding]:
         for left in seen.waiting:
             offsets = left.from_offset, left.log_end_offset
             if offsets[0] < offsets[1] and not subtracted(offsets, covered):
-                continue  # an earlier run ingested up to the end of the log
+                continue  # earlier runs have ingested the log to its end
             is_damage = left.is_damaged and not kind.needs_a_look
             own = FindingKind.DAMAGED_ABOVE if is_damage else kind
             yield Finding(own, f"{name}: {left.reason}", name, (offsets,))
@@ -94,7 +99,7 @@ def short_log_finding(short: ShortLog) -> Finding:
 
 
 def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
-    """Yield a finding for each partition with left-out offsets of transactions without an end."""
+    """Yield a finding for each partition whose transactions without an end marker were left out."""
     for name, found in gaps.get(GapCause.UNDECIDED, {}).items():
         count = show_count(found.offsets, "offset")
         text = f"{name}: {count} of transactions that have not ended"
@@ -102,8 +107,36 @@ def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
         yield Finding(FindingKind.UNDECIDED, text, name, found.ranges, facts)
 
 
+def tier_gaps(
+    plans: Iterable[RangePlan], gaps: GapsByPlace, left_out: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Yield a finding for each reason why offsets of a given remote tier are gaps.
+
+    Args:
+        plans: the ranges of the run.
+        gaps: recorded gaps, or expected gaps in a dry run.
+        left_out: why partitions were left out, by name; a reason in it is not given again.
+    """
+    left = gaps.get(GapCause.REMOTE, {})
+    reasons: dict[str, list[tuple[str, OffsetRange]]] = {}
+    for plan in plans:
+        name = str(plan.key)
+        ranges = left[name].ranges if name in left else ()
+        for start, stop, reason in plan.remote_gaps:
+            if reason in left_out.get(name, ""):
+                continue
+            found = ((name, offsets) for offsets in common(ranges, (start, stop)))
+            reasons.setdefault(reason, []).extend(found)
+    for reason, places in reasons.items():
+        of_reason = {name: GapRanges.of(merged(own)) for name, own in grouped(places).items()}
+        if of_reason:
+            facts = {"offsets": sum(found.offsets for found in of_reason.values())}
+            text = f"{named_gaps(of_reason)}: {reason}"
+            yield Finding(FindingKind.TIER_GAP, text, facts=facts)
+
+
 def _conflicts(rounds: Iterable[Round]) -> Iterator[Finding]:
-    """Yield findings on replicas whose batches differ from those in the tables, by partition."""
+    """Yield findings on replicas whose batches differ from the tables', by partition."""
     found = ((str(each.key), each.conflicts) for done in rounds for each in done.partitions)
     for name, count in counted(found).items():
         for field, batches in count._asdict().items():
@@ -116,18 +149,18 @@ def _superseded(rounds: Iterable[Round]) -> Iterator[Finding]:
     for of in (of for done in rounds for each in done.partitions for of in each.superseded):
         text = (
             f"{of}: {show_count(of.records, 'record')} lost an election; `seglake retake` "
-            "ingests what the log that won has there"
+            "ingests the winning log's records"
         )
         facts = {"records": of.records}
         yield Finding(FindingKind.SUPERSEDED, text, str(of.key), (of.offsets,), facts)
 
 
 def _waiting(rounds: Sequence[Round]) -> Iterator[Finding]:
-    """Yield findings on ranges that lost an election in earlier runs and wait for a retake."""
+    """Yield findings on ranges that lost an election in earlier runs and need a retake."""
     for listed in (each.listed for each in rounds[0].partitions):
         for offsets in listed.ledger.superseded:
             text = (
-                f"{listed.key} {shown_range(*offsets)}: lost an election in an earlier run, and "
-                "waits for `seglake retake`"
+                f"{listed.key} {shown_range(*offsets)}: lost an election, as an earlier run found; "
+                "`seglake retake` ingests the winning log's records"
             )
             yield Finding(FindingKind.SUPERSEDED, text, str(listed.key), (offsets,))

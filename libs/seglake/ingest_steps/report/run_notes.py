@@ -1,18 +1,19 @@
-"""Notes of an ingest: facts that a person should know but need not act on. Pure."""
+"""Notes of an ingest, which are facts that need no action."""
 
 from collections.abc import Iterable, Iterator
 
 from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.ingest_steps.report.erased import erased_notes
 from seglake.ingest_steps.report.gap_report import GapsByPlace
 from seglake.ingest_steps.report.refills import older_copies_note
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.rounds import Round
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.settings.settings import Settings
 
 
 def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
-    """Return the notes of a run."""
+    """Return the notes of a run: facts that need no action."""
     notes = [*facts.notes, *facts.discovery.notes]
     if not any(map(facts.context.settings.select.selects_topic, facts.discovery.topics)):
         notes.append(_nothing_selected(facts.context.settings))
@@ -22,28 +23,29 @@ def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
         notes += [note for result in done.committed for note in _zero_tails(result)]
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
     older = older_copies_note(facts.repairs.left_offsets)
+    notes += erased_notes([*facts.committed, *facts.repairs.results])
     return [*notes, *unproved, *facts.repairs.notes, *older, *_whole_batches(facts)]
 
 
 def _whole_batches(facts: RunFacts) -> Iterator[str]:
-    """Yield notes that a time window selects whole batches, if the run has ranges to ingest."""
+    """If the run has ranges to ingest, yield notes that a time window selects whole batches."""
     select = facts.context.settings.select
     if not any(done.ranges for done in facts.rounds):
         return
     if select.from_timestamp is not None:
         yield (
-            "--from-timestamp takes whole batches: of a partition's first, and of later ones whose"
-            " times are out of order, older records are ingested too"
+            "--from-timestamp selects whole batches: older records in a partition's first batch,"
+            " and in later ones whose times are out of order, are ingested too"
         )
     if select.to_timestamp is not None:
         yield (
-            "--to-timestamp takes whole batches: older records in the first batch that reaches it,"
-            " and after it, are not ingested"
+            "--to-timestamp selects whole batches: the first batch that reaches that time, and all"
+            " later ones, are not ingested, even if some of their records are older"
         )
 
 
 def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list[str]:
-    """Return the note on batches beside holes, whose unprotected offsets may be wrong.
+    """Return the note that offsets beside holes may be wrong, because no checksum protects them.
 
     Args:
         rounds: the rounds of the run.
@@ -59,8 +61,8 @@ def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list
     if not found:
         return []
     return [
-        f"holes between batches are normal in {show_count(len(found), 'compacted partition')}; no "
-        "checksum covers the offset of a batch beside one"
+        f"holes between batches are normal in {show_count(len(found), 'compacted partition')}; but "
+        "no checksum proves the offsets of the batches beside a hole"
     ]
 
 
@@ -68,7 +70,7 @@ def _nothing_selected(settings: Settings) -> str:
     globs = ", ".join(settings.select.topics)
     if globs:
         return f"no topic of the sources is selected by {globs}"
-    return "the sources hold no partition of a topic that is not internal"
+    return "the sources have only Kafka's internal topics"
 
 
 def _zero_tails(result: RangeResult) -> list[str]:

@@ -1,4 +1,4 @@
-"""Makes the summary of a run from the results of its steps. Pure."""
+"""Makes the summary of a run from the results of its steps."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

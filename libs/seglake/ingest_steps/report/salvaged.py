@@ -1,8 +1,8 @@
-"""Lines of a summary on salvaged records. Pure."""
+"""Lines of a summary on salvaged records."""
 
 from seglake.findings.offset_places import named_counts
 from seglake.ingest_steps.repair.salvaged import Salvaged
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.settings.settings import Settings
 
 
@@ -19,13 +19,12 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
     if planned := salvaged.planned_batches:
         lines.append(
             f"would be decoded from quarantine: {_batches(sum(planned.values()))} in "
-            f"{named_counts(planned)}, into salvaged_records; only the run itself knows how many "
-            "records they hold"
+            f"{named_counts(planned)}, into salvaged_records; a dry run cannot count their records"
         )
     if salvaged.refused:
         reasons = ", ".join(f"{count} {code}" for code, count in sorted(salvaged.refused.items()))
         batches = _batches(sum(salvaged.refused.values()))
-        lines.append(f"not salvaged: {batches} whose structure is not whole ({reasons})")
+        lines.append(f"not salvaged: {batches} with a broken structure ({reasons})")
     if salvaged.cut_batches:
         lines.append(
             f"not salvaged: {_batches(salvaged.cut_batches)} kept only in part: raise "
@@ -35,7 +34,7 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
 
 
 def shown_nothing_salvaged(salvaged: Salvaged, settings: Settings) -> list[str]:
-    """Return the lines of a run that was to salvage and found nothing to decode."""
+    """Return lines for a run that was asked to salvage and found nothing to decode."""
     if salvaged != Salvaged():
         return []
     lines = []

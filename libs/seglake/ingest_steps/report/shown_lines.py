@@ -1,4 +1,4 @@
-"""Lines that the summaries of several commands share. Pure."""
+"""Lines that the summaries of several commands share."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ from seglake.findings.findings import listed
 from seglake.findings.offset_places import named_counts
 from seglake.ingest_steps.repair.repair_result import PlannedFill
 from seglake.ingest_steps.report.planned_ranges import PlannedRange
-from seglake.progress.run_reporter import show_bytes
+from seglake.printable import show_bytes
 
 _MOST_PLANNED = 10
 
@@ -32,7 +32,7 @@ def shown_damage(
     filled, count = sum(mended.values()), sum(damaged.values())
     if filled:
         which = "all of it" if filled == count else f"{filled} of {count}"
-        line += f"; another copy filled {which}: nothing to replay there, but look at the disk"
+        line += f"; another copy filled {which}: nothing to replay there, but check the disk"
     return [line]
 
 

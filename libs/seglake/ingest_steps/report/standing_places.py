@@ -1,4 +1,4 @@
-"""Places that are unread after a run. Effect: reads the lake."""
+"""Files, folders and partitions that are unread after a run. Reads the lake."""
 
 from collections.abc import Collection, Iterable
 from operator import attrgetter
@@ -17,12 +17,13 @@ from seglake.settings.settings import SelectSettings
 
 
 class StandingPlaces(NamedTuple):
-    """Unread places after a run.
+    """Files, folders and partitions that are unread after a run.
 
     Attributes:
-        every: all unread places, also those of earlier runs with other sources.
-        of_run: places in this run's sources, and partitions that only the metadata log names.
-        new_names: partitions that only the metadata log names, and no earlier run has named.
+        every: all unread places, also from earlier runs with other sources.
+        of_run: unread places in this run's sources, and partitions that only the metadata log
+            names.
+        new_names: partitions that only the metadata log names and that no earlier run has reported.
     """
 
     every: tuple[UnreadPlace, ...] = ()
@@ -41,7 +42,7 @@ def standing_places(
 ) -> StandingPlaces:
     """Return the places that are unread after a run.
 
-    A place whose offsets the lake has is no longer unread, whichever copy they came from.
+    A place is no longer unread if the lake has its offsets, whichever copy they came from.
 
     Args:
         left: files and ranges that the run did not read.
@@ -49,7 +50,7 @@ def standing_places(
         seen: the run's observation of each partition.
         ledger: the lake's ledger after the run.
         context: the run.
-        has_news: the run has committed ranges.
+        has_news: whether the run has committed ranges.
     """
     select = context.settings.select
     now = {place.path for place in left.places}
@@ -81,7 +82,10 @@ def standing_places(
 
 
 def _unknown(keys: Iterable[PartitionKey], known: Collection[PartitionKey]) -> list[PartitionKey]:
-    """Return the unknown partitions; a known one without a topic id stands for all ids."""
+    """Return the partitions that are not known yet.
+
+    If a known partition has no topic id, partitions of its name are known with any id.
+    """
     without_id = {key[:2] for key in known if key.topic_id is None}
     return [key for key in keys if key not in known and key[:2] not in without_id]
 

@@ -1,4 +1,4 @@
-"""Findings on partitions whose log grows while its bound stands still for too long. Pure."""
+"""Findings on partitions whose log grows while the upper bound has not moved for long."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from typing import Any
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.observation import Observation, StoppedBy
-from seglake.progress.run_reporter import show_count, show_duration
+from seglake.printable import show_count, show_duration
 
 _BOUNDS = {
     StoppedBy.HIGH_WATERMARK: "the high watermark",
@@ -19,7 +19,7 @@ _BOUNDS = {
 def stuck_partitions(
     observations: Iterable[Observation], now: datetime, limit: timedelta | None
 ) -> list[Finding]:
-    """Return findings on stuck partitions: the longest first, then by offsets above the bound."""
+    """Return findings on stuck partitions, the longest stuck first."""
     if limit is None:
         return []
     found = [

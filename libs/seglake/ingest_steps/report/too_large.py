@@ -1,11 +1,11 @@
-"""Finding on batches that were not decoded because of their size. Pure."""
+"""Finding on batches that were not decoded because of their size."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import Replica
-from seglake.progress.run_reporter import show_bytes, show_count
+from seglake.printable import show_bytes, show_count
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.settings.raised_limit import replay_with_highest_limit
 from seglake.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
@@ -14,7 +14,7 @@ from seglake.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
 def too_large(
     defects: Mapping[str, int], limit_bytes: int, lake: str, log_dirs: Iterable[str]
 ) -> Iterator[Finding]:
-    """Yield a finding that names the limit and the command that decodes such batches, if any.
+    """If there are such batches, yield a finding with the limit and the command that decodes them.
 
     Args:
         defects: number of quarantined spans by defect code.
@@ -33,12 +33,9 @@ def too_large(
         yield Finding(FindingKind.TOO_LARGE, f"{summary}, which is the highest limit")
         return
     command = replay_with_highest_limit(lake, log_dirs)
-    how = "to decode it, if it is not above"
-    if count > 1:
-        how = "to decode them, if they are not above"
-    highest = show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)
+    how = f"to decode batches up to {show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)}, run"
     facts = {"command": command}
-    yield Finding(FindingKind.TOO_LARGE, f"{summary}; {how} {highest}, run: {command}", facts=facts)
+    yield Finding(FindingKind.TOO_LARGE, f"{summary}; {how}: {command}", facts=facts)
 
 
 def log_dirs_of(replicas: Iterable[Replica], names: Container[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Findings on ranges that a run leaves unread. Pure."""
+"""Findings on ranges that a run leaves unread."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,14 +9,13 @@ from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.kafka_log.observation import LeftRange
 from seglake.kafka_log.read_policy import Isolation
-from seglake.kafka_log.replica_selection import sound_end
 from seglake.kafka_log.transaction_markers import OpenTransaction
 from seglake.kafka_log.transactions.hanging_transactions import age_ms
-from seglake.progress.run_reporter import show_count, show_duration
+from seglake.printable import show_count, show_duration
 from seglake.segment_codec.formats.errors import TailKind
 from seglake.settings.settings import Settings
 
-_TAILS: dict[TailKind | None, str] = {  # zeros are padding, and hold nothing to ingest
+_TAILS: dict[TailKind | None, str] = {  # zeros at the end are padding, not data
     TailKind.TORN: "a batch that the end of the file cuts off",
     TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
 }
@@ -26,21 +25,21 @@ _LEFT_OUT = (
     "its records are left out; --set read.undecided_transactions=rows ingests them, marked open"
 )
 _NO_HIGH_WATERMARK = (
-    "replication-offset-checkpoint has no usable entry for it, so nothing counts as replicated;"
-    " --upper-bound log_end would ingest it"
+    "replication-offset-checkpoint has no usable entry for the partition, so no offset counts as"
+    " replicated; --upper-bound log_end would ingest them"
 )
 
 
 def open_transactions(
     partition: SurveyedPartition, plans: Sequence[RangePlan], settings: Settings
 ) -> Iterator[Finding]:
-    """Yield findings on a log's open transactions, the oldest first.
+    """Yield findings on the open transactions of a log, the oldest first.
 
     Args:
         partition: the surveyed log.
-        plans: ranges that a dry run would ingest; a transaction that begins in one but is left
-            out needs a look.
-        settings: they decide whether a run waits, ingests marked rows, or leaves records out.
+        plans: ranges that a dry run would ingest; if a transaction begins in such a range and is
+            left out, a person should check it.
+        settings: whether open transactions wait, are ingested as rows marked open, or are left out.
     """
     bounds, name = partition.bounds, str(partition.replica.key)
     for transaction in bounds.open_transactions:
@@ -100,7 +99,7 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Left
     elif left > 0 and bounds.high_watermark is not None:
         add(f"{shown} {'lies' if left == 1 else 'lie'} above the high watermark {upper}", upper)
     elif left > 0:
-        add(f"{shown} {'is' if left == 1 else 'are'} there; {_NO_HIGH_WATERMARK}", upper)
+        add(f"{shown} {'is' if left == 1 else 'are'} on the disk; {_NO_HIGH_WATERMARK}", upper)
     last = partition.surveys[-1] if partition.surveys else None
     if last is not None and last.tail in _TAILS:
         add(f"the last segment ends in {last.tail} ({_TAILS[last.tail]})", bounds.log_end_offset)
@@ -112,35 +111,27 @@ def lost_tails(
 ) -> Iterator[Finding]:
     """Yield findings on ranges of losing copies above all covered offsets.
 
-    There are none if the run quarantines these batches.
+    If the run quarantines these batches, there are no findings.
 
     Args:
         partition: the surveyed partition.
         settings: the run's settings.
-        has_lost: the chosen copy lost an election to the log in the lake.
+        has_lost: whether the chosen copy lost an election to the log in the lake.
     """
     if settings.reads_dead_logs:
         return
-    choice, name = partition.choice, str(partition.replica.key)
+    name = str(partition.replica.key)
     covered_offset = max((stop for _, stop in partition.covered), default=0)
-    copies = [
-        (other.replica, other.divergence_offset, other.log_end_offset)
-        for other in partition.other_replicas
-    ]
-    if has_lost:
-        end = sound_end(choice.surveys)
-        lost_from = partition.ledger.same_log_until(choice.leader_epochs.without_end, end)
-        copies.insert(0, (choice.chosen, lost_from, end))
-    else:
+    if not has_lost:
         covered_offset = max(covered_offset, partition.bounds.next_offset)
-    for copy, divergence_offset, stop in copies:
+    for copy, divergence_offset, stop in partition.losing_copies(has_lost=has_lost):
         start = max(divergence_offset, covered_offset)
         if start < stop:
             count = show_count(stop - start, "record")
             text = (
-                f"{name}: offsets {shown_range(start, stop)} in {copy.folder}, which are "
-                f"not in the log that won (up to {count}); quarantine lists them once that log "
-                "reaches these offsets, or with --upper-bound log_end"
+                f"{name}: {copy.folder} has offsets {shown_range(start, stop)} (up to {count}), "
+                "which are not in the log that won; quarantine gets them once that log reaches "
+                "these offsets, or with --upper-bound log_end"
             )
             facts = {"folder": copy.folder}
             yield Finding(FindingKind.UNLISTED_TAIL, text, name, ((start, stop),), facts)

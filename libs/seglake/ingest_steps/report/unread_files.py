@@ -1,4 +1,4 @@
-"""Findings on files that hold records and are not read. Pure."""
+"""Findings on files that hold records and were not read."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from seglake.kafka_log.observation import UnreadPlace
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.unread_segments import are_compressed, why_unread
 from seglake.log_dirs.unread_files import UNREAD_NAMES, UnreadFiles
-from seglake.progress.run_reporter import show_bytes, show_count
+from seglake.printable import show_bytes, show_count
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _MOST_RANGES = 3
@@ -28,13 +28,13 @@ def unread_files(
 ) -> list[Finding]:
     """Return a finding for the files of each kind in each folder, the largest first.
 
-    Findings on segments have their ranges, as far as they are known.
+    Findings on segments name the ranges of offsets in these segments, if known.
 
     Args:
         recognised: files that are recognised as unreadable.
         logs: logs with unreadable segments.
-        partitions: names of partitions with a log in the sources, whose start shows which offsets
-            are in a tier only.
+        partitions: names of partitions with a log in the sources; the start of a log shows which
+            offsets are in the remote tier only.
     """
     found = [
         _finding(
@@ -58,7 +58,7 @@ def unread_files(
 
 
 def of_copies(files: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; further copies of a left-out partition get their folder as place."""
+    """Yield findings; if several copies of a partition are left out, name their folders."""
     places: set[str] = set()
     for found in files:
         is_known = found.kind is FindingKind.LEFT_OUT and found.place in places
@@ -67,7 +67,10 @@ def of_copies(files: Iterable[Finding]) -> Iterator[Finding]:
 
 
 def unread_place(found: Finding) -> UnreadPlace:
-    """Return the unread place of a finding's files; with ranges only if all have an end."""
+    """Return the unread place of a finding's files.
+
+    The place has offset ranges only if the ends of all ranges are known.
+    """
     is_known = all(stop < OFFSET_MAX for _, stop in found.ranges)
     path = f"{found.facts['folder']}/{found.facts['example']}"
     return UnreadPlace(path, found.text, found.ranges if is_known else ())
@@ -96,7 +99,7 @@ def _finding(
     Args:
         kind: kind of the finding.
         place: partition or folder.
-        facts: facts of `_facts`.
+        facts: the result of `_facts`.
         names: name of the files in singular and plural, and advice.
         ranges: offsets in the files, as far as known.
     """

@@ -1,1 +1,1 @@
-"""Transactions of a log: open ones, ended ones, and the proofs. Pure."""
+"""Finds how the transactions of a log ended, which ones are open, and what proves it."""

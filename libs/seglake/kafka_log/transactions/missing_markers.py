@@ -1,8 +1,8 @@
-"""Outcomes of transactions whose markers no copy has, proved by files beside the copies. Pure.
+"""Proves outcomes of transactions whose markers are missing from all copies of a log.
 
-Existing markers decide. For offsets that no copy has, the transaction indexes and snapshots of the
-copies decide by the rules of an ingest. Here they are the only evidence, so a file that the log or
-another copy contradicts is not used.
+An existing marker always decides the outcome. If the marker's offset is missing from all copies,
+transaction indexes and producer snapshots decide, by the same rules as in an ingest. These files
+are then the only evidence, so a file is not used if the log or another copy contradicts it.
 """
 
 from bisect import bisect_right
@@ -23,12 +23,12 @@ _Entry = tuple[int, int, int]  # producer, first offset, marker
 
 
 class SegmentFiles(NamedTuple):
-    """Transaction index of a segment with the offsets [start, next).
+    """A segment with the offsets [start, next) and its transaction index.
 
     Attributes:
-        is_last: the segment is the last of its copy.
-        has_index: the segment has an index file.
-        aborted: entries of the index, None if it is not usable.
+        is_last: whether the segment is the last one of its copy.
+        has_index: whether the segment has an index file.
+        aborted: entries of the index; None if it is not usable.
     """
 
     path: str
@@ -40,22 +40,22 @@ class SegmentFiles(NamedTuple):
 
 
 class CopyFiles(NamedTuple):
-    """Files beside the log of one copy, up to the end of the log that it shares with the lake."""
+    """Transaction indexes and snapshots of one copy, for the part of the log that the lake has."""
 
     segments: tuple[SegmentFiles, ...]
     snapshots: tuple[OpenTransactions, ...]
 
 
 class KnownLog(NamedTuple):
-    """A partition as the lake and all copies together know it.
+    """Markers and missing offsets of a partition, from the lake and all copies together.
 
     Attributes:
         markers: all known markers, by offset.
-        ends: the markers, indexed for lookups.
-        holes: missing offsets, rising and disjoint.
-        cleaned: missing offsets that the cleaner removed, rising and disjoint.
+        ends: the same markers, for lookups by producer.
+        holes: missing offsets, as sorted, disjoint ranges.
+        cleaned: missing offsets that the cleaner removed, as sorted, disjoint ranges.
         covered_offset: exclusive end of the ingested offsets.
-        waiting: transactional data before a hole, with no marker in between.
+        waiting: transactional data whose marker may be in a hole.
     """
 
     key: PartitionKey
@@ -67,23 +67,23 @@ class KnownLog(NamedTuple):
     cleaned: tuple[OffsetRange, ...] = ()
 
     def holes_after(self, data: DataSpan) -> list[OffsetRange]:
-        """Return the holes that may have held the marker of some data."""
+        """Return the holes in which the marker of this data's transaction may have been."""
         end = self.ends.next_marker(data.producer_id, data.offset)
         holes = self.holes[bisect_right(self.holes, data.offset, key=itemgetter(1)) :]
         return list(takewhile(lambda hole: end is None or hole[0] < end.offset, holes))
 
     def is_cleaned(self, hole: OffsetRange) -> bool:
-        """Return whether the cleaner removed some of the offsets of a hole."""
+        """Return whether the cleaner removed any offset of a hole."""
         place = bisect_right(self.cleaned, hole[0], key=itemgetter(1))
         return place < len(self.cleaned) and self.cleaned[place][0] < hole[1]
 
 
 class MissingMarkers(NamedTuple):
-    """Proved outcomes of transactions.
+    """Proved outcomes of transactions whose markers are missing.
 
     Attributes:
-        markers: the markers that were missing.
-        settled: the data whose outcome is proved now.
+        markers: the missing markers.
+        settled: the data whose outcome is now proved.
     """
 
     markers: tuple[Marker, ...] = ()
@@ -92,16 +92,16 @@ class MissingMarkers(NamedTuple):
 
 
 def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers:
-    """Return the outcomes of all waiting data that the files prove.
+    """Return the outcomes of waiting data, as far as the files prove them.
 
     Args:
-        log: the partition as the lake and the copies know it.
-        files: files beside each copy.
+        log: markers and missing offsets, from the lake and all copies.
+        files: transaction indexes and snapshots of each copy.
     """
     notes: list[str] = []
     trusted = [_trusted(copy, log, notes) for copy in files]
     asked = sorted({hole for data in log.waiting for hole in log.holes_after(data)})
-    # The cleaner rewrites an index without the aborts whose markers it removed.
+    # When the cleaner removes a marker, it also removes its abort from the index.
     damage = [
         Damage(
             *hole,
@@ -121,7 +121,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
             settled.append(data)
             markers += [] if end.is_read else [end]
             notes.append(
-                f"{log.key}: how producer {data.producer_id}'s transaction ended that has data at "
+                f"{log.key}: the marker of producer {data.producer_id}'s transaction with data at "
                 f"offset {data.offset} is missing; by .txnindex and .snapshot it was {end.state}"
             )
     return MissingMarkers(tuple(markers), frozenset(settled), tuple(dict.fromkeys(notes)))
@@ -130,11 +130,11 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
 def _end(
     data: DataSpan, damage: Sequence[Damage], log: KnownLog, evidence: Evidence
 ) -> Marker | None:
-    """Return the marker of some data, known or proved; None if neither."""
+    """Return the marker that ended the data's transaction, read or proved; None if unknown."""
     producer_id = data.producer_id
     for span in damage:
         if span.start_offset <= data.offset:
-            return None  # the damage is around the batch: the marker may be before or after it
+            return None  # unknown whether the hole comes before or after the data
         transaction = OpenTransaction(producer_id, data.offset)
         match evidence.verdict(transaction, span):
             case Verdict.ABORTED:
@@ -152,9 +152,9 @@ def _end(
 
 
 def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
-    """Return the copy's files without indexes that the log contradicts, with a note on each.
+    """Return a copy's files without indexes that contradict the log; add a note for each of them.
 
-    Only entries that may decide an outcome are compared.
+    Only entries that could decide an outcome are compared.
     """
     waits = {data.producer_id: data.offset for data in reversed(log.waiting)}
     segments = []
@@ -174,7 +174,7 @@ def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
 
 
 def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
-    """Yield the contradictions between an index entry and the log, as text."""
+    """Yield a text for each contradiction between an index entry and the log."""
     producer_id, last = entry.producer_id, entry.last_offset
     name = f"an abort of producer {producer_id} at offset {last}"
     is_in_hole = any(start <= last < stop for start, stop in log.holes)
@@ -186,11 +186,11 @@ def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
         yield f"{name}, where the log has none"
     before = log.ends.next_marker(producer_id, entry.first_offset)
     if before is not None and before.offset < last:
-        yield f"{name}, of offset {entry.first_offset}, and the log has an end at {before.offset}"
+        yield f"{name}, begun at {entry.first_offset}, but the log has a marker at {before.offset}"
 
 
 def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
-    """Return whether the indexes of a copy would name every abort in a hole."""
+    """Return whether the indexes of a copy would list each abort marker in a hole."""
     start, stop = hole
     parts = [
         file for file in copy.segments if file.start_offset < stop and start < file.next_offset
@@ -200,7 +200,7 @@ def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
 
 
 def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLog) -> bool:
-    """Return whether an index is complete by the rules of an ingest and names all known aborts."""
+    """Return whether a segment's index is complete up to `stop`: it names all known aborts."""
     end = min(stop, segment.next_offset)
     is_closed = any(snapshot.offset >= end for snapshot in copy.snapshots)
     aborts = {
@@ -217,13 +217,13 @@ def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLo
 
 
 def _entries(copies: Iterable[CopyFiles]) -> list[AbortedTransaction]:
-    """Return the aborts that any copy's index names, each once."""
+    """Return all aborts in the copies' indexes, each once."""
     named = [entry for copy in copies for file in copy.segments for entry in file.aborted or ()]
     return list({(e.producer_id, e.first_offset, e.last_offset): e for e in named}.values())
 
 
 def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) -> bool:
-    """Return whether indexes contradict each other about the aborts in a hole."""
+    """Return whether two copies' indexes name different aborts in a hole."""
     listed: list[set[_Entry]] = []
     complete: list[set[_Entry]] = []
     for copy in copies:
@@ -241,7 +241,7 @@ def _is_disputed(hole: OffsetRange, copies: Iterable[CopyFiles], log: KnownLog) 
 
 
 def _snapshot(copies: Iterable[CopyFiles], log: KnownLog) -> OpenTransactions | None:
-    """Return the newest snapshot that ends at or below the end of the ingested offsets."""
+    """Return the newest snapshot up to the end of the ingested offsets; None if there is none."""
     found = [snapshot for copy in copies for snapshot in copy.snapshots]
     usable = [snapshot for snapshot in found if snapshot.offset <= log.covered_offset]
     return max(usable, key=attrgetter("offset"), default=None)

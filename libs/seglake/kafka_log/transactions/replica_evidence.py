@@ -1,4 +1,4 @@
-"""Facts from other copies of a log about transactions in damaged ranges. Pure."""
+"""Finds markers and transactional data in other copies, for damage in the copy read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from seglake.kafka_log.transactions.transaction_evidence import Damage
 
 @dataclass(frozen=True, slots=True)
 class ReplicaEvidence:
-    """Undamaged ranges that a copy shares with the log that is read, and all events in the copy."""
+    """Another copy's undamaged ranges of the shared log, its markers and transactional data."""
 
     sound: tuple[OffsetRange, ...]
     events: tuple[Event, ...]
 
     def covers(self, damage: Damage) -> bool:
-        """Return whether the copy has all damaged offsets undamaged."""
+        """Return whether this copy is undamaged at all of the damaged offsets."""
         return any(
             start <= damage.start_offset and damage.next_offset <= stop
             for start, stop in self.sound
         )
 
     def inside(self, damage: Damage) -> list[Event]:
-        """Return the copy's events at the damaged offsets; its markers count as not read."""
+        """Return this copy's data and markers at the damaged offsets, with `is_read=False`."""
         hidden = damage.offsets
         return [
             event._replace(is_read=False) if isinstance(event, Marker) else event
@@ -36,7 +36,7 @@ class ReplicaEvidence:
 
 
 def evidence_of(other: OtherReplica) -> ReplicaEvidence:
-    """Return the evidence of another replica, up to the end of the shared log."""
+    """Return the evidence in another replica, up to the end of the shared log."""
     segments = other.replica.segments
     found: list[OffsetRange] = []
     for file, survey in zip(
@@ -58,11 +58,11 @@ def evidence_of(other: OtherReplica) -> ReplicaEvidence:
 def resolve_from_replicas(
     evidence: Sequence[ReplicaEvidence], damage: Iterable[Damage]
 ) -> tuple[list[Damage], list[Event]]:
-    """Return the damage that no copy covers, and the events in the damage that copies cover.
+    """Return the damage that no copy covers, and the copies' markers and data in all other damage.
 
     Args:
-        evidence: facts from other copies.
-        damage: damaged ranges of the log that is read.
+        evidence: undamaged ranges, markers and transactional data of other copies.
+        damage: damaged ranges of the copy that is read.
     """
     left: list[Damage] = []
     known: list[Event] = []

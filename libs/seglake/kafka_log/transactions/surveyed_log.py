@@ -1,6 +1,6 @@
-"""A log as surveyed: its segments, their events, and ranges where markers may be lost. Pure.
+"""Markers and transactional data of a surveyed log, and the ranges where markers may be lost.
 
-`transaction_outcomes` follows the transactions through it.
+Markers and data are called events here. `transaction_outcomes` derives transactions from them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -17,7 +17,7 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 @dataclass(frozen=True, slots=True)
 class WalkedSegment:
-    """A surveyed segment and the offsets [start, next) that it may have."""
+    """Surveyed segment, with the offsets [start, next) that it may have."""
 
     survey: SegmentSurvey
     start_offset: int
@@ -26,20 +26,20 @@ class WalkedSegment:
 
     @property
     def aborted(self) -> tuple[AbortedTransaction, ...]:
-        """Return the entries of the transaction index; none without a usable index."""
+        """Return the entries of the transaction index; empty without a usable index."""
         return self.survey.transactions.files.aborted or ()
 
 
 @dataclass(frozen=True, slots=True)
 class WalkedLog:
-    """Last segments of a log, as surveyed.
+    """The surveyed last segments of a log.
 
     Attributes:
-        upper_offset: exclusive end; batches from here on are ignored.
+        upper_offset: exclusive end; batches at or above it are ignored.
         walk_offset: first offset that was read.
-        cleaned_offset: below this offset, the cleaner may have removed batches.
-        snapshot: the newest producer snapshot among the offsets that were read, None without one;
-            an older snapshot may be out of date.
+        cleaned_offset: exclusive end of the offsets where the cleaner may have removed batches.
+        snapshot: the newest producer snapshot at or above `walk_offset`; None without one, since an
+            older snapshot may be out of date.
     """
 
     segments: tuple[WalkedSegment, ...]
@@ -55,10 +55,10 @@ def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -
     Args:
         replica: the replica, with its checkpoints.
         surveys: surveys of its last segments, in order.
-        upper: exclusive end; batches from here on are ignored.
+        upper: exclusive end; batches at or above it are ignored.
     """
     files = replica.segments[len(replica.segments) - len(surveys) :]
-    stops = [*(file.base_offset for file in files[1:]), upper]
+    stops = [*(file.base_offset for file in files[1:]), upper][: len(files)]
     segments = tuple(
         WalkedSegment(
             survey,
@@ -86,7 +86,7 @@ def walked_log(replica: Replica, surveys: Sequence[SegmentSurvey], upper: int) -
 
 
 def own_events(log: WalkedLog) -> list[Event]:
-    """Return the markers and transactional data that the walk found, by offset."""
+    """Return the log's markers and transactional data, sorted by offset."""
     found = [
         event
         for segment in log.segments
@@ -97,15 +97,15 @@ def own_events(log: WalkedLog) -> list[Event]:
 
 
 def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
-    """Return the ranges where markers may be lost: damage in segments, and offsets between them.
+    """Return the ranges where markers may be lost: damage in segments, and gaps between segments.
 
-    If a marker's offset is above its segment, the offsets after the segment's last known event
-    count as damage, even in a cleaned log: no checksum covers the marker's offset, so its true one
-    is there.
+    A marker's offset may be false, because no checksum covers it. If it is above the marker's
+    segment, the true offset is somewhere after the segment's last known event. So these offsets
+    count as damage, even in a log that the cleaner has cleaned.
 
     Args:
         log: the surveyed log.
-        events: its events, by offset.
+        events: the log's markers and transactional data, sorted by offset.
     """
     aborts = _aborts_of_data(events)
     found: list[Damage] = []
@@ -129,7 +129,7 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
 
 
 def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
-    """Return the end of a segment's events if one of its markers lies above it, else None."""
+    """Return the end of a segment's events if a marker's offset is above the segment; else None."""
     events = segment.survey.transactions.events
     if not any(isinstance(each, Marker) and each.offset >= next_base for each in events):
         return None
@@ -140,11 +140,11 @@ def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
 def _is_indexed(
     log: WalkedLog, segment: WalkedSegment, next_offset: int, aborts: Collection[int]
 ) -> bool:
-    """Return whether a segment's index would name an abort below an offset.
+    """Return whether a segment's index names every abort below an offset.
 
-    The last segment's index may be older than its log, unless it names an abort at or above the
-    offset. A missing index is lost, unless nothing was aborted: a later snapshot shows that the
-    files are complete.
+    The index of the last segment may be older than the log. It is used only if it has an abort at
+    or above the offset. A missing index may be lost. It is taken as empty only if a later snapshot
+    shows that the files are complete.
     """
     files = segment.survey.transactions.files
     is_closed = log.snapshot is not None and log.snapshot.offset >= next_offset
@@ -157,7 +157,7 @@ def _is_indexed(
 
 
 def _aborts_of_data(events: Iterable[Event]) -> frozenset[int]:
-    """Return the offsets of markers that aborted a transaction: only these are in an index."""
+    """Return the offsets of abort markers that end data; indexes list only these."""
     fold = TransactionFold()
     found = []
     for event in events:

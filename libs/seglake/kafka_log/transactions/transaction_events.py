@@ -1,4 +1,4 @@
-"""Collects transactional data, markers and damage from a walk through a segment. Pure."""
+"""Collects transactional data, markers and damage from a walk through a segment."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
@@ -21,13 +21,13 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.batch_run import MARKER_KINDS, BatchKind, BatchRun
 
 _EVENT_FIELDS = ("base_offset", "producer_id", "max_timestamp_ms")
-_MOST_SKIPPED = 1000  # a log that skips offsets more often was cleaned
+_MOST_SKIPPED = 1000  # more skipped ranges than this show that the cleaner has run
 
 
 class TransactionEvents:
-    """Collector of transaction events: added in the order of a walk, returned by offset.
+    """Collector of markers and data: added in the order of bytes, returned by offset.
 
-    If a walk is in order of offsets too, only the first batch of each transaction is kept.
+    If offsets rise, only the first batch of each transaction is stored.
     """
 
     def __init__(self, base_offset: int, *, is_in_order: bool) -> None:
@@ -35,22 +35,23 @@ class TransactionEvents:
 
         Args:
             base_offset: lowest offset that the segment may have.
-            is_in_order: the batches of the walk have rising offsets.
+            is_in_order: whether the segment's batches have rising offsets.
         """
-        self.first_batches: dict[int, RecordBatch] = {}  # of open transactions, if in order
+        # first data of each open transaction, by producer
+        self.first_batches: dict[int, RecordBatch] = {}
         self._events: list[Event] = []
         self._is_in_order = is_in_order
         self._reached = base_offset
         self._damage: list[DamagedSpan] = []
         self._skipped: list[DamagedSpan] = []
-        self._defects: list[Defect] = []  # defects since the last sound batch
+        self._defects: list[Defect] = []  # defects since the last valid batch
 
     def defect(self, defect: Defect) -> None:
-        """Add damaged bytes, which may hide a marker."""
+        """Record that damaged bytes come next, among which a marker may be."""
         self._defects.append(defect)
 
     def sound(self, unit: Unit) -> None:
-        """Add a sound batch."""
+        """Add a valid batch: its marker, or its transactional data."""
         is_batch = isinstance(unit, RecordBatch)
         self._reach(unit.first_offset, unit.last_offset + 1, shows_skips=is_batch)
         if not isinstance(unit, RecordBatch):
@@ -69,7 +70,7 @@ class TransactionEvents:
             )
 
     def sound_run(self, run: BatchRun) -> None:
-        """Add sound batches, all of them above the batches added before."""
+        """Add valid batches with offsets above all batches added before."""
         for start, stop in run.stretches():
             self._reach(start, stop, shows_skips=True)
         places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
@@ -81,7 +82,7 @@ class TransactionEvents:
             *(run.column(name)[places].tolist() for name in _EVENT_FIELDS),
             strict=True,
         )
-        begun: dict[int, int] = {}  # open transactions of this run: place of the first batch
+        begun: dict[int, int] = {}  # index of each open transaction's first batch
         for place, kind, offset, producer_id, newest_ms in events:
             if kind in MARKER_KINDS:
                 begun.pop(producer_id, None)
@@ -95,11 +96,11 @@ class TransactionEvents:
             self.first_batches[producer_id] = run.batch(place)
 
     def end(self) -> None:
-        """End the walk: defects after the last sound batch become damage without an end."""
+        """End the collection: defects after the last valid batch become damage with an open end."""
         self._end_damage(None)
 
     def events(self) -> tuple[Event, ...]:
-        """Return markers and data by offset; only the first of a producer's batches in a row."""
+        """Return markers and each producer's first data after a marker, in order of offsets."""
         if self._is_in_order:
             return tuple(self._events)
         events = sorted(self._events, key=attrgetter("offset"))
@@ -109,18 +110,19 @@ class TransactionEvents:
         """Return the ranges where markers may be lost.
 
         Args:
-            is_cleaned: the cleaner has run here. It keeps markers, so skipped offsets do not count.
+            is_cleaned: whether the log cleaner has run here; it keeps markers, so skipped offsets
+                had none.
         """
         if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
             return tuple(self._damage)
         return tuple(self._spans())
 
     def _spans(self) -> list[DamagedSpan]:
-        """Return damaged and skipped ranges, by offset."""
+        """Return damaged and skipped ranges, sorted by offset."""
         return sorted([*self._damage, *self._skipped], key=attrgetter("start_offset"))
 
     def _reach(self, start: int, stop: int, *, shows_skips: bool) -> None:
-        """Advance to the end of sound batches with the offsets [start, stop)."""
+        """Record valid batches with the offsets [start, stop); skipped offsets become damage."""
         if start == self._reached and not self._defects:
             self._reached = stop
         elif start >= self._reached:
@@ -134,7 +136,7 @@ class TransactionEvents:
             _remove(self._skipped, range(start, stop))
 
     def _end_damage(self, next_offset: int | None) -> None:
-        """Add the range that the last defects hide, if one of them may be a marker."""
+        """Add the range of the defects since the last valid batch, if one may be a marker."""
         defects, self._defects = self._defects, []
         if not defects or next_offset == self._reached:
             return
@@ -143,7 +145,7 @@ class TransactionEvents:
 
 
 def _telling(run: BatchRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of the markers, and of each producer's first data after a marker."""
+    """Return the indexes of markers, and of each producer's first data after a marker."""
     producers, is_marker = run.column("producer_id")[places], run.is_marker[places]
     by_producer = np.argsort(producers, kind="stable")
     producers, is_marker = producers[by_producer], is_marker[by_producer]
@@ -153,12 +155,12 @@ def _telling(run: BatchRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _data_span(offset: int, producer_id: int, newest_ms: int) -> DataSpan:
-    """Return the event of a transactional batch; a negative time is none."""
+    """Return a transactional batch as a value; a negative timestamp becomes None."""
     return DataSpan(offset, producer_id, newest_ms if newest_ms >= 0 else None)
 
 
 def _remove(spans: list[DamagedSpan], late: range) -> None:
-    """Remove late offsets from rising spans; reads only the spans around these offsets."""
+    """Remove the offsets of an out-of-order batch from the sorted spans of damage."""
     first = bisect_right(spans, late.start, key=attrgetter("start_offset")) - 1
     start = stop = max(0, first)
     while stop < len(spans) and spans[stop].start_offset < late.stop:
@@ -167,7 +169,7 @@ def _remove(spans: list[DamagedSpan], late: range) -> None:
 
 
 def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]:
-    """Yield the spans without the late offsets."""
+    """Yield the spans of damage without the offsets of an out-of-order batch."""
     for span in spans:
         stop = late.stop if span.next_offset is None else span.next_offset
         if late.stop <= span.start_offset or stop <= late.start:
@@ -180,12 +182,12 @@ def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]
 
 
 def _may_be_marker(defect: Defect) -> bool:
-    """Return whether damage may hide a marker; a batch of known length may be too long for one."""
+    """Return whether a defect is short enough for a damaged marker, or its length is unknown."""
     return defect.code is not DefectCode.CRC_MISMATCH or defect.size_bytes <= MOST_MARKER_BYTES
 
 
 def _without_repeats(events: Iterable[Event], damage: list[DamagedSpan]) -> Iterator[Event]:
-    """Yield the markers, and each producer's first data since its last marker or damage."""
+    """Yield the markers, and of each producer the first data after a marker or after damage."""
     edges = iter([*(span.start_offset for span in damage), None])
     edge = next(edges)
     open_producers: set[int] = set()

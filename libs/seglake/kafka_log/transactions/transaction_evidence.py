@@ -1,8 +1,9 @@
-"""Evidence in the small files on transactions whose end damage may hide. Pure.
+"""Proves by index and snapshot files how transactions with damaged markers ended.
 
-For each abort, a broker notes the transaction's first offset in the transaction index of the
-marker's segment. Its producer snapshots list open transactions. So the fate of a damaged marker is
-often provable: an abort is named, and a transaction that ended without being named was committed.
+For each abort, a broker writes the transaction's first offset to the transaction index of the
+marker's segment. Its producer snapshots list open transactions. So even if a marker is damaged, the
+outcome can often be proved. If the transaction was aborted, the index has it. If it ended and is
+not in the index, it was committed.
 """
 
 from bisect import bisect_left
@@ -18,11 +19,11 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 
 class Damage(NamedTuple):
-    """Offsets [start, next) that are damaged or gone.
+    """Offsets [start, next) that are damaged or missing.
 
     Attributes:
-        is_indexed: the segment's transaction index is usable and was written after these offsets,
-            so an abort that it does not name did not happen here.
+        is_indexed: whether the segment's transaction index is usable and was written after these
+            offsets, so it names every abort among them.
     """
 
     start_offset: int
@@ -36,16 +37,16 @@ class Damage(NamedTuple):
 
 
 class Verdict(Enum):
-    """Outcome, inside damage, of a transaction that was open before it."""
+    """Outcome, within a damaged range, of a transaction that was open before the range."""
 
-    NO_END = auto()  # it did not end there: it ended later, or it is still open
+    NO_END = auto()  # no marker is known: it ended after the range, or is still open
     ABORTED = auto()
     COMMITTED = auto()
     UNCERTAIN = auto()
 
 
 class Evidence:
-    """Markers and files of one partition, indexed for verdicts on damage."""
+    """Markers, transaction indexes and snapshot of a partition, to judge damaged ranges by."""
 
     def __init__(
         self,
@@ -54,12 +55,13 @@ class Evidence:
         snapshot: OpenTransactions | None,
         damage: Iterable[Damage],
     ) -> None:
-        """Index the markers and the files' entries.
+        """Sort the markers and the index entries by producer.
 
         Args:
             markers: markers that were read, here or in another copy.
             aborted: entries of all usable transaction indexes.
-            snapshot: the newest snapshot at or below the end of what counts, None without one.
+            snapshot: the newest snapshot that is not above the end of the log; None if there is
+                none.
             damage: all ranges where markers may be lost.
         """
         self._markers = Markers(markers)
@@ -70,13 +72,13 @@ class Evidence:
         self._damage = tuple(damage)
 
     def next_aborted(self, producer_id: int, offset: int) -> AbortedTransaction | None:
-        """Return the index's first abort of a producer at or after an offset, None without one."""
+        """Return a producer's first indexed abort at or above an offset; None if there is none."""
         entries = self._aborted.get(producer_id, [])
         index = bisect_left(entries, offset, key=attrgetter("last_offset"))
         return entries[index] if index < len(entries) else None
 
     def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
-        """Return the outcome, inside damage, of a transaction that was open before it."""
+        """Return the outcome, within a damaged range, of a transaction that was open before it."""
         marker = self._markers.next_marker(transaction.producer_id, damage.start_offset - 1)
         if marker is not None and marker.offset in damage.offsets:
             return Verdict.NO_END
@@ -91,15 +93,15 @@ class Evidence:
         if marker is None and aborted is None:
             return self._by_snapshot(transaction, damage)
         if aborted is None or (marker is not None and marker.offset < aborted.last_offset):
-            # Either this marker or a lost one committed the records: the result is the same.
+            # The records' state is the same if a lost marker ended the transaction before.
             is_commit = marker is not None and marker.is_commit
             return Verdict.NO_END if is_commit else Verdict.UNCERTAIN
-        # The transaction ended before the aborted one began, and no index names an abort of it.
+        # It ended before the producer's next aborted transaction, without an abort in the index.
         is_indexed = self._is_indexed(damage, aborted.first_offset)
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
     def _is_of_others(self, producer_id: int, damage: Damage) -> bool:
-        """Return whether other producers' abort markers fill all damaged offsets, one each."""
+        """Return whether all damaged offsets are abort markers of other producers."""
         start = bisect_left(self._abort_ends, (damage.start_offset,))
         stop = bisect_left(self._abort_ends, (damage.next_offset,))
         named = self._abort_ends[start:stop]
@@ -107,7 +109,7 @@ class Evidence:
         return is_filled and all(producer != producer_id for _, producer in named)
 
     def _by_snapshot(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
-        """Return the verdict on a transaction without later markers, by the producer snapshot."""
+        """Decide by the producer snapshot how a transaction without later markers ended."""
         if self._snapshot is None or self._snapshot.offset < damage.next_offset:
             return Verdict.UNCERTAIN
         is_open = any(
@@ -121,7 +123,7 @@ class Evidence:
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
     def _is_indexed(self, damage: Damage, offset: int) -> bool:
-        """Return whether the index would name an abort in this damage and in all after it."""
+        """Return whether indexes name each abort in this and later damage below `offset`."""
         return all(
             span.is_indexed
             for span in self._damage

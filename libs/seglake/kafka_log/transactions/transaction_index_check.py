@@ -1,6 +1,6 @@
-"""Compares the aborted transactions of the log with those of the transaction indexes. Pure.
+"""Compares the aborted transactions in the log with the transaction indexes.
 
-In a healthy log both agree. If they differ, the log decides, and a person should look.
+In a healthy log both agree. If they differ, the log decides, and the difference is reported.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,14 +17,14 @@ def disagreements(
     ended: Iterable[tuple[OpenTransaction, Marker]],
     damage: Sequence[Damage],
 ) -> list[str]:
-    """Return the differences between log and indexes, as text.
+    """Return a text for each difference between log and indexes.
 
     Segments without a usable index are skipped.
 
     Args:
         log: the surveyed log.
-        markers: its markers, read ones and proved ones.
-        ended: transactions whose data was found, with their markers.
+        markers: its markers, both read and proved.
+        ended: transactions whose data was read, with their markers.
         damage: ranges where markers may be lost.
     """
     aborted = {_key(marker): begun for begun, marker in ended if not marker.is_commit}
@@ -32,7 +32,7 @@ def disagreements(
     known_offset = max(log.walk_offset, log.cleaned_offset)
 
     def is_hidden(offset: int) -> bool:
-        """Return whether the log has no answer: the offset is unread, cleaned away or damaged."""
+        """Return whether an offset is unread, removed by the cleaner, or damaged."""
         return offset < known_offset or any(offset in span.offsets for span in damage)
 
     found: list[str] = []
@@ -45,7 +45,7 @@ def disagreements(
                 reason = _entry_fault(entry, read.get(key), aborted.get(key), is_hidden)
                 if reason is not None:
                     found.append(reason)
-        # An index that was copied before its log, or cut by a crash, lacks the newest entries.
+        # An index that was copied before its log, or cut by a crash, lacks its newest entries.
         known = max((entry.last_offset for entry in segment.aborted), default=-1)
         stop = min(segment.next_offset, known) if segment.is_last else segment.next_offset
         found += [
@@ -60,7 +60,7 @@ def disagreements(
 
 
 def _key(marker: Marker) -> tuple[int, int]:
-    """Return the producer and the offset of a marker, which identify an abort."""
+    """Return producer id and offset of a marker, which identify an abort."""
     return marker.producer_id, marker.offset
 
 
@@ -70,9 +70,9 @@ def _entry_fault(
     begun: OpenTransaction | None,
     is_hidden: Callable[[int], bool],
 ) -> str | None:
-    """Return the contradiction between an index entry and the log; None if there is none.
+    """Return the contradiction between an index entry and the log as text; None if there is none.
 
-    Offsets that the log cannot know contradict nothing.
+    Offsets that are hidden in the log contradict nothing.
     """
     name = f"producer {entry.producer_id} at offset {entry.last_offset}"
     if marker is None:
@@ -85,4 +85,4 @@ def _entry_fault(
     if is_hidden(entry.first_offset):
         return None
     begin = "no data" if begun is None else f"data from offset {begun.first_offset} on"
-    return f"the abort of {name} is of offset {entry.first_offset} there, the log has {begin}"
+    return f"it has the abort of {name} from offset {entry.first_offset}, the log has {begin}"

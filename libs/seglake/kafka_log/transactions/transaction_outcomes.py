@@ -1,8 +1,8 @@
-"""Outcomes of a log's transactions, and transactions still open. Pure.
+"""Finds the outcomes of a log's transactions, and the open transactions.
 
-The markers in the log decide. Small files answer what the markers cannot: a producer snapshot,
-which transactions were open before the first header that was read; a transaction index, which abort
-marker is in damaged bytes.
+Markers in the log decide the outcome. Two small files complete them: a producer snapshot lists the
+transactions that were open before the first header that is read, and a transaction index names
+abort markers that are in damaged bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,11 +29,13 @@ _MOST_DETAILS = 3
 
 
 class UnknownOutcome(NamedTuple):
-    """A transaction whose end damage may hide; its data and that damage lie in [start, next).
+    """A transaction whose marker may be damaged.
+
+    The range [start, next) includes the transaction's data and the damage.
 
     Attributes:
-        text: the finding, as a sentence.
-        state: the state that its records are given.
+        text: a sentence for the summary.
+        state: the state in which its records are ingested.
     """
 
     text: str
@@ -47,11 +49,11 @@ class Transactions:
     """The transactions of one log below its upper bound.
 
     Attributes:
-        markers: markers by offset; those that were not read are proved by small files or other
-            copies.
-        open: transactions without an end, the oldest first.
-        notes: sentences about conclusions from the small files, for the summary.
-        unknown_outcomes: transactions whose end damage may hide.
+        markers: markers by offset. Markers that could not be read are proved by small files or
+            other copies.
+        open: open transactions, the oldest first.
+        notes: sentences for the summary about conclusions from the small files.
+        unknown_outcomes: transactions whose markers may be in damaged bytes.
     """
 
     markers: tuple[Marker, ...]
@@ -66,13 +68,13 @@ def transactions_of(
     upper: int,
     evidence: Sequence[ReplicaEvidence] = (),
 ) -> Transactions:
-    """Return the transactions of a log, followed through its last segments.
+    """Find the transactions in the last segments of a log.
 
     Args:
         replica: the replica, with its checkpoints.
         surveys: surveys of its last segments, in order.
-        upper: exclusive end; batches from here on are ignored.
-        evidence: facts from other copies about transactions that damage hides here.
+        upper: exclusive end; batches at or above it are ignored.
+        evidence: markers and transactional data of other copies, for ranges damaged in this one.
     """
     log = walked_log(replica, surveys, upper)
     events = own_events(log)
@@ -95,12 +97,12 @@ def transactions_of(
 
 
 class _Fold(TransactionFold):
-    """The transactions of one log, settled where damage may hide a marker; used once."""
+    """Follows transactions over one log's data, markers and damage, in order of offsets."""
 
     def __init__(
         self, key: PartitionKey, log: WalkedLog, events: Sequence[Event], damage: Sequence[Damage]
     ) -> None:
-        """Start with the transactions that the log's snapshot lists as open."""
+        """Start with the transactions that are open by the log's producer snapshot."""
         super().__init__()
         self.ended: list[tuple[OpenTransaction, Marker]] = []
         self.notes: list[str] = []
@@ -120,7 +122,7 @@ class _Fold(TransactionFold):
                 self.data(*transaction)
 
     def run(self, events: Iterable[Event]) -> None:
-        """Follow the events and the damage, both by offset."""
+        """Process events and damage, both sorted by offset, in one order of offsets."""
         for step in merge(self._damage, events, key=_first_offset):
             if isinstance(step, Marker):
                 self.marker(step)
@@ -130,14 +132,14 @@ class _Fold(TransactionFold):
                 self.data(step.producer_id, step.offset, step.timestamp_ms)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
-        """Add a marker, and remember the transaction that it ends."""
+        """Add a marker; store the transaction that it ends in `ended`, and return it."""
         transaction = super().marker(marker)
         if transaction is not None:
             self.ended.append((transaction, marker))
         return transaction
 
     def _pass(self, damage: Damage) -> None:
-        """Decide for each open transaction whether it ended in the damage, if that is provable."""
+        """End the open transactions that ended in a damaged range, as index or snapshot prove."""
         for transaction in self.open_transactions():
             producer_id = transaction.producer_id
             verdict = self._evidence.verdict(transaction, damage)
@@ -161,15 +163,15 @@ class _Fold(TransactionFold):
                 )
 
     def uncertain(self) -> Iterator[UnknownOutcome]:
-        """Yield the outcomes that damage makes uncertain, each with the assumed state."""
+        """Yield each transaction with an uncertain outcome, and the state that its records get."""
         outcomes = Markers(self.markers)
         for transaction, damage in self._doubts:
             state = outcomes.state(transaction.producer_id, transaction.first_offset)
             is_open = state is TransactionState.OPEN
             text = (
-                f"{self._key}: whether producer {transaction.producer_id}'s transaction from "
-                f"offset {transaction.first_offset} on ended in damaged bytes ({_shown(damage)}) "
-                "cannot be told; "
+                f"{self._key}: producer {transaction.producer_id}'s transaction from offset "
+                f"{transaction.first_offset} on may have ended in damaged or missing bytes "
+                f"({_shown(damage)}); "
                 + ("no later marker ends it, so it" if is_open else "by the next marker it")
                 + f" counts as {state}"
             )
@@ -179,7 +181,7 @@ class _Fold(TransactionFold):
 def _disagreement(
     key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
 ) -> list[str]:
-    """Return one note on all differences between log and indexes; none without one."""
+    """Return one note on all differences between log and indexes; empty if they agree."""
     found = disagreements(log, fold.markers, fold.ended, damage)
     if not found:
         return []
@@ -194,7 +196,7 @@ def _first_offset(step: Damage | Event) -> int:
 
 
 def _shown(damage: Damage) -> str:
-    """Return the damaged offsets as text."""
+    """Return the damaged offsets as text for a note."""
     if len(damage.offsets) == 1:
         return f"offset {damage.start_offset}"
     return f"offsets [{damage.start_offset}, {damage.next_offset})"

@@ -1,4 +1,4 @@
-"""Ledger coverage after lost elections. Pure.
+"""Ledger coverage after lost elections.
 
 An audit shares no code with runs, so this is not `log_tables.ledger_layers`, which runs use.
 """
@@ -19,6 +19,8 @@ _COVERS_NOTHING = (
     RangeKind.RELEASED,
     RangeKind.REPAIR,
     RangeKind.REFILL,
+    RangeKind.ERASED,
+    RangeKind.EXPIRED,
 )
 
 
@@ -26,9 +28,9 @@ class Coverage(NamedTuple):
     """Ranges of one partition after all commits in its ledger.
 
     Attributes:
-        current: ranges whose rows count.
+        current: ranges whose rows have not lost an election.
         superseded: ranges whose rows lost an election, and that no retake has replaced.
-        doubles: ranges that were ingested again although the lake had them, in words.
+        doubles: texts on ranges that were ingested again although the lake had them.
     """
 
     current: list[OffsetRange]
@@ -37,9 +39,12 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(rows: Iterable[Row]) -> Coverage:
-    """Return the coverage after all commits of one partition; repairs add none."""
+    """Return the coverage after all commits of a partition.
+
+    Repairs add no ranges.
+    """
     found = Coverage([], [], [])
-    waiting: list[OffsetRange] = []  # ranges ingested since the last election
+    waiting: list[OffsetRange] = []  # ranges ingested after the newest election so far
     for row in sorted(rows, key=_order):
         offsets = row["start_offset"], row["next_offset"]
         kind = row["kind"]
@@ -57,25 +62,28 @@ def coverage_of(rows: Iterable[Row]) -> Coverage:
 
 
 def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
-    """Return the coverage with further ranges, which must not overlap covered ones."""
+    """Return the coverage with a further ingested range.
+
+    If the range overlaps a covered one, the overlap becomes one of `doubles`.
+    """
     doubles = [*known.doubles]
     reached = 0
     covered = [(*offsets, False) for offsets in (*known.current, *known.superseded)]
     for start, stop, is_new in sorted([*covered, *((*offsets, True) for offsets in ingested)]):
-        if is_new and start < min(stop, reached):  # an empty range has no offset
+        if is_new and start < min(stop, reached):  # a range without offsets covers none
             doubles.append(f"[{start}, {stop}) begins below {reached}")
         reached = max(reached, stop)
     return Coverage(merged([*known.current, *ingested]), known.superseded, doubles)
 
 
 def _order(row: Row) -> tuple[int, int]:
-    """Return a sort key: by commit; within one, rows that supersede come first, releases last."""
+    """Return a sort key: by commit, and in a commit superseding rows first and releases last."""
     places = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
     return row["generation"], places.get(row["kind"], 0)
 
 
 def superseded_problems(partition: LakePartition, ranges: Sequence[OffsetRange]) -> list[Finding]:
-    """Return the problems of ranges that wait for a retake, with its command."""
+    """Return the problems of ranges that need a retake, each with the command."""
     key = partition.key
     shown = [shown_range(*offsets) for offsets in ranges]
     if shown:

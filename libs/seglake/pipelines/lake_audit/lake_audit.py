@@ -1,4 +1,4 @@
-"""Result of an audit, for programs; `text_report` makes its text for a person. Pure."""
+"""Result of an audit, for programs; `text_report` makes its text for a person."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 from seglake.findings.findings import Findings
 from seglake.findings.kinds import FindingKind
 from seglake.findings.recovery import Recovery
+from seglake.pipelines.lake_audit.latest_proof import LatestAudit
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
+from seglake.pipelines.lake_audit.typed_proof import TypedAudit
 
 
 class SalvagedSums(NamedTuple):
-    """Number of records and batches in `salvaged_records` whose damage no repair has resolved."""
+    """Number of salvaged records, and of their batches, whose damage is still unrepaired."""
 
     records: int = 0
     batches: int = 0
@@ -27,9 +29,11 @@ class LakeAudit:
         lake: path of the lake.
         partitions: the audit of each partition.
         problems: problems of the lake as a whole.
-        notes: explained facts that a person should know.
+        notes: messages for the user that need no action.
         recovery: recovered and lost offsets of the lake's logs, by cause.
-        salvaged: untrusted records of damaged batches; no other sum counts them.
+        salvaged: untrusted records of damaged batches, which no other sum includes.
+        typed: findings about the typed tables; None if nothing was ever decoded.
+        latest: findings about the tables of latest state; None if there are none.
     """
 
     lake: str
@@ -38,15 +42,27 @@ class LakeAudit:
     notes: tuple[str, ...]
     recovery: Recovery
     salvaged: SalvagedSums = NOTHING_SALVAGED
+    typed: TypedAudit | None = None
+    latest: LatestAudit | None = None
 
     @property
     def problem_count(self) -> int:
-        """Return the number of problems: kinds of problems of each partition, and of the lake."""
-        return len(self.problems) + sum(len(partition.problems) for partition in self.partitions)
+        """Return the number of problems.
+
+        Each partition counts once for each kind of problem that it has.
+        """
+        own = sum(len(partition.problems) for partition in self.partitions)
+        others = sum(len(each.findings) for each in self.of_topics)
+        return len(self.problems) + own + others
+
+    @property
+    def of_topics(self) -> "tuple[TypedAudit | LatestAudit, ...]":
+        """Return the results for tables of single topics."""
+        return tuple(each for each in (self.typed, self.latest) if each is not None)
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was ingested, so that nothing is proved."""
+        """Return whether nothing was ingested, so that there is nothing to prove."""
         return not any(partition.covered for partition in self.partitions)
 
     @property
@@ -54,14 +70,18 @@ class LakeAudit:
         """Return the problems of the lake and of its partitions, and the notes."""
         found = Findings(of for each in self.partitions for of in each.problems)
         found.add_texts(FindingKind.PROBLEM, self.problems)
+        for each in self.of_topics:
+            found.add(each.findings)
         if self.is_empty:
             found.add_texts(FindingKind.NOTHING_INGESTED, [f"nothing was ingested: {self.lake}"])
         found.add_texts(FindingKind.NOTE, self.notes)
+        for each in self.of_topics:
+            found.add_texts(FindingKind.NOTE, each.notes)
         return found
 
     @property
     def exit_code(self) -> int:
-        """Return 0 if everything is explained, else 3."""
+        """Return 0 if every covered offset has a record or a recorded cause, else 3."""
         return self.findings.exit_code
 
     # Any: the types that JSON can hold.
@@ -73,6 +93,8 @@ class LakeAudit:
             "covered_offsets": sum(partition.covered_offsets for partition in self.partitions),
             "records": sum(partition.totals.records for partition in self.partitions),
             "salvaged": self.salvaged._asdict(),
+            "typed": None if self.typed is None else self.typed.to_mapping(),
+            "latest": None if self.latest is None else self.latest.to_mapping(),
             "recovery": self.recovery.to_mapping(),
             "partitions": [_partition(partition) for partition in self.partitions],
         }

@@ -1,4 +1,4 @@
-"""Runs the proof over one state of a lake. Effect: reads data files, with an engine."""
+"""Runs the proof over one state of a lake. Reads data files, with an engine."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from seglake.pipelines.lake_audit.lake_audit import SalvagedSums
 from seglake.pipelines.lake_audit.lake_state import LakeState
 from seglake.pipelines.lake_audit.ledger import LakePartition
 from seglake.pipelines.lake_audit.partition_audit import PartitionFacts
-from seglake.pipelines.lake_audit.problems import MOST_EXAMPLES, problem
+from seglake.pipelines.lake_audit.problems import problem, shown_queries
 from seglake.proof.engines import FILES, ProofEngine, ProofFailedError, Row, answered
-from seglake.proof.queries import PROVED_TABLES, Purpose, Query, first_problems, queries
+from seglake.proof.queries import PROVED_TABLES, Purpose, queries
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
@@ -24,7 +24,7 @@ _SALVAGED = {
     "salvaged_twice": "salvaged more than once",
     "salvaged_outside": "at offsets of the sound batches around them",
 }
-# Columns with a row's first and last offset (or position), of tables whose statistics readers use.
+# Tables with statistics by offset in their files: the columns of a row's first and last offset.
 _PLACES: Mapping[str, tuple[str, str]] = {
     RECORDS.name: ("batch_base_offset", "batch_base_offset"),
     BATCHES.name: ("base_offset", "last_offset"),
@@ -35,10 +35,10 @@ _PLACES: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProofAnswers:
-    """Answers of the proof.
+    """Results of the proof's SQL queries.
 
     Attributes:
-        partitions: answers by partition, also of partitions that the ledger lacks.
+        partitions: results of each partition, whether the ledger has it or not.
         problems: problems of the lake as a whole, in words.
         salvaged: number of salvaged records and batches without a repair.
     """
@@ -51,21 +51,23 @@ class ProofAnswers:
 def prove(
     engine: ProofEngine, state: LakeState, storage: Storage, *, on_done: Callable[[], None]
 ) -> ProofAnswers:
-    """Run all queries; a file that cannot be read is a problem, and the others are proved.
+    """Run all queries.
+
+    Unreadable files become problems, and the proof uses the other files.
 
     Args:
         engine: runs the queries.
         state: the files to prove.
-        storage: reads single files, to find those that cannot be read.
+        storage: reads single files, to find unreadable files.
         on_done: called after each query.
 
     Raises:
-        ProofFailedError: the engine gave up although all files can be read.
+        ProofFailedError: the engine failed although all files can be read.
     """
     files = {name: [file.path for file in found.files] for name, found in state.snapshots.items()}
     files[SALVAGED_RECORDS.name] = [*state.salvaged_files]
     try:
-        answers = answered(engine, _shown(), files, on_done)
+        answers = answered(engine, shown_queries(), files, on_done)
         return _put_together(answers, [*_hidden_rows(engine, state.snapshots)])
     except ProofFailedError:
         unreadable = dict(_unreadable(storage, files))
@@ -74,18 +76,11 @@ def prove(
     sound = {
         name: [path for path in paths if path not in unreadable] for name, paths in files.items()
     }
-    return _put_together(answered(engine, _shown(), sound), [*unreadable.values()])
-
-
-def _shown() -> Iterator[Query]:
-    """Yield all queries; of checks, those of the first problems."""
-    for query in queries():
-        is_check = query.purpose is Purpose.CHECK
-        yield query._replace(sql=first_problems(query, MOST_EXAMPLES)) if is_check else query
+    return _put_together(answered(engine, shown_queries(), sound), [*unreadable.values()])
 
 
 def _put_together(answers: Mapping[str, Sequence[Row]], problems: list[str]) -> ProofAnswers:
-    """Group the answers by partition."""
+    """Group the rows that the proof's queries returned by partition."""
     facts: dict[int, dict[str, list[Row]]] = {}
     for name, rows in answers.items():
         for row in rows if name != "salvaged" else ():
@@ -129,7 +124,7 @@ def _unreadable(storage: Storage, files: Mapping[str, Sequence[str]]) -> Iterato
 
 
 def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iterator[str]:
-    """Yield the problem of rows that readers miss because a file's statistics exclude them."""
+    """Yield a problem if files have rows outside of their statistics, which readers would miss."""
     for table, (first, last) in _PLACES.items():
         files = {file.path.rpartition("/")[2]: file for file in snapshots[table].files}
         in_log = [file.row_count for file in files.values()]
@@ -150,8 +145,8 @@ def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iter
                 found -= engine.rows(f"{hidden} AND ({' OR '.join(wrong)})")[0]["row_count"]
         if None not in in_log and expected != found:
             yield (
-                f"{table} has {expected} rows by the log of the table, and {found} are found"
-                " where the statistics of its files say: readers that trust them miss rows"
+                f"{table} has {expected} rows by the log of the table, and {found} are within the"
+                " statistics of their files: readers that trust the statistics miss rows"
             )
 
 

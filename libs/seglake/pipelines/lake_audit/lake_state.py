@@ -1,4 +1,4 @@
-"""Reads the state of a lake at one moment: files, ledger, unfinished commits. Driver only. Effect.
+"""Reads the state of a lake at one moment: files, ledger, unfinished commits. Driver only.
 
 Memory grows with the ledger and with the number of files, not with records or batches.
 """
@@ -16,6 +16,7 @@ from seglake.lake.tables import (
     BATCHES,
     CHECKPOINTS,
     GAPS,
+    LOG_TABLES,
     OBSERVATIONS,
     QUARANTINE,
     RECORDS,
@@ -33,7 +34,7 @@ from seglake.pipelines.lake_audit.ledger import (
 _MOST_READINGS = 5
 _PAUSE_SECONDS = 0.2
 
-# Tables of every topic's commits, in the order of the commits.
+# Tables that a commit of a topic writes, in this order.
 _AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _OBSERVED = (
     *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
@@ -41,7 +42,7 @@ _OBSERVED = (
     *("stopped_by", "detail", "not_ingested", "listing"),
 )
 
-Topic = tuple[str, str]  # source id and name
+Topic = tuple[str, str]  # source id and topic name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,14 @@ class LakeState:
 
     Attributes:
         snapshots: data files of the audited tables, by table.
-        salvaged_files: data files of `salvaged_records`; their damage is in the snapshots.
+        salvaged_files: data files of `salvaged_records`; the rows on their damage are in the
+            snapshots.
         rows: the ledger's rows, by partition.
         seen: each partition's newest row of `observations`.
-        unread: rows of `observations` on places outside the partitions' logs.
+        unread: rows of `observations` about unread folders and files outside of surveyed logs.
         unsettled: notes on topics with a commit that is not in every table yet.
-        begun: topics with a recorded commit that is incomplete, or was given up.
-        broken: problems of topics whose tables cannot come from our commits.
+        begun: topics with a recorded commit that is incomplete or was abandoned.
+        broken: problems of topics whose tables do not match, for example because one was restored.
     """
 
     snapshots: Mapping[str, Snapshot]
@@ -70,7 +72,7 @@ class LakeState:
 
 
 def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) -> LakeState:
-    """Read the lake; read it again after a moment while a commit is unfinished.
+    """Read the lake, and read it again after a pause as long as a commit is unfinished.
 
     Args:
         tables: the lake's tables.
@@ -89,14 +91,14 @@ def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) 
 
 
 def _observations(tables: LakeTables) -> Iterator[Row]:
-    """Yield all rows of `observations`; none if an older lake lacks the table."""
+    """Yield all rows of `observations`; none if the lake is older than this table."""
     if tables.has(OBSERVATIONS):
         for rows in newest_rows(tables, OBSERVATIONS, _OBSERVED):
             yield from rows.to_pylist()
 
 
 def _read_once(tables: LakeTables) -> LakeState:
-    has_salvaged = tables.has(SALVAGED_RECORDS)  # an older lake lacks the table
+    has_salvaged = tables.has(SALVAGED_RECORDS)  # a lake from before this table lacks it
     salvaged_files = tables.file_paths(SALVAGED_RECORDS) if has_salvaged else []
     snapshots = read_snapshots(tables, _AUDITED)
     ledger: list[Row] = []
@@ -105,10 +107,10 @@ def _read_once(tables: LakeTables) -> LakeState:
             ledger += found.to_pylist()
     first_ids = first_topic_ids(ledger)
     by_partition = rows_by_partition(ledger, first_ids)
-    # Topics of a first commit too, which the ledger does not have yet.
+    # A topic may also be here before its first commit is in the ledger.
     begun = {
         (redo.source_id, topic)
-        for redo in read_all(tables.storage, tables.redo_folder)
+        for redo in read_all(tables.storage, tables.redo_folder_of(LOG_TABLES))
         for topic in redo.generations
     }
     topics = sorted({(source_id, key.topic) for source_id, key in by_partition} | begun)
@@ -121,12 +123,13 @@ def _read_once(tables: LakeTables) -> LakeState:
         if chain != sorted(chain, reverse=True) or chain[0] > chain[-1] + 1:
             broken[topic] = (
                 f"{topic[1]}: the tables cannot belong together, their generations are {shown}: "
-                "was a table dropped or put back from a copy?"
+                "was a table dropped or restored from a copy?"
             )
         elif chain[0] != chain[-1]:
             unsettled[topic] = (
-                f"{topic[1]}: a commit is begun and not in every table yet (generations: {shown}); "
-                "its rows are not audited, and if no run is going on the next ingest completes it"
+                f"{topic[1]}: a commit has begun and is not in every table yet (generations: "
+                f"{shown}). Its rows are not audited. If no run is active, the next ingest "
+                "completes it"
             )
     observations = [*_observations(tables)]
     return LakeState(

@@ -1,9 +1,10 @@
-"""The ledger's rows by partition, as the audit reads them. Pure."""
+"""The ledger's rows by partition, as the audit reads them."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from seglake.grouping import grouped
 from seglake.kafka_log.replica import PartitionKey
 
 Row = Mapping[str, Any]  # Any: a row's columns have many types
@@ -11,7 +12,7 @@ FirstIds = Mapping[tuple[str, str], str]
 
 
 class LakePartition(NamedTuple):
-    """Identity of a log; a lake may have partitions of one name from several clusters."""
+    """Identity of a log, with its cluster: several clusters may have a partition of one name."""
 
     source_id: str
     key: PartitionKey
@@ -22,7 +23,7 @@ class LakePartition(NamedTuple):
 
 
 def first_topic_ids(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
-    """Return the first known id of each (source, topic); rows without an id belong to it."""
+    """Return the first known id of each (source, topic), which stands for rows without an id."""
     found: dict[tuple[str, str], str] = {}
     for row in sorted(rows, key=lambda row: int(row["generation"])):
         if row["topic_id"] is not None:
@@ -32,14 +33,12 @@ def first_topic_ids(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
 
 def rows_by_partition(rows: Iterable[Row], first_ids: FirstIds) -> dict[LakePartition, list[Row]]:
     """Return the ledger's rows of each partition, ordered by offset."""
-    found: dict[LakePartition, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (row["start_offset"], row["generation"])):
-        found.setdefault(_partition_of(row, first_ids), []).append(row)
-    return found
+    ordered = sorted(rows, key=lambda row: (row["start_offset"], row["generation"]))
+    return grouped((_partition_of(row, first_ids), row) for row in ordered)
 
 
 def unread_places(rows: Iterable[Row]) -> list[Row]:
-    """Return each source's newest rows of `observations` that name no partition."""
+    """Return each cluster's newest rows of `observations` that name no partition."""
     listed = [*rows]
     newest: dict[str, datetime] = {}
     for row in listed:

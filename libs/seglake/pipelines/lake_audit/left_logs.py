@@ -1,4 +1,4 @@
-"""Parts of logs that the newest runs saw but could not ingest. Pure."""
+"""Parts of logs that the newest runs saw but could not ingest."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -6,25 +6,35 @@ from seglake.findings.offset_places import shown_ranges
 from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
-NAMED_ONLY = "only the metadata log names "  # prefix of reasons: a partition without a log
-_NOT_ON_DISK = "not on disk: "  # prefix of reasons: proved offsets that no disk has
+# start of the reason for a partition without a folder in any log dir
+NAMED_ONLY = "only the metadata log names "
+_NOT_ON_DISK = "not on disk: "  # prefix of the reason for offsets that no disk has any more
+# starts of the reasons for offsets that no later run can ingest as they are
+_DAMAGED = (
+    *("damaged, and quarantined once it is ingested: ", "unreadable in the remote tier: "),
+    "may wait for ever: ",
+)
 _SETTLE = "if a copy of it was ingested, ingest with --set select.settled='[\"PATH\"]'"
 
 
 def left_logs(
     seen: Mapping[LakePartition, Row], covered: Mapping[LakePartition, Iterable[OffsetRange]]
 ) -> Iterator[str]:
-    """Yield the problems of offsets that are proved but not on disk, or have no high watermark.
+    """Yield problems of offsets on no disk, of a disk without a high watermark, or damaged.
 
     Args:
         seen: the newest row of `observations` of each partition.
-        covered: the merged ranges that the ledger has of each partition.
+        covered: each partition's merged ranges in the ledger.
     """
     for partition, row in sorted(seen.items(), key=lambda item: str(item[0])):
         yield from _not_on_disk(partition, row, covered.get(partition, ()))
+        yield from _damaged(partition, row, covered.get(partition, ()))
+        if row["stopped_by"] == StoppedBy.UNREAD:
+            reason = str(row["detail"]).removeprefix(f"{partition}: ")
+            yield f"left out: {partition}: {reason}"
         if row["stopped_by"] == StoppedBy.NO_HIGH_WATERMARK:
             log_range = row["log_start_offset"] or 0, row["log_end_offset"] or 0
             left = subtracted(log_range, covered.get(partition, ()))
@@ -36,7 +46,7 @@ def left_logs(
 def still_unread(
     rows: Iterable[Row], covered: Mapping[LakePartition, Iterable[OffsetRange]]
 ) -> list[Row]:
-    """Return the unread places outside the partitions' logs whose offsets the lake lacks.
+    """Return the unread folders and files, outside of surveyed logs, whose offsets the lake lacks.
 
     Args:
         rows: rows of `observations` that name no partition.
@@ -61,7 +71,7 @@ def still_unread(
 
 
 def partition_of(row: Row) -> str | None:
-    """Return the partition of an unread place: of the folder itself, or of a folder above it."""
+    """Return the partition of an unread path by its innermost partition folder, else None."""
     for name in reversed(row["listing"].split("/")):
         folder = parse_folder_name(name)
         if folder is not None:
@@ -70,12 +80,12 @@ def partition_of(row: Row) -> str | None:
 
 
 def is_on_disk(row: Row) -> bool:
-    """Return whether an unread place is on a disk; other places are only known by broker files."""
+    """Return whether an unread folder or file is on a disk, not only named in broker files."""
     return not row["detail"].startswith((_NOT_ON_DISK, NAMED_ONLY))
 
 
 def unread(rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the problems of unread places, and of partitions that only the metadata log names."""
+    """Yield problems of unread folders and files, and of partitions only in the metadata log."""
     listed = [*rows]
     for row in sorted(listed, key=lambda row: row["detail"]):
         text = row["detail"]
@@ -91,7 +101,10 @@ def unread(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def lost_ranges(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[OffsetRange]]:
-    """Return the proved ranges that neither the disk nor the lake has, by proof."""
+    """Return ranges that existed and are neither on disk nor in the lake.
+
+    The key is the proof that they existed.
+    """
     found: dict[str, list[OffsetRange]] = {}
     for left in row["not_ingested"] or ():
         if left["reason"].startswith(_NOT_ON_DISK):
@@ -106,3 +119,11 @@ def _not_on_disk(
     for reason, lost in lost_ranges(row, covered).items():
         ranges = shown_ranges(lost)
         yield f"{_NOT_ON_DISK}{partition}: {ranges}: {reason.removeprefix(_NOT_ON_DISK)}"
+
+
+def _damaged(partition: LakePartition, row: Row, covered: Iterable[OffsetRange]) -> Iterator[str]:
+    """Yield the problems of offsets that wait and are damaged, or that a tier cannot give."""
+    for left in row["not_ingested"] or ():
+        offsets = left["from_offset"], left["log_end_offset"]
+        if left["reason"].startswith(_DAMAGED) and subtracted(offsets, covered):
+            yield f"not ingested yet: {partition}: {left['reason']}"

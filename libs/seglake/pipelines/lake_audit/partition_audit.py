@@ -1,4 +1,4 @@
-"""Combines the proof's answers about each partition. Pure."""
+"""Combines the results of the proof's queries about each partition."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.losing_tails import TailsOfPartition, tails_of_batches
+from seglake.grouping import grouped
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import DAMAGE_CAUSES, GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
@@ -18,7 +19,7 @@ from seglake.pipelines.lake_audit.problems import problem
 
 _MOST_GAPS = 20
 _MOST_SPANS = 3
-# The least explained cause first; an unknown cause comes before all of them.
+# The weakest explanation comes first; an unknown cause precedes all others.
 _RANKS = {str(cause): rank for rank, cause in enumerate(reversed(GapCause))}
 
 _OF_THE_LOG = (
@@ -28,7 +29,7 @@ _OF_THE_LOG = (
 
 
 class RangeSums(NamedTuple):
-    """Sums over a partition's rows; spans are clipped to the covered ranges.
+    """Sums over a partition's rows; offsets outside of the covered ranges are not counted.
 
     Attributes:
         records: rows in `records`.
@@ -39,10 +40,10 @@ class RangeSums(NamedTuple):
         max_timestamp_ms: largest timestamp; None without records.
         batches: rows in `batches`.
         batch_bytes: size of the batches in the segments.
-        decoded_rows: number of records by the decoded batches' own counts.
+        decoded_rows: number of records that decoded batches should have, according to `batches`.
         other_span: offsets in control, aborted and empty batches.
         lacking: offsets in decoded batches that have no row.
-        gap_span: offsets in current gaps.
+        gap_span: offsets in gaps that no repair has filled.
     """
 
     records: int = 0
@@ -60,7 +61,7 @@ class RangeSums(NamedTuple):
 
     @property
     def accounted(self) -> int:
-        """Return the accounted offsets: the right side of the audit's equation."""
+        """Return how many offsets the rows account for, to compare with the covered offsets."""
         return self.records + self.other_span + self.lacking + self.gap_span
 
 
@@ -71,7 +72,7 @@ class Superseded(NamedTuple):
     """Sums of a partition's rows that lost an election.
 
     Attributes:
-        ranges: offsets that nothing has been ingested for since.
+        ranges: offsets for which nothing has been ingested since the election.
         records: rows of `records` that are kept as history.
         batches: rows of `batches` that are kept as history.
     """
@@ -95,12 +96,12 @@ class QuarantineSums(NamedTuple):
     """Sums of one partition's rows in `quarantine`.
 
     Attributes:
-        spans: damaged spans, by the ledger's count: a row with a resolution repeats an earlier row,
-            and batches of other replicas (replica_conflict) are no damage.
+        spans: number of damaged spans. Two kinds of rows are not counted: resolutions, which repeat
+            an earlier row, and batches of other replicas (replica_conflict), which are not damaged.
         size_bytes: bytes of these spans.
         by_code: all rows by defect code.
-        resolved: spans that a repair has resolved.
-        tails: batches of replicas that lost.
+        resolved: number of spans that a repair has resolved.
+        tails: quarantined batches of replicas that lost an election.
     """
 
     spans: int
@@ -111,7 +112,7 @@ class QuarantineSums(NamedTuple):
 
 
 class ShownGap(NamedTuple):
-    """A current gap with the evidence for its cause."""
+    """Current gap to show, with the evidence for its cause."""
 
     cause: str
     start_offset: int
@@ -128,10 +129,10 @@ class OpenRows(NamedTuple):
 
 
 class LogMarks(NamedTuple):
-    """Bounds of a log as last observed; without an observation, by the ledger's newest row.
+    """Bounds of a log as last observed, or as in the ledger's newest row if it was never observed.
 
-    `can_go_on` is False if nothing above the covered ranges can be ingested: the log was replaced
-    or not read, or the observed offsets were of a log that lost an election and were released.
+    `can_go_on` is False if nothing above the covered ranges can be ingested. Then the log was
+    replaced or could not be read, or the observed offsets belong to a log that lost an election.
     """
 
     log_start_offset: int | None
@@ -159,16 +160,16 @@ class PartitionAudit:
 
     Attributes:
         partition: identity of the partition.
-        covered: merged ranges whose rows count.
-        totals: sums of the rows that count.
+        covered: merged ranges whose rows have not lost an election.
+        totals: sums of the rows in these ranges.
         gaps: number and offsets of current gaps, by cause.
-        shown_gaps: the gaps to show, the least explained first.
+        shown_gaps: gaps to show; gaps with the weakest explanation come first.
         quarantine: sums of damage.
         marks: bounds of the log; None if nothing was ingested.
         left: offsets above the covered ranges; None if there are none.
-        problems: findings that need a look, the most urgent first.
+        problems: findings that a person should check, the most urgent first.
         superseded: sums of rows that lost an election.
-        refilled: sums of rows that older copies brought.
+        refilled: sums of rows added from older copies.
         open_transactions: transactions that no marker has ended.
     """
 
@@ -187,7 +188,7 @@ class PartitionAudit:
 
     @property
     def covered_offsets(self) -> int:
-        """Return the covered offsets: the left side of the audit's equation."""
+        """Return the number of covered offsets, to compare with `accounted`."""
         return sum(stop - start for start, stop in self.covered)
 
     @property
@@ -199,32 +200,32 @@ class PartitionAudit:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """Answers of the proof about one partition: its problems, and the rows of each fact."""
+    """Results of the proof's queries about one partition: its problems, and its rows by query."""
 
     problems: Sequence[Finding]
     rows: Mapping[str, Sequence[Row]]
 
     def of(self, fact: str) -> Sequence[Row]:
-        """Return the rows of one fact; none if the proof has none."""
+        """Return the rows of one query, by its name; none if it returned none."""
         return self.rows.get(fact, ())
 
 
 def audit_partition(
     partition: LakePartition, rows: Sequence[Row], facts: PartitionFacts, seen: Row | None = None
 ) -> PartitionAudit:
-    """Combine the proof's answers with the facts of the ledger.
+    """Combine the ledger's rows of a partition with the answers of the proof's queries.
 
     Args:
         partition: identity of the partition.
         rows: the ledger's rows of this partition.
-        facts: answers of the proof.
-        seen: its newest row of `observations`; None if there is none.
+        facts: results of the proof's queries.
+        seen: the partition's newest row of `observations`; None if there is none.
     """
     coverage = coverage_of(rows)
     sums = {row["part"]: _sums(row) for row in facts.of("totals")}
     lost, refilled = sums.get("lost", NOTHING), sums.get("refilled", NOTHING)
     gaps = _gaps(facts)
-    # Offsets of repaired gaps are in the sums of the repairs.
+    # Repaired gaps are not counted here: their offsets are in the rows that filled them.
     totals = sums.get("current", NOTHING)._replace(
         gap_span=sum(count.offsets for count in gaps.values())
     )
@@ -255,14 +256,14 @@ def audit_partition(
 
 def _sums(row: Row) -> RangeSums:
     sums = RangeSums(*(row[name] for name in RangeSums._fields))
-    return sums._replace(offset_sum=int(sums.offset_sum))  # SQL gives a decimal
+    return sums._replace(offset_sum=int(sums.offset_sum))  # a sum in SQL is a decimal
 
 
 def _gaps(facts: PartitionFacts) -> dict[str, GapRanges]:
-    """Return the current gaps by cause; gaps that the log cleaner left are only counted."""
-    ranges: dict[str, list[OffsetRange]] = {}
-    for row in facts.of("listed_gaps"):
-        ranges.setdefault(row["cause"], []).append((row["start_offset"], row["next_offset"]))
+    """Return the current gaps by cause; compacted gaps are counted, but not listed."""
+    ranges = grouped(
+        (row["cause"], (row["start_offset"], row["next_offset"])) for row in facts.of("listed_gaps")
+    )
     return {
         cause: GapRanges(row["gaps"], row["offsets"], tuple(merged(ranges.get(cause, ()))))
         for row in facts.of("gap_counts")
@@ -271,10 +272,8 @@ def _gaps(facts: PartitionFacts) -> dict[str, GapRanges]:
 
 
 def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
-    """Return the gaps to show, the least explained first, with their evidence."""
-    evidence: dict[int, list[Row]] = {}
-    for row in facts.of("evidence"):
-        evidence.setdefault(row["start_offset"], []).append(row)
+    """Return the gaps to show, with evidence; gaps with the weakest explanation come first."""
+    evidence = grouped((row["start_offset"], row) for row in facts.of("evidence"))
     listed = sorted(
         facts.of("listed_gaps"),
         key=lambda row: (_RANKS.get(row["cause"], -1), row["start_offset"]),
@@ -305,9 +304,9 @@ def _quarantine(facts: PartitionFacts) -> QuarantineSums:
 def _without_doubles(
     totals: RangeSums, refilled: RangeSums, covered: Sequence[OffsetRange]
 ) -> RangeSums:
-    """Count offsets without a record once if batches of refills overlap others.
+    """Return the sums with each offset counted once, although two batches may have it.
 
-    The overlapped batches may have had no record.
+    A batch from an older copy may overlap ingested batches that had no record there.
     """
     if not refilled.batches:
         return totals
@@ -334,7 +333,7 @@ def _marks(rows: Sequence[Row], seen: Row | None) -> LogMarks | None:
 
 
 def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove | None:
-    """Return the offsets that the newest run left above the covered ones, with the reason."""
+    """Return the log's offsets above the covered ones, and why no run ingested them."""
     if marks is None:
         return None
     end = max((stop for _, stop in covered), default=0)
@@ -346,5 +345,5 @@ def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove |
     elif marks.upper_bound == "high_watermark" and high is not None and end >= high:
         reason = f"it lies above the high watermark {high}"
     else:
-        reason = "the ledger does not say why; an ingest without a time window tells"
+        reason = "the ledger has no reason; an ingest without a time window gives the reason"
     return LeftAbove(end, marks.log_end_offset, reason)

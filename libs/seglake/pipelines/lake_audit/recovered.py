@@ -1,6 +1,6 @@
-"""Counts each partition's recovered and lost offsets from the tables' rows, by cause. Pure.
+"""Counts each partition's recovered and lost offsets from the tables' rows, by cause.
 
-Ingest and report use the same words for the causes, but count by themselves.
+Ingest and report use the same words for the causes, but have their own counts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,8 @@ def recovery_of(
     Args:
         partitions: audits of the ingested partitions.
         seen: each partition's newest row of `observations`.
-        unread: unread places outside the partitions' logs, with the ranges that the lake lacks.
+        unread: unread folders and files outside of surveyed logs, with the ranges that the lake
+            lacks.
     """
     audits = {audit.partition: audit for audit in partitions}
     files: dict[tuple[str, str | None], list[OffsetRange]] = {}
@@ -99,7 +100,7 @@ def _recovered(
 def _left(
     row: Row, covered: Sequence[OffsetRange], files: Sequence[OffsetRange]
 ) -> dict[Loss, GapRanges]:
-    """Return the offsets that a run saw or proved and that the ledger does not cover, by cause.
+    """Return offsets that a run saw, or knows to have existed, and the lake lacks, by cause.
 
     Args:
         row: the partition's newest row of `observations`.

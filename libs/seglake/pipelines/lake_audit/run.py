@@ -1,8 +1,7 @@
-"""The order of an audit. Effect: reads the lake, writes nothing."""
+"""Steps of an audit. Reads the lake, writes nothing."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import named
@@ -13,6 +12,7 @@ from seglake.lake.lake_folder import opening
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_proof import ProofAnswers, prove
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
+from seglake.pipelines.lake_audit.latest_proof import LatestState, prove_latest, read_latest_state
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.lake_audit.left_logs import left_logs, still_unread, unread
 from seglake.pipelines.lake_audit.partition_audit import (
@@ -21,18 +21,18 @@ from seglake.pipelines.lake_audit.partition_audit import (
     audit_partition,
 )
 from seglake.pipelines.lake_audit.recovered import recovery_of
-from seglake.progress.run_reporter import RunReporter, Unit
+from seglake.pipelines.lake_audit.typed_proof import prove_typed
+from seglake.pipelines.lake_audit.typed_state import TypedState, read_typed_state
+from seglake.progress.progress_views import Unit
+from seglake.progress.run_reporter import RunReporter
 from seglake.proof.engines import SMALL_BYTES, DuckDBProof, SparkProof
 from seglake.proof.queries import queries
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-
-_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may be unable to read these; our storage can
-# Kinds of problems that an unfinished commit may look like.
+_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may have no client for these
+# An unfinished commit may cause these.
 _OF_COMMITS = (FindingKind.OUTSIDE_LEDGER, FindingKind.BYTES)
 
 
@@ -50,7 +50,7 @@ def audit(
     Args:
         lake: the lake's path or URI.
         storage: the storage of the lake.
-        engine: a Spark engine runs the proof of a large lake; DuckDB runs all others.
+        engine: a Spark engine runs the proof if the lake is large; otherwise DuckDB runs it.
         reporter: shows the steps.
         spill_folder: folder for data that exceeds DuckDB's memory.
         small_bytes: size of all data files below which a lake is small.
@@ -62,17 +62,16 @@ def audit(
     path = storage.locate(lake)
     reporter.step("reading the ledger")
     tables = LakeTables(path, storage)
-    with opening(path):
-        tables.require()
-        state = read_state(tables)
+    state, typed_state, latest_state = _read(tables)
     is_small = _size_bytes(state) < small_bytes
-    spark = None if is_small or path.startswith(_NOT_SPARK_S) else engine.spark_context()
     reporter.step("auditing the tables")
     with (
-        _proof(tables, state, spark, spill_folder=spill_folder, is_small=is_small) as proof,
+        _proof(tables, state, engine, spill_folder=spill_folder, is_small=is_small) as proof,
         reporter.measuring(len(queries()), Unit.QUERIES) as whole,
     ):
         answers = prove(proof, state, storage, on_done=whole.advance)
+        typed = None if typed_state is None else prove_typed(proof, typed_state)
+        latest = None if latest_state is None else prove_latest(proof, latest_state, state)
     partitions = tuple(_partitions(state, answers))
     covered = _covered_ranges(partitions)
     places = still_unread(state.unread, covered)
@@ -83,19 +82,32 @@ def audit(
         notes=tuple(state.unsettled.values()),
         recovery=recovery_of(partitions, state.seen, places),
         salvaged=answers.salvaged,
+        typed=typed,
+        latest=latest,
     )
+
+
+def _read(tables: LakeTables) -> tuple[LakeState, TypedState | None, LatestState | None]:
+    """Read the state of a lake, after the states of the tables that are made from it."""
+    tables.require()
+    with opening(tables.lake_path):
+        sources = tables.source_ids()
+        typed_state = read_typed_state(tables, sources)
+        latest_state = read_latest_state(tables, sources)
+        return read_state(tables), typed_state, latest_state
 
 
 def _proof(
     tables: LakeTables,
     state: LakeState,
-    spark: "SparkContext | None",
+    engine: Engine,
     *,
     spill_folder: str,
     is_small: bool,
 ) -> DuckDBProof | SparkProof:
-    """Return the proof's engine as a context manager: Spark's if there is a context."""
-    if spark is not None:
+    """Return what runs the proof, Spark or DuckDB, for a `with` block."""
+    may_be_spark = not is_small and not tables.lake_path.startswith(_NOT_SPARK_S)
+    if may_be_spark and (spark := engine.spark_context()) is not None:
         return SparkProof(spark)
     topics = [partition.key.topic for partition in state.rows]
     return DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small)
@@ -120,7 +132,7 @@ def _size_bytes(state: LakeState) -> int:
 def _covered_ranges(
     partitions: Iterable[PartitionAudit],
 ) -> dict[LakePartition, list[OffsetRange]]:
-    """Return the covered ranges of each partition, superseded ones included."""
+    """Return the covered ranges of each partition, including superseded ranges."""
     return {each.partition: merged([*each.covered, *each.superseded.ranges]) for each in partitions}
 
 
@@ -130,7 +142,7 @@ def _lake_problems(
     covered: Mapping[LakePartition, Iterable[OffsetRange]],
     places: Iterable[Row],
 ) -> Iterator[str]:
-    """Yield the problems of the lake as a whole, and of logs that it lacks."""
+    """Yield the problems of the lake as a whole, and of logs that are not in its tables."""
     yield from state.broken.values()
     yield from _empty_lake(state)
     yield from _damage_alone(partitions) if state.rows else ()
@@ -139,10 +151,10 @@ def _lake_problems(
 
 
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
-    """Yield the problem of partitions of which the lake has only damaged bytes."""
+    """Yield a problem if partitions have nothing but damaged bytes in the lake."""
     names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
     if names:
-        yield f"no record was ingested of {named(names)}: all is damaged"
+        yield f"no record was ingested of {named(names)}: all of it is damaged"
 
 
 def _is_damage_alone(audit: PartitionAudit) -> bool:
@@ -160,5 +172,5 @@ def _empty_lake(state: LakeState) -> Iterable[str]:
     yield "nothing was ingested: the ledger has no row; " + (
         "a run began, and died before its first commit was complete: run seglake ingest again"
         if begun
-        else "no run has committed anything: run seglake ingest, and see what it says"
+        else "no run has committed anything: run seglake ingest, and read its summary"
     )

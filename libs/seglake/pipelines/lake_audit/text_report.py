@@ -1,24 +1,25 @@
-"""Text of an audit for a person: the worst first, long lists cut. Pure."""
+"""Text of an audit for a person, with the worst problems first and long lists cut."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from seglake.findings.losing_tails import tail_lines
 from seglake.findings.offset_places import shown_ranges
-from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_gaps import NEVER_FILLED, GapCause
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
+from seglake.pipelines.lake_audit.latest_proof import LatestAudit
 from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudit
-from seglake.printable import as_lines
-from seglake.progress.run_reporter import show_count
+from seglake.pipelines.lake_audit.typed_proof import TypedAudit
+from seglake.printable import as_lines, show_count
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5
 _MOST_GAPS = 5
-_MOST_LINES = 20  # lines on the lake as a whole
+_MOST_LINES = 20  # most lines about the lake as a whole
 _LABEL_WIDTH = 8
-_WIDEST_NAME = 32  # a longer name gets a line of its own
+_WIDEST_NAME = 32  # in columns; a longer name gets a line of its own
 
 Line = tuple[str, str]  # label and text
 
@@ -28,7 +29,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
 
     Args:
         audit: the audit to show.
-        is_quiet: leave out partitions without a problem.
+        is_quiet: whether to leave out partitions without a problem.
     """
     ordered = sorted(audit.partitions, key=_rank)
     shown = [each for each in ordered[:_MOST_PARTITIONS] if each.problems or not is_quiet]
@@ -37,6 +38,8 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
     width = max((len(name) for name in names if len(name) <= _WIDEST_NAME), default=2)
     lines = _headlines(audit)
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
+    for each in audit.of_topics:
+        lines += _lines_of_topics(each)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
     if audit.salvaged.batches:
         records = show_count(audit.salvaged.records, "record")
@@ -58,8 +61,18 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
     return as_lines(lines)
 
 
+def _lines_of_topics(found: TypedAudit | LatestAudit) -> list[str]:
+    """Return the lines of an audit's text about typed tables, or tables of latest state."""
+    problems = _cut([f"problem: {each}" for each in found.findings], _MOST_LINES)
+    notes = _cut([f"note: {text}" for text in found.notes], _MOST_LINES)
+    return [*problems, *notes, found.line()]
+
+
 def _headlines(audit: LakeAudit) -> list[str]:
-    """Return the headlines on proof and recovery; if something is unexplained, that comes first."""
+    """Return the headlines on proof and recovery.
+
+    The recovery comes first unless something is unexplained.
+    """
     covered = sum(partition.covered_offsets for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
     if audit.is_empty:
@@ -70,16 +83,20 @@ def _headlines(audit: LakeAudit) -> list[str]:
     if audit.problem_count:
         places = [f"{wrong} of {count}"] if wrong else []
         places += ["the lake as a whole"] if audit.problems else []
+        places += ["the typed tables"] if audit.typed is not None and audit.typed.findings else []
+        is_state_wrong = audit.latest is not None and audit.latest.findings
+        places += ["the tables of latest state"] if is_state_wrong else []
         verdict = f"{audit.lake}: NOT EXPLAINED: see {' and '.join(places)}"
         return [verdict, recovery.headline, *rest]
-    proof = f"proof: every one of {show_count(covered, 'offset')} covered in {count} is explained"
+    offsets = show_count(covered, "offset")
+    proof = f"proof: each of {offsets} covered in {count} has a record or a recorded cause"
     return [f"{audit.lake}: {recovery.headline}", proof, *rest]
 
 
 def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
     return (
         -len(audit.problems),
-        -sum(count.offsets for cause, count in audit.gaps.items() if cause != GapCause.COMPACTED),
+        -sum(count.offsets for cause, count in audit.gaps.items() if cause not in NEVER_FILLED),
         -(audit.left is not None),
         audit.partition.key.topic,
         audit.partition.key.partition,
@@ -119,7 +136,7 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
         records = show_count(audit.refilled.records, "record")
         yield (
             "refilled",
-            f"{records} that the cleaner had removed elsewhere, or that were undecided before",
+            f"{records} that were compacted in the first copy, or undecided at first",
         )
     for rows in audit.open_transactions[:_MOST_GAPS]:
         records = show_count(rows.records, "record")
@@ -132,14 +149,14 @@ def _lines(audit: PartitionAudit, lake: str) -> Iterator[Line]:
         batches = show_count(audit.superseded.batches, "batch", "batches")
         yield "history", f"{records} in {batches}"
     if audit.marks is not None:
-        yield "log", _marks(audit.marks)
+        yield "log", _marks(audit.marks, _first_local(audit))
     if audit.left is not None:
         count = audit.left.next_offset - audit.left.start_offset
         span = f"[{audit.left.start_offset}, {audit.left.next_offset})"
         yield "left", f"{show_count(count, 'offset')} above, {span}: {audit.left.reason}"
     if audit.not_covered:
         ranges = shown_ranges(audit.not_covered, _MOST_RANGES)
-        yield "untaken", f"{ranges} between or below what is covered"
+        yield "skipped", f"{ranges} between or below what is covered"
 
 
 def _equation(audit: PartitionAudit) -> str:
@@ -156,19 +173,29 @@ def _equation(audit: PartitionAudit) -> str:
 
 
 def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
-    """Yield the gaps worth a look; gaps that the log cleaner left are only counted."""
-    shown = [gap for gap in audit.shown_gaps if gap.cause != GapCause.COMPACTED][:_MOST_GAPS]
+    """Yield lines on gaps; gaps that nothing fills are counted, but not listed."""
+    shown = [gap for gap in audit.shown_gaps if gap.cause not in NEVER_FILLED][:_MOST_GAPS]
     for gap in shown:
         evidence = f": {gap.evidence}" if gap.evidence else ""
         yield f"[{gap.start_offset}, {gap.next_offset}) {gap.cause}{evidence}"
-    counted = sum(count.gaps for cause, count in audit.gaps.items() if cause != GapCause.COMPACTED)
+    counted = sum(count.gaps for cause, count in audit.gaps.items() if cause not in NEVER_FILLED)
     if counted > len(shown):
         yield f"and {counted - len(shown)} more"
 
 
-def _marks(marks: LogMarks) -> str:
+def _first_local(audit: PartitionAudit) -> int | None:
+    """Return the first offset that is not only in a remote tier; None if it is unknown."""
+    start = None if audit.marks is None else audit.marks.log_start_offset
+    remote = audit.gaps.get(GapCause.REMOTE)
+    ranges = {} if remote is None else dict(remote.ranges)
+    return start if start is None else ranges.get(start, start)
+
+
+def _marks(marks: LogMarks, first_local: int | None) -> str:
+    start = marks.log_start_offset
     known = {
-        "log start": marks.log_start_offset,
+        "log start": start,
+        **({} if first_local == start else {"first local offset": first_local}),
         "high watermark": marks.high_watermark,
         "last stable offset": marks.last_stable_offset,
         "log end": marks.log_end_offset,

@@ -1,38 +1,45 @@
-"""The order of a maintenance. Effect.
+"""Steps of a maintenance.
 
 First, commits that dead runs left unfinished are completed. Then, for each table, small files are
-merged, files that no version needs are deleted, and a checkpoint shortens the log for readers. At
-last, unneeded scratch files are deleted. Each step is complete by itself: if one dies, the next
-maintenance repeats it.
+merged, files that no version needs are deleted, and a checkpoint shortens the log for readers.
+Finally, unneeded scratch files are deleted. Each step is complete by itself: if a run dies in a
+step, the next maintenance repeats the step.
 """
 
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
+from seglake.ingest_steps.run_context import RunContext, ScanContext
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.compaction import Merge, TableView, merge_task, replace_files, view_of
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
-from seglake.lake.lake_folder import opening, require_writable
+from seglake.lake.lake_opening import opened_to_commit
+from seglake.lake.latest_tables import LATEST_FOLDER, latest_tables
 from seglake.lake.log_durability import write_checkpoint
 from seglake.lake.merged_files import merge
+from seglake.lake.rule_table import ERASURES
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_creation import create_missing, pending_upgrade, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
+from seglake.lake.typed_tables import TYPED_FOLDER, commit_tables, typed_tables
 from seglake.lake.vacuum import scratch_deleted, vacuumed
+from seglake.lake.value_tables import VALUE_REJECTS, VALUE_TABLES
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary, TableMaintenance
 from seglake.pipelines.lake_maintenance.merge_plan import merges_of
-from seglake.progress.run_reporter import RunReporter
+from seglake.pipelines.lake_maintenance.retention import Retention
 from seglake.settings.settings import Settings
 from seglake.settings.topic_selection import check_selection
-from seglake.storage.storage import Storage
-from seglake.task_engine.engine import Engine
 from seglake.task_engine.packing import packed
+
+_NAMES = [table.name for table in (*TABLES, *VALUE_TABLES, ERASURES)]
+_OF_TOPICS = (f"{TYPED_FOLDER}/", f"{LATEST_FOLDER}/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +47,10 @@ class MaintenanceChoice:
     """Requested kinds of maintenance.
 
     Attributes:
-        tables: names of tables; empty for all.
-        dry_run: only report what would be done.
-        upgrade: first add tables and columns that a lake of an earlier version lacks.
+        tables: names of tables, such as `records`, `typed/orders` or `latest/orders`; empty for
+            all.
+        dry_run: whether only to report what would be done.
+        upgrade: whether first to add tables and columns that a lake of an older version lacks.
 
     Raises:
         WrongCallError: there is no such table.
@@ -53,29 +61,43 @@ class MaintenanceChoice:
     upgrade: bool = False
 
     def __post_init__(self) -> None:
-        """Raise WrongCallError if there is no such table."""
-        names = [table.name for table in TABLES]
-        for name in self.tables:
-            if name not in names:
-                raise WrongCallError(
-                    f"no table to maintain has the name {name}{did_you_mean(name, names)}"
-                )
+        """Raise WrongCallError if `--tables` names a table that no lake has."""
+        _require_known((each for each in self.tables if not each.startswith(_OF_TOPICS)), _NAMES)
 
-    @property
-    def chosen(self) -> list[Table]:
-        """Return the chosen tables, in the order of `TABLES`."""
-        return [table for table in TABLES if not self.tables or table.name in self.tables]
+    def of(self, tables: LakeTables) -> list[Table]:
+        """Return the chosen tables that a lake has, in the order of commits.
+
+        Raises:
+            WrongCallError: the lake has no such table of a topic.
+        """
+        typed = [each.table for each in typed_tables(tables)]
+        latest = [each.table for each in latest_tables(tables)]
+        names = [*_NAMES, *(table.name for table in (*typed, *latest))]
+        _require_known(self.tables, names)
+        # If an older lake lacks a table, the next ingest creates it.
+        return [
+            table
+            for table in (*TABLES, VALUE_REJECTS, *typed, *VALUE_TABLES[1:], *latest, ERASURES)
+            if (not self.tables or table.name in self.tables)
+            and (table in REQUIRED_TABLES or tables.has(table))
+        ]
+
+
+def _require_known(requested: Iterable[str], names: Sequence[str]) -> None:
+    for name in requested:
+        if name not in names:
+            raise WrongCallError(
+                f"no table to maintain has the name {name}{did_you_mean(name, names)}"
+            )
 
 
 def maintain(
     lake: str,
-    storage: Storage,
-    engine: Engine,
-    reporter: RunReporter,
-    settings: Settings,
+    scan: ScanContext,
     *,
     choice: MaintenanceChoice,
     run_id: str | None = None,
+    after: Callable[[str], None] = no_hook,
 ) -> MaintainSummary:
     """Complete dead runs' commits, compact, write checkpoints, and delete unneeded files.
 
@@ -83,31 +105,32 @@ def maintain(
 
     Args:
         lake: the lake's path or URI.
-        storage: the storage of the lake.
-        engine: merges the files.
-        reporter: shows the steps.
-        settings: they select topics, and set the sizes of files.
+        scan: context with the lake's storage, with settings that select topics and set the sizes of
+            files, and with the engine that merges files; the caller closes it.
         choice: the requested kinds of maintenance.
         run_id: label of the run, in its commits; made up if None.
+        after: called with the name of each step of an expiry, for tests that stop there.
 
     Raises:
-        LakeFolderError, UnsafeStoreError: a wrong call; nothing was touched.
-        SeglakeError: the lake or a worker failed; run it again.
+        LakeFolderError, UnsafeStoreError: the call is wrong. Nothing has been changed.
+        SeglakeError: the lake or a worker failed. Run it again.
     """
     started = time.monotonic()
-    tables = _opened_lake(lake, storage, settings, choice)
-    run = _Maintenance(tables, engine, reporter, settings, choice, run_id or uuid.uuid4().hex)
+    single_writer = scan.settings.write.single_writer
+    tables = opened_to_commit(
+        lake, scan.storage, is_single_writer=single_writer, dry_run=choice.dry_run
+    )
+    run = _Maintenance(tables, scan, choice, run_id or uuid.uuid4().hex, after)
     summary = MaintainSummary(run.run_id, tables.lake_path, choice.dry_run)
     if choice.upgrade and not run.upgraded(summary):
         return summary
     refuse_foreign_changes(tables, REQUIRED_TABLES)
-    _note_missing_topics(tables, settings, summary)
+    _note_missing_topics(tables, scan.settings, summary)
     if not choice.dry_run:
-        reporter.step("completing what earlier runs began")
-        summary.recovered = list(recover(tables, None))
-    # A table that an older lake lacks is made by its next run.
-    there = [t for t in choice.chosen if t in REQUIRED_TABLES or tables.has(t)]
-    summary.tables = [run.of(table) for table in there]
+        scan.reporter.step("completing what earlier runs began")
+        summary.recovered = [*recover(tables, None), *_typed_recovered(tables)]
+    run.expire(summary)
+    summary.tables = [run.of(table) for table in choice.of(tables)]
     if not choice.dry_run:
         ledger = LedgerDigest(tables)
         ledger.read()
@@ -119,18 +142,11 @@ def maintain(
     return summary
 
 
-def _opened_lake(
-    lake: str, storage: Storage, settings: Settings, choice: MaintenanceChoice
-) -> LakeTables:
-    """Return the tables of a lake, once it is known that the run may change them."""
-    tables = LakeTables(storage.locate(lake), storage)
-    with opening(tables.lake_path):
-        tables.require()
-    if not choice.dry_run:
-        require_writable(storage, tables.lake_path, tables.work_folder)
-    if not (choice.dry_run or settings.write.single_writer):
-        tables.require_safe_commits()
-    return tables
+def _typed_recovered(tables: LakeTables) -> tuple[str, ...]:
+    """Complete the commits of decoded values that dead runs left; return their topics."""
+    if not tables.has(VALUE_REJECTS):
+        return ()
+    return recover(tables, None, commits_to=commit_tables(typed_tables(tables)))
 
 
 def _note_missing_topics(tables: LakeTables, settings: Settings, summary: MaintainSummary) -> None:
@@ -144,23 +160,45 @@ def _note_missing_topics(tables: LakeTables, settings: Settings, summary: Mainta
 @dataclass(frozen=True, slots=True)
 class _Maintenance:
     tables: LakeTables
-    engine: Engine
-    reporter: RunReporter
-    settings: Settings
+    scan: ScanContext
     choice: MaintenanceChoice
     run_id: str
+    after: Callable[[str], None]
 
     def upgraded(self, summary: MaintainSummary) -> bool:
-        """Add tables that an earlier version's lake lacks, with a note; False if only planned."""
+        """Add the tables that an older lake lacks.
+
+        Returns False if a dry run only plans to add some.
+        """
         if self.choice.dry_run:
             pending = pending_upgrade(self.tables)
             if pending:
                 added = ", ".join(pending)
-                summary.notes = [f"would be added: {added}; what follows is known after that"]
+                summary.notes = [
+                    f"would be added: {added}; the rest of the plan is known after that"
+                ]
             return not pending
-        single = self.settings.write.single_writer
+        single = self.scan.settings.write.single_writer
         summary.notes = upgrade_notes(create_missing(self.tables, is_single_writer=single))
         return True
+
+    def expire(self, summary: MaintainSummary) -> None:
+        """Remove records that are older than the settings allow, if all tables are chosen."""
+        if self.choice.tables or not self.scan.settings.retention.records:
+            return
+        for source_id in sorted(LedgerDigest(self.tables).sources()):
+            context = RunContext.begun(
+                self.scan,
+                self.tables,
+                source_id,
+                run_id=self.run_id,
+                after=self.after,
+                is_dry_run=self.choice.dry_run,
+            )
+            retention = Retention(context, context.started_at_us // 1000)
+            retention.run()
+            summary.expired += retention.expired
+            summary.left_out |= retention.left_out
 
     def of(self, table: Table) -> TableMaintenance:
         started = time.monotonic()
@@ -181,20 +219,22 @@ class _Maintenance:
         return done
 
     def _merges(self, view: TableView) -> list[Merge]:
-        selects = self.settings.select
+        selects = self.scan.settings.select
+        only = view.table.topics or ()
         return [
             merge
-            for merge in merges_of(view, self.settings.write.target_file_bytes)
-            if not selects.topics or (merge.topic and selects.selects_topic(merge.topic))
+            for merge in merges_of(view, self.scan.settings.write.target_file_bytes)
+            if not selects.topics
+            or any(map(selects.selects_topic, [merge.topic] if merge.topic else only))
         ]
 
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:
-        """Merge files until none is left to merge, in commits of at most the size of a wave."""
+        """Merge files until no merge is left, in commits of limited size."""
         while merges := self._merges(view):
-            write = self.settings.write
+            write = self.scan.settings.write
             wave = packed(merges, lambda each: each.size_bytes, write.wave_bytes)[0]
-            files = self.reporter.run_tasks(
-                self.engine,
+            files = self.scan.reporter.run_tasks(
+                self.scan.engine,
                 merge,
                 [merge_task(self.tables, view.table, m, write.compression_level) for m in wave],
                 sizes=[each.size_bytes for each in wave],

@@ -1,14 +1,12 @@
-"""Summary of a maintenance, for a person and for programs. Pure."""
+"""Summary of a maintenance, for a person and for programs."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
-from seglake.printable import as_lines
-from seglake.progress.progress_views import show_bytes
-from seglake.progress.run_reporter import show_count
+from seglake.printable import as_lines, show_bytes, show_count
 
 
 @dataclass(slots=True)
@@ -18,15 +16,15 @@ class TableMaintenance:
     Attributes:
         table: name of the table.
         files_before: number of data files that the newest version named before.
-        bytes_before: their size.
+        bytes_before: size of the files before.
         files_after: number of data files that the newest version names; None after a dry run.
-        bytes_after: their size; None after a dry run.
+        bytes_after: size of the files after; None after a dry run.
         merged_files: number of merged files; one that was merged twice counts twice.
-        new_files: number of files that replaced them.
-        deleted_files: number of deleted files: those of dead runs, and those no version needs.
-        deleted_bytes: their size.
+        new_files: number of files that replaced merged files.
+        deleted_files: number of deleted files, of dead runs or not needed by any version.
+        deleted_bytes: size of the deleted files.
         seconds: duration of the table's maintenance.
-        failure: why the table was not compacted; empty if it was, or need not be.
+        failure: why the table could not be compacted; empty if it was, or if there was no need.
     """
 
     table: str
@@ -43,9 +41,44 @@ class TableMaintenance:
 
     @property
     def expected_files(self) -> int:
-        """Return the number of files after; a dry run's is a maximum, as files may merge again."""
+        """Return the final number of files; after a dry run, an upper limit of it."""
         planned = self.files_before - self.merged_files + self.new_files
         return planned if self.files_after is None else self.files_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiredPartition:
+    """Records of one partition that a maintenance removed, or would remove.
+
+    Attributes:
+        source_id: the cluster.
+        start_offset: first offset of the expired range.
+        next_offset: the partition's new start.
+        records: number of removed records.
+        payload_bytes: size of their keys and values.
+        oldest: time of the oldest record of the touched ranges, ISO-8601; None if unknown.
+        first_kept: time of the first record that stays; None if there is none, or it has no time.
+        is_held_back: whether the first record that stays has a time in the future, or no time, so
+            that all records above it stay, too.
+    """
+
+    source_id: str
+    topic: str
+    partition: int
+    start_offset: int
+    next_offset: int
+    records: int
+    payload_bytes: int
+    oldest: str | None
+    first_kept: str | None
+    is_held_back: bool
+
+    def text(self, verb: str) -> str:
+        """Return one line on the expired records; `verb` says whether they were removed."""
+        count = f"{show_count(self.records, 'record')} of {show_bytes(self.payload_bytes)}"
+        span = f"[{self.start_offset}, {self.next_offset})"
+        since = f", the oldest of {self.oldest}" if self.oldest else ""
+        return f"{self.topic}-{self.partition}: {count} {verb}, offsets {span}{since}"
 
 
 @dataclass(slots=True)
@@ -55,13 +88,14 @@ class MaintainSummary:
     Attributes:
         run_id: label of the run.
         lake: path of the lake.
-        is_dry_run: nothing was changed.
-        recovered: topics whose commit a dead run had begun, now complete.
+        is_dry_run: whether nothing was changed.
+        recovered: topics whose commit was left unfinished by a dead run and is now complete.
+        expired: what was removed because it is older than `retention.records`.
         tables: work done on each table.
-        left_out: reasons by topic that was named in full and does not exist.
-        notes: facts that a person should know.
+        left_out: requested topics that do not exist, each with a reason.
+        notes: messages for the user that need no action.
         scratch_files: number of deleted files of dead replays and probes.
-        scratch_bytes: their size.
+        scratch_bytes: size of these files.
         seconds: duration of the run.
     """
 
@@ -69,6 +103,7 @@ class MaintainSummary:
     lake: str
     is_dry_run: bool = False
     recovered: list[str] = field(default_factory=list)
+    expired: list[ExpiredPartition] = field(default_factory=list)
     tables: list[TableMaintenance] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -85,13 +120,23 @@ class MaintainSummary:
             Finding(kind, f"{table.table}: {table.failure}", table.table) for table in failed
         )
         found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
-        found.add_texts(FindingKind.NOTE, self.notes)
+        found.add_texts(FindingKind.NOTE, [*self.notes, *self._held_back()])
         return found
 
     @property
     def exit_code(self) -> int:
         """Return 0, or 3 if a person should look at a finding."""
         return self.findings.exit_code
+
+    def _held_back(self) -> Iterator[str]:
+        """Yield notes on records that hold back the records above them."""
+        for each in self.expired:
+            if each.is_held_back:
+                time = f"a time in the future, {each.first_kept}" if each.first_kept else "no time"
+                yield (
+                    f"{each.topic}-{each.partition}: the batch at offset {each.next_offset} has a "
+                    f"record with {time}: it and all above it stay, as in Kafka"
+                )
 
     def to_json(self) -> str:
         """Return the summary as JSON on one line."""
@@ -102,6 +147,7 @@ class MaintainSummary:
     def to_text(self) -> str:
         """Return the summary as lines for a terminal, one for each changed table."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        lines += [each.text(self._expired) for each in self.expired]
         lines += [f"{table.table}: {done}" for table in self.tables if (done := self._done(table))]
         if self.scratch_files:
             scratch = self._deleted(self.scratch_files, self.scratch_bytes)
@@ -111,8 +157,14 @@ class MaintainSummary:
         lines += self.findings.lines()
         return as_lines(lines)
 
+    @property
+    def _expired(self) -> str:
+        return "would expire" if self.is_dry_run else "expired"
+
     def _headline(self) -> str:
         parts = []
+        if records := sum(each.records for each in self.expired):
+            parts.append(f"{show_count(records, 'record')} {self._expired}")
         compacted = [table for table in self.tables if table.merged_files]
         if compacted:
             before = sum(table.files_before for table in compacted)

@@ -1,4 +1,4 @@
-"""Chooses small data files of a table to merge. Pure."""
+"""Chooses small data files of a table to merge."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -8,17 +8,19 @@ from seglake.lake.snapshots import StoredFile, by_time
 from seglake.lake.tables import OBSERVATIONS
 from seglake.task_engine.packing import packed
 
-_MOST_FILES = 32  # in one new file: a row group of each is in memory during the merge
-_MOST_OBSERVATIONS = 20_000  # in one new file: a run reads the newest files completely
-_DAY_MS = 24 * 3600 * 1000  # difference of clocks, or delay of a run, that is allowed for
+_MOST_FILES = 32  # files in a merge: one row group of each is in memory
+# Rows in a merged file: a run reads the newest files as a whole.
+_MOST_OBSERVATIONS = 20_000
+# Files of the last day are not merged: clocks differ, and runs may be slow.
+_DAY_MS = 24 * 3600 * 1000
 
 
 def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
     """Return the merges: groups of files of one topic below half of the target size.
 
-    Merged files may be merged again; the work is done when no topic has two small files. Files
-    without a row count in the log are left alone, since a lost row could not be noticed; so are
-    files outside of a topic's folder, which are not ours.
+    Merged files may be merged again, until no topic has two small files. Two kinds of files are not
+    merged: files without a row count in Delta's log, because a lost row would not be noticed, and
+    files outside of a topic's folder, which seglake did not write.
 
     Args:
         view: the table's newest version.
@@ -35,7 +37,7 @@ def merges_of(view: TableView, target_bytes: int) -> list[Merge]:
 
 
 def _by_topic(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequence[StoredFile]]]:
-    """Yield the small files of each topic, sorted so that equal partitions and offsets meet."""
+    """Yield the small files of each topic, sorted by partition and offset."""
     by_topic: dict[str, list[StoredFile]] = {}
     for file in view.files:
         is_ours = file.topic is not None or not view.table.partition_by
@@ -46,10 +48,9 @@ def _by_topic(view: TableView, target_bytes: int) -> Iterator[tuple[str, Sequenc
 
 
 def _merged_observations(view: TableView) -> list[Merge]:
-    """Return merges of consecutive small files by time, as readers stop at the newest rows.
+    """Return merges of small files that follow each other in time, so that this order is kept.
 
-    Files of the last day are left alone: a late file must not fall, by its time, between the rows
-    of merged ones.
+    Files of the last day are not merged, because a late file might belong between the merged rows.
     """
     settled_ms = max((file.written_at_ms for file in view.files), default=0) - _DAY_MS
     old = [file for file in view.files if file.written_at_ms < settled_ms]

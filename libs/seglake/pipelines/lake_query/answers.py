@@ -1,7 +1,7 @@
 """Writes an answer: as a table for a person, as lines of JSON, as CSV, or into a Parquet file.
 
-If several columns have one name, the later ones are called `NAME_1`, `NAME_2`; only the table for a
-person keeps the name.
+If several columns have the same name, the later ones are renamed to `NAME_1` and `NAME_2`, except
+in the table for a person.
 """
 
 import csv
@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 
 
 def write(answer: Answer, form: OutputFormat, out: TextIO) -> None:
-    """Write all rows; in a table for a person, only the first 1000.
+    """Write all rows, or only the first 1000 in a table for a person.
 
     Args:
         answer: its rows are read to the end, except in a table.
@@ -76,7 +76,7 @@ def write_parquet(answer: Answer, sink: BinaryIO) -> int:
 
 
 def single_names(names: Iterable[str]) -> list[str]:
-    """Return the names, each made unique by a number after it."""
+    """Return names of columns; a repeated one gets a number after it."""
     used: dict[str, None] = {}
     for name in names:
         free, count = name, 0
@@ -134,7 +134,7 @@ def _values(column: "pa.Array[Any]") -> list[Any]:
     """Return a column's values as Python's objects.
 
     Raises:
-        QueryFailedError: a value is none of Python's, like a year above 9999 or a nanosecond.
+        QueryFailedError: Python cannot hold a value, such as a year above 9999 or nanoseconds.
     """
     try:
         return column.to_pylist()

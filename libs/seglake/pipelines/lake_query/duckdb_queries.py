@@ -1,4 +1,4 @@
-"""Answers statements in DuckDB, in this process. Effect: reads the lake.
+"""Answers statements in DuckDB, in this process. Reads the lake.
 
 DuckDB can read only the data files that delta-rs finds in a table's log. It cannot write or read
 other files, nor fetch extensions.
@@ -14,12 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.duckdb_sql import (
-    SYNTAX_TREE,
-    TEXT_OF_TREE,
-    settings,
-    view,
-)
+from seglake.lake.duckdb_sql import SYNTAX_TREE, TEXT_OF_TREE, settings, view
 from seglake.lake.duckdb_tables import DuckDBTables
 from seglake.lake.errors import SchemaError, TableRefusedError
 from seglake.lake.tables import REQUIRED_TABLES, Table
@@ -32,15 +27,21 @@ from seglake.pipelines.lake_query.duckdb_text import (
 )
 from seglake.pipelines.lake_query.duckdb_tree import as_in_spark
 from seglake.pipelines.lake_query.errors import WrongQueryError, query_failed, with_hint
+from seglake.pipelines.lake_query.lake_names import (
+    LakeNames,
+    latest_tables_of,
+    typed_tables_of,
+)
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused, tokens
 from seglake.pipelines.lake_query.views import Dialect
 
 _FUNCTIONS, _MEANINGS = "spark_functions.sql", "spark_meanings.sql"
 _BATCH_ROWS = 10_000
-# A pivot becomes two statements in DuckDB: the first creates a type of the names, in memory.
+# Kinds of statements that only read.
+# CREATE is one: DuckDB runs PIVOT as two statements, the first of which creates a type.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
-_INTERRUPTED = "nterrupted"  # part of the several messages of DuckDB's client after Ctrl-C
+_INTERRUPTED = "nterrupted"  # part of each message of DuckDB after Ctrl-C
 _REFUSALS = (
     duckdb.ParserException,
     duckdb.SyntaxException,
@@ -55,7 +56,7 @@ class DuckDBQueries:
     """A DuckDB over one lake; each statement sees the newest state of its tables.
 
     Attributes:
-        survives_interrupts: another statement may be asked after Ctrl-C.
+        survives_interrupts: True, because DuckDB answers further statements after Ctrl-C.
     """
 
     survives_interrupts = True
@@ -66,8 +67,8 @@ class DuckDBQueries:
         Args:
             lake: a lake that has all mandatory tables.
             spill_folder: folder for results that exceed the memory; DuckDB creates and removes it.
-            speaks_spark: True gives Spark's meaning to SQL that the engines answer differently,
-                False DuckDB's; casts of bytes to text always have Spark's meaning.
+            speaks_spark: whether to give Spark's answer if Spark and DuckDB answer the same SQL
+                differently. Casts of bytes to text always follow Spark.
         """
         self._lake = lake
         self._speaks_spark = speaks_spark
@@ -117,7 +118,7 @@ class DuckDBQueries:
             raise refused(strange[0] if strange else kinds[-1])
 
     def _single_answer(self, query: str, parameter: str) -> str:
-        """Return the single value that a query with one parameter answers."""
+        """Return the only value of the answer to a query with one parameter."""
         ((value,),) = self._connection.execute(query, [parameter]).fetchall()
         return str(value)
 
@@ -127,10 +128,16 @@ class DuckDBQueries:
         Tables are opened in the reverse order of commits. If a commit happens meanwhile, rows that
         one table refers to are then in the tables opened later.
         """
-        for table in reversed(tables_in(statement, Dialect.DUCKDB)):
-            self._tables.name(table, self._paths(table), self._lake.topics)
-        for name, query in views_in(statement, self._lake.topics, Dialect.DUCKDB).items():
+        names = self._names()
+        for name, table in reversed(tables_in(statement, names, Dialect.DUCKDB).items()):
+            self._tables.name(table, self._paths(table), self._lake.topics, name)
+        for name, query in views_in(statement, names, Dialect.DUCKDB).items():
             self._connection.execute(view(name, query))
+
+    def _names(self) -> LakeNames:
+        return LakeNames(
+            self._lake.topics, typed_tables_of(self._lake), latest_tables_of(self._lake)
+        )
 
     def _paths(self, table: Table) -> list[str]:
         """Return a table's data files; empty if an older lake lacks the table."""
@@ -153,13 +160,13 @@ class DuckDBQueries:
 
     @contextmanager
     def _explained(self, statement: str) -> Iterator[None]:
-        """Turn DuckDB's errors into ours."""
+        """Turn DuckDB's errors in the block into seglake's."""
         try:
             yield
         except (duckdb.InterruptException, RuntimeError, KeyboardInterrupt) as error:
             if not isinstance(error, KeyboardInterrupt) and _INTERRUPTED not in str(error):
                 raise
-            self._connection.interrupt()  # otherwise the next statement would wait for this one
+            self._connection.interrupt()  # else the next statement would wait for this one
             raise KeyboardInterrupt from None
         except _REFUSALS as error:
             raise self._refusal(error, statement) from error
@@ -169,7 +176,7 @@ class DuckDBQueries:
     def _refusal(self, error: duckdb.Error, statement: str) -> WrongQueryError:
         table = missing_table(str(error))
         if table is not None:
-            return no_such_table(table, self._lake.topics())
+            return no_such_table(table, self._names())
         reason = with_hint(_paragraph(error).rstrip("."))
         return WrongQueryError(f"DuckDB refuses the query: {reason}{_advice(error, statement)}")
 
@@ -181,7 +188,7 @@ def _macros(*, speaks_spark: bool) -> list[str]:
 
 
 def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
-    """Return a column under Spark's name; its times are UTC, like the session's."""
+    """Return a column of the answer as Spark shows it: its name, and times in UTC."""
     kind = field.type
     if pa.types.is_timestamp(kind) and kind.tz is None:
         kind = pa.timestamp(kind.unit, "UTC")
@@ -189,10 +196,10 @@ def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
 
 
 def _advice(error: duckdb.Error, statement: str) -> str:
-    """Return advice to follow a message of DuckDB's."""
+    """Return advice for some errors of DuckDB, to follow its message; else an empty text."""
     quoted = [token.text for token in tokens(statement) if token.kind == "quoted"]
     if any(f"column {text} not found" in str(error) for text in quoted):
-        return "; a text is in single quotes: in double quotes it is a name"
+        return "; put texts in single quotes: in double quotes they are names"
     is_foreign = isinstance(
         error, duckdb.ParserException | duckdb.SyntaxException | duckdb.CatalogException
     )
@@ -200,6 +207,6 @@ def _advice(error: duckdb.Error, statement: str) -> str:
 
 
 def _paragraph(error: Exception) -> str:
-    """Return the message without the lines that point into the statement."""
-    lines = str(error).partition("\nLINE ")[0].splitlines()
+    """Return the message without the lines that point into the statement or into Python's code."""
+    lines = str(error).partition("\nLINE ")[0].partition("\nAt:\n")[0].splitlines()
     return " ".join(line.strip() for line in lines if line.strip())

@@ -1,4 +1,4 @@
-"""Rewrites the text of Spark SQL for DuckDB. Pure.
+"""Rewrites the text of Spark SQL for DuckDB.
 
 Both engines answer most statements alike. For the others, macros add functions
 (spark_functions.sql), this module changes the text, and `duckdb_tree` changes parsed statements.
@@ -11,7 +11,8 @@ from seglake.pipelines.lake_query.errors import ambiguous
 from seglake.pipelines.lake_query.statements import Token, tokens
 
 _KEYWORD = "offset"  # a keyword of DuckDB, and the name of a column
-# Operators of Spark; `duckdb_tree` replaces those that DuckDB parses but lacks by calls.
+# Spark's operators in DuckDB's spelling.
+# DuckDB only parses some of them; `duckdb_tree` makes calls of these.
 _OPERATORS = {
     "rlike": "<~>",
     "regexp": "<~>",
@@ -44,7 +45,7 @@ def in_duckdb(statement: str) -> str:
 
 def _spelled(token: Token, follower: Token | None) -> str:
     if token.kind == "comment":
-        return " "  # comments nest in DuckDB but not here, so it would see another statement
+        return " "  # DuckDB nests comments, Spark and this pattern do not
     if token.kind == "backticks":
         name = token.text.strip("`").replace("``", "`").replace('"', '""')
         return f'"{name}"'
@@ -91,6 +92,6 @@ def _plain_text(text: str, statement: str) -> str:
 
 
 def missing_table(message: str) -> str | None:
-    """Return the table that an error of DuckDB's names as missing."""
+    """Return the missing table that an error message of DuckDB names; None if it names none."""
     found = _NO_TABLE.search(message)
     return found[1].strip('"') if found else None

@@ -1,4 +1,4 @@
-"""Rewrites parsed Spark SQL for DuckDB. Pure.
+"""Rewrites parsed Spark SQL for DuckDB.
 
 The trees are those of DuckDB's own parser, as JSON.
 """
@@ -19,7 +19,7 @@ _BINARY_COLUMNS = frozenset(
     field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
 )
 _RENAMED = {"<~>": "rlike", "<!~>": "not_rlike", "transform": "list_transform"}
-# Functions for which Spark reads bytes as text; DuckDB would reject bytes, or write escapes.
+# Functions for which Spark casts bytes to text. DuckDB would reject the bytes, or write escapes.
 _OF_TEXT = frozenset(
     {
         *("~~", "!~~", "~~*", "!~~*", "like_escape", "not_like_escape", "||", "concat_ws"),
@@ -41,12 +41,12 @@ _TIME_LETTERS = {
 
 
 def as_in_spark(tree: object, *, replaces: bool) -> object:
-    """Return a tree that gives Spark's answer.
+    """Return a syntax tree changed so that DuckDB's answer is Spark's.
 
     Args:
         tree: a syntax tree or a part of it.
-        replaces: True gives functions that both engines have Spark's meaning; casts of bytes to
-            text always get it.
+        replaces: whether functions of both engines get Spark's meaning; casts of bytes to text
+            always get it.
 
     Raises:
         WrongQueryError: the engines differ in a part that DuckDB cannot express.
@@ -85,7 +85,7 @@ def _call(node: dict[str, Any], *, replaces: bool) -> dict[str, Any]:
 
 
 def _joined(node: dict[str, Any], children: Sequence[Any]) -> dict[str, Any]:
-    """Return a call of `concat` as `||`, which is null if one of its values is."""
+    """Return a call of `concat` as `||`, which is null if a value is null, as in Spark."""
     made: dict[str, Any] = children[0]
     for other in children[1:]:
         operator = node | {"function_name": "||", "children": [made, other], "is_operator": True}
@@ -94,7 +94,7 @@ def _joined(node: dict[str, Any], children: Sequence[Any]) -> dict[str, Any]:
 
 
 def _text_of(child: object) -> dict[str, Any]:
-    """Return a call of the macro `string`."""
+    """Return a call of the macro `string`, which casts to text as Spark does."""
     call = {"class": "FUNCTION", "type": "FUNCTION", "function_name": "string"}
     return call | {"alias": "", "children": [child]}
 
@@ -130,6 +130,6 @@ def _is_cast_to_text(node: Node) -> bool:
 
 
 def _is_binary(node: Node) -> bool:
-    """Return whether a node is a column of bytes, by its name in any table."""
+    """Return whether a node has the name of a column that holds bytes in some table."""
     names = node.get("column_names") or [""]
     return str(names[-1]).casefold() in _BINARY_COLUMNS

@@ -9,7 +9,7 @@ _ABOUT_BYTES = re.compile(
     "decode error behavior|Failure in decode|STRING -> BLOB|MALFORMED_CHAR|codec can't decode"
     "|argument types '[^']*BLOB"
 )
-_BYTES_HINT = "; try_validate_utf8(...) is the text of bytes, and null where they are not UTF-8"
+_BYTES_HINT = "; try_validate_utf8(...) returns bytes as text, or null if they are not UTF-8"
 
 
 def with_hint(reason: str) -> str:
@@ -36,7 +36,7 @@ class CatalogError(SeglakeError):
 
 
 class NameInUseError(WrongCallError):
-    """A catalog already has the name of a table or view for something that is not of this lake."""
+    """A name that the lake needs in a catalog is in use for something else."""
 
     def __init__(self, name: str, owner: str) -> None:
         """Make the message.
@@ -46,7 +46,7 @@ class NameInUseError(WrongCallError):
             owner: the entry's owner as far as it is known; may be empty.
         """
         super().__init__(
-            f"{name} is there already and is not of this lake ({owner or 'it names none'}): choose"
+            f"{name} exists already and is not of this lake ({owner or 'it names none'}): choose"
             " another --database, or drop it first"
         )
 

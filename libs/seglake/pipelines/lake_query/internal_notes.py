@@ -1,6 +1,7 @@
-"""Warns if a query reads internal topics that the lake lacks, partly or completely. Pure.
+"""Warns if a query reads internal topics that the lake lacks, partly or completely.
 
-Without a warning, an empty view would look like "no groups", and an old offset like a group's lag.
+Without a warning, an empty view would look as if there were no consumer groups, and an old offset
+as if a group lagged.
 """
 
 import re
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from seglake.lake.tables import TABLES, Table
-from seglake.pipelines.lake_query.named import tables_in
+from seglake.pipelines.lake_query.named import fixed_tables_in
 from seglake.pipelines.lake_query.statements import shows_names
 from seglake.pipelines.lake_query.views import Dialect, query, views, views_of
 from seglake.settings.internal_command import ingest_internal
@@ -41,7 +42,8 @@ def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Ite
             bounds = [row["upper_bound"] for row in ask(query("newest_bound"))]
             yield _left_out(topic, ingest_internal(lake, [topic], bounds[0] if bounds else None))
         elif parts:
-            yield f"the lake has {topic} in part, so the answer may be old: {'; '.join(parts)}"
+            why = "; ".join(parts)
+            yield f"the lake has only parts of {topic}, so the answer may be old: {why}"
 
 
 def _topics_in(statement: str) -> list[str]:
@@ -49,12 +51,12 @@ def _topics_in(statement: str) -> list[str]:
     if shows_names(statement):
         return []
     text = " ".join((statement, *views_of(statement.casefold(), views(Dialect.SPARK)).values()))
-    read = [table for table in tables_in(statement, Dialect.SPARK) if _reads(text, table)]
+    read = [table for table in fixed_tables_in(statement, Dialect.SPARK) if _reads(text, table)]
     return sorted(topic for table in read for topic in table.topics or ())
 
 
 def _reads(text: str, table: Table) -> bool:
-    """Return whether SQL uses a table's name as a table, and not as a column."""
+    """Return whether a name occurs in SQL as a table's, not only as a column's."""
     if table.name not in _COLUMNS:
         return True
     return re.search(rf"\b(from|join)\s+[`\"]?{table.name}\b", text, re.IGNORECASE) is not None
@@ -67,13 +69,13 @@ def _left_out(topic: str, command: str) -> str:
             "the disks of KRaft's brokers or controllers (those of ZooKeeper clusters have none)"
         )
     return (
-        f"the lake has no {topic}, so its table and views are empty: if a run with --rescue or "
-        f"--internal-topics has read {where}, they have none; if not, this ingests it: {command}"
+        f"the lake has no {topic}, so its table and views are empty. If a run with --rescue or "
+        f"--internal-topics has read {where}, they do not have it; otherwise ingest it: {command}"
     )
 
 
 def _parts(logs: Rows) -> Iterator[str]:
-    """Yield the parts of a topic's logs that are not in the lake."""
+    """Yield texts on partitions and offsets of a topic that are not in the lake."""
     rows = [*logs]
     numbers = {row["partition"] for row in rows}
     unseen = [number for number in range(max(numbers, default=0)) if number not in numbers]
@@ -82,7 +84,7 @@ def _parts(logs: Rows) -> Iterator[str]:
     waiting = [row["partition"] for row in rows if _is_waiting(row)]
     if waiting:
         yield (
-            f"{_numbered(waiting)} not ingested to the log's end (of a dead cluster, ingest with"
+            f"{_numbered(waiting)} not ingested to the log's end (for a dead cluster, ingest with"
             " --upper-bound log_end)"
         )
     damaged = [row["partition"] for row in rows if row["gaps"]]

@@ -21,17 +21,17 @@ class Queries(Protocol):
     survives_interrupts: bool
 
     def answer(self, statement: str) -> Answer:
-        """Return the answer to a statement."""
+        """Return the engine's answer to a statement."""
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement."""
+        """Write the engine's answer to a statement."""
 
 
 class LakeQueries:
-    """Answers of one engine, with notes on data that they lack.
+    """Answers of one engine, with notes on data that is missing from an answer.
 
     Attributes:
-        survives_interrupts: another statement may be asked after Ctrl-C.
+        survives_interrupts: whether the engine answers further statements after Ctrl-C.
     """
 
     def __init__(self, engine: Queries, note: Callable[[str], None], lake: str) -> None:
@@ -49,16 +49,22 @@ class LakeQueries:
         self.survives_interrupts = engine.survives_interrupts
 
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
-        """Write the answer to a statement, and note the data that it lacks."""
+        """Write the answer to a statement, and warn about data that is missing from it."""
         self._engine.write(statement, form, out)
         self.note_what_is_lacking(statement)
 
     def answer(self, statement: str) -> Answer:
-        """Return the answer to a statement; Spark computes all rows first."""
+        """Return the answer to a statement.
+
+        Spark computes all rows before this returns.
+        """
         return self._engine.answer(statement)
 
     def note_what_is_lacking(self, statement: str) -> None:
-        """Note, once each, the data that an answer lacks; call it after the answer's last row."""
+        """Warn about data that is missing from an answer.
+
+        Call this after the answer's last row. Each warning is given only once.
+        """
         for text in internal_notes(statement, self._lake, self._rows):
             if text not in self._noted:
                 self._noted.add(text)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class CatalogDialect(StrEnum):
-    """SQL dialects of `--print`; Spark's is also Unity Catalog's and Databricks'.
+    """SQL dialects of `--print`; Unity Catalog and Databricks use Spark's dialect.
 
     `DUCKDB` reads the newest state with the extension delta; `DUCKDB_FILES` reads the current
     files, and needs no extension.

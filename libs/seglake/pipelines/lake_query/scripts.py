@@ -1,15 +1,14 @@
-"""SQL that registers a lake in Spark, Trino and Athena; `register` runs or prints it. Pure."""
+"""SQL that registers a lake in Spark, Trino and Athena; `register` runs or prints it."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from seglake.errors import WrongCallError
-from seglake.lake.tables import TABLES
-from seglake.pipelines.lake_query.topic_views import confused_names, topic_views
-from seglake.pipelines.lake_query.views import Dialect, escaped, topic_view, views
+from seglake.pipelines.lake_query.lake_names import LakeNames
+from seglake.pipelines.lake_query.views import Dialect, escaped, views
 
 LAKE_PROPERTY = "seglake.lake"
-"""Property of what `register` creates: the lake whose tables a view or a description reads."""
+"""Property of views and of Iceberg metadata that `register` creates: the lake that they read."""
 
 _DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
@@ -18,40 +17,40 @@ def check_database(name: str) -> None:
     """Raise WrongCallError if a database's name would need quotes."""
     if _DATABASE.fullmatch(name) is None:
         raise WrongCallError(
-            f"{name!r} is no name for a database: letters, digits and _, as in kafka or, with the"
-            " name of a catalog, unity.kafka"
+            f"{name!r} is no name for a database: use letters, digits and _, as in kafka or, with"
+            " a catalog, unity.kafka"
         )
 
 
-def spark_statements(database: str | None, lake: str, topics: Collection[str]) -> Iterator[str]:
-    """Yield the statements that register the tables, the views and one view for each topic.
+def spark_statements(database: str | None, lake: str, names: LakeNames) -> Iterator[str]:
+    """Yield the statements that register all tables and views.
 
     Args:
         database: the database to create and use; None keeps the current one.
         lake: path of the lake, in Spark's spelling.
-        topics: all topics of the lake.
+        names: the lake's names.
     """
-    yield from spark_tables(database, lake)
-    for name in confused_names(topics):
+    yield from spark_tables(database, lake, names)
+    for name in names.confused():
         yield no_view(name)
-    yield from spark_views(lake, topics)
+    yield from spark_views(lake, names)
 
 
-def trino_statements(database: str, lake: str) -> Iterator[str]:
+def trino_statements(database: str, lake: str, names: LakeNames) -> Iterator[str]:
     """Yield the calls that register the tables only, since the views are in Spark's SQL."""
     catalog, _, schema = database.rpartition(".")
-    for table in TABLES:
+    for name, table in names.tables.items():
         yield (
             f"CALL {catalog or 'delta'}.system.register_table(schema_name => '{schema}',"
-            f" table_name => '{table.name}', table_location => '{_quoted(lake)}/{table.name}')"
+            f" table_name => '{name}', table_location => '{_quoted(lake)}/{table.name}')"
         )
 
 
-def athena_statements(database: str, lake: str) -> Iterator[str]:
-    """Yield the statements that create the tables only, since the views are in Spark's SQL."""
-    for table in TABLES:
+def athena_statements(database: str, lake: str, names: LakeNames) -> Iterator[str]:
+    """Yield the statements that create the tables; the views are left out, being in Spark's SQL."""
+    for name, table in names.tables.items():
         yield (
-            f"CREATE EXTERNAL TABLE {database}.{table.name}"
+            f"CREATE EXTERNAL TABLE {database}.{name}"
             f" LOCATION '{_quoted(lake)}/{table.name}/' TBLPROPERTIES ('table_type' = 'DELTA')"
         )
 
@@ -60,29 +59,34 @@ def _quoted(text: str) -> str:
     return text.replace("'", "''")
 
 
-def spark_tables(database: str | None, lake: str) -> Iterator[str]:
+def spark_tables(database: str | None, lake: str, names: LakeNames) -> Iterator[str]:
     """Yield the statements for the tables, and for the database if one is named."""
     if database is not None:
         yield f"CREATE DATABASE IF NOT EXISTS {database}"
         yield f"USE {database}"
-    for table in TABLES:
-        name = table.name
-        yield f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{escaped(lake)}/{name}'"
+    for name, table in names.tables.items():
+        place = f"{escaped(lake)}/{table.name}"
+        yield f"CREATE TABLE IF NOT EXISTS {name} USING delta LOCATION '{place}'"
 
 
-def spark_views(lake: str, topics: Collection[str]) -> Iterator[str]:
+def spark_views(lake: str, names: LakeNames) -> Iterator[str]:
     """Yield the statements for the views over the current database's tables."""
     made_by = f"TBLPROPERTIES ('{LAKE_PROPERTY}' = '{escaped(lake)}')"
     for name, text in views(Dialect.SPARK).items():
         yield f"CREATE OR REPLACE VIEW {name}\n{made_by} AS\n{text}"
-    for name, topic in topic_views(topics).items():
-        comment = f"COMMENT 'records of the topic {escaped(topic)}'"
-        yield f"CREATE OR REPLACE VIEW {name}\n{comment}\n{made_by} AS\n{topic_view(topic)}"
+    for name, about, text in names.views(Dialect.SPARK):
+        comment = f"COMMENT '{escaped(about)}'"
+        yield f"CREATE OR REPLACE VIEW {name}\n{comment}\n{made_by} AS\n{text}"
 
 
 def no_view(name: str) -> str:
     """Return the statement that removes a view from Spark's catalog, if it exists."""
     return f"DROP VIEW IF EXISTS {name}"
+
+
+def no_table(name: str) -> str:
+    """Return the statement that removes a table from Spark's catalog, if it exists."""
+    return f"DROP TABLE IF EXISTS {name}"
 
 
 def catalog_of(database: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Answers statements in Spark. Runs in the driver. Effect: reads the lake."""
+"""Answers statements in Spark. Runs in the driver. Reads the lake."""
 
 from collections.abc import Iterator
 from typing import Any, TextIO
@@ -20,6 +20,7 @@ from seglake.pipelines.lake_query.answers import (
     write,
 )
 from seglake.pipelines.lake_query.errors import WrongQueryError, first_line, query_failed
+from seglake.pipelines.lake_query.lake_names import LakeNames, LatestTables, TypedTables
 from seglake.pipelines.lake_query.named import no_such_table, tables_in, views_in
 from seglake.pipelines.lake_query.statements import refused
 from seglake.pipelines.lake_query.views import Dialect
@@ -28,7 +29,7 @@ from seglake.spark_features import arrow_table, condition_of
 _READING_COMMANDS = ("Show", "Describe", "Explain")
 _COMMAND = "org.apache.spark.sql.catalyst.plans.logical.Command"
 _NOT_FOUND = "TABLE_OR_VIEW_NOT_FOUND"
-# The same forms as in value_texts.
+# `value_texts` writes the same forms.
 _JSON = {"ignoreNullFields": "false", "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
 
@@ -41,15 +42,25 @@ class SparkQueries:
 
     survives_interrupts = False
 
-    def __init__(self, session: SparkSession, lake: str) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        lake: str,
+        typed: TypedTables = tuple,
+        latest: LatestTables = tuple,
+    ) -> None:
         """Store the session.
 
         Args:
             session: a session that reads Delta; its owner stops it.
             lake: path of the lake, as a URI of Hadoop.
+            typed: returns the lake's typed tables; by default the lake has none.
+            latest: returns the lake's tables of latest state; by default it has none.
         """
         self._session = session
         self._lake = lake
+        self._typed = typed
+        self._latest = latest
 
     def answer(self, statement: str) -> Answer:
         """Return the complete answer, in the driver's memory.
@@ -93,10 +104,14 @@ class SparkQueries:
         Tables are opened in the reverse order of commits. If a commit happens meanwhile, rows that
         one table refers to are then in the tables opened later.
         """
-        for table in reversed(tables_in(statement, Dialect.SPARK)):
-            self._table(table).createOrReplaceTempView(table.name)
-        for name, view in views_in(statement, self._topics, Dialect.SPARK).items():
+        names = self._names()
+        for name, table in reversed(tables_in(statement, names, Dialect.SPARK).items()):
+            self._table(table).createOrReplaceTempView(name)
+        for name, view in views_in(statement, names, Dialect.SPARK).items():
             self._session.sql(view).createOrReplaceTempView(name)
+
+    def _names(self) -> LakeNames:
+        return LakeNames(self._topics, self._typed, self._latest)
 
     def _topics(self) -> list[str]:
         ledger = self._table(CHECKPOINTS).select("topic").distinct()
@@ -125,14 +140,15 @@ class SparkQueries:
             return query_failed(_reason(error))
         if condition_of(error) == _NOT_FOUND:
             name = (error.getMessageParameters() or {}).get("relationName", "")
-            return no_such_table(name.replace("`", ""), self._topics())
+            return no_such_table(name.replace("`", ""), self._names())
         return WrongQueryError(f"Spark refuses the query: {first_line(error)}")
 
 
 def _refuse_writes(session: SparkSession, text: str) -> None:
-    """Raise unless a statement only reads: other writers would break the tables' sums.
+    """Raise unless a statement only reads, since other writers would break the tables' sums.
 
-    The plan of Spark's own parser decides: it may SELECT, SHOW, DESCRIBE or EXPLAIN.
+    The statement is judged by the plan of Spark's own parser, which may be a SELECT, SHOW, DESCRIBE
+    or EXPLAIN.
 
     Raises:
         WrongQueryError: the statement would write.
@@ -150,7 +166,7 @@ def _refuse_writes(session: SparkSession, text: str) -> None:
 
 
 def _nodes(plan: JavaObject) -> Iterator[JavaObject]:
-    """Yield a plan and all plans below it."""
+    """Yield a query plan of Spark, and all plans below it."""
     yield plan
     children = plan.children()
     for index in range(children.size()):
@@ -181,12 +197,15 @@ def _sound(column: Column, kind: DataType) -> Column:
 
 
 def _if_sound(text: Column) -> Column:
-    """Return a text, or null if it is not UTF-8: Java replaces bytes that are not."""
+    """Return a text, or null if it is not UTF-8.
+
+    Java would replace the invalid bytes.
+    """
     return F.when(F.encode(text, "UTF-8") == text.cast("binary"), text)
 
 
 def _numbered(frame: DataFrame) -> DataFrame:
-    """Return the frame with numbers as column names, since two columns may have one name."""
+    """Return the frame with numbers for column names, since two columns may have the same name."""
     return frame.toDF(*map(str, range(len(frame.columns))))
 
 
@@ -199,7 +218,7 @@ def _write_json(answer: DataFrame, out: TextIO) -> None:
 
 
 def _reason(error: PySparkException | Py4JError) -> str:
-    """Return the first cause of an error: an exception in a task causes several others."""
+    """Return the first cause of an error; an exception in a task is the cause of several others."""
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()

@@ -1,4 +1,4 @@
-"""Splits statements, and finds out from their text whether they only read. Pure.
+"""Splits statements, and finds out from their text whether they only read.
 
 No engine's parser is used, so that a wrong statement is refused before an engine starts.
 """
@@ -35,7 +35,7 @@ _OPENING = "("
 
 
 class Token(NamedTuple):
-    """A piece of a statement; `kind` is the name of a group in the pattern above."""
+    """Piece of a statement; `kind` names the group of `_TOKEN` that it matches."""
 
     kind: str
     text: str
@@ -80,7 +80,7 @@ def require_query(statement: str) -> None:
         statement: one statement.
 
     Raises:
-        WrongQueryError: the statement's first word is not that of a query.
+        WrongQueryError: the statement does not begin with a word for reading, such as SELECT.
     """
     first = next((word for word in _explained(_words(statement)) if word != _OPENING), "")
     if first not in _READING:
@@ -97,7 +97,10 @@ def _words(statement: str) -> list[str]:
 
 
 def _explained(words: list[str]) -> list[str]:
-    """Return the words after EXPLAIN (EXPLAIN ANALYZE runs them); without EXPLAIN, all words."""
+    """Return the words of a statement without EXPLAIN.
+
+    The statement is judged by them, because EXPLAIN ANALYZE runs it.
+    """
     while words[:1] == ["EXPLAIN"]:
         words = words[1:]
         if words[:1] == [_OPENING] and words[1:2] and words[1] in _EXPLAIN_OPTIONS:

@@ -1,69 +1,97 @@
-"""A view for each topic, under a name that can mean no other topic. Pure.
+"""Names of views for topics and their tables; a name can mean no other topic or table.
 
-SQL names have only letters, digits and `_`, and engines ignore their case. So several topics may
-lead to one name. Then none of them gets it: if the name moved to another topic that came later,
-answers would change silently.
+SQL names have only letters, digits and `_`, and engines ignore their case, so several topics may
+lead to one name. In that case, no topic gets the name. Otherwise a later topic could get the name
+of an earlier one, and answers would change silently.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import NamedTuple
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
-_MOST_CHARACTERS = 255  # limit of a table's name in Hive's metastore
+_MOST_CHARACTERS = 255  # longest table name in Hive's metastore
 _MARK_CHARACTERS = 8
 
-PREFIX = "topic_"
-RESERVED = frozenset({"topic_configs"})
-"""Names of other views that begin like a topic's view; no topic's view gets one of them."""
 
+class ViewNames(NamedTuple):
+    """Names of one kind of views.
 
-def topic_views(topics: Iterable[str]) -> dict[str, str]:
-    """Return the topics by the names of their views.
-
-    A view's name is `topic_` and the topic's name, with `_` for characters that SQL names lack. If
-    the name could also mean another topic, a part of the topic's hash follows.
+    Attributes:
+        prefix: begin of all names.
+        meaning: what a name means, for messages.
+        reserved: names of other views or tables that begin with the prefix; no view gets them.
+        longer: most characters that another name adds to a view's name.
     """
-    claims = _claims(topics)
-    views = {}
-    for topic in {*topics}:
-        free = [name for name in _names(topic) if len(claims[name.casefold()]) == 1]
-        if free:
-            views[free[0]] = topic
-    return dict(sorted(views.items()))
+
+    prefix: str
+    meaning: str
+    reserved: frozenset[str]
+    longer: int = 0
+
+    def views(self, sources: Iterable[str]) -> dict[str, str]:
+        """Return the sources, such as topics, by the names of their views.
+
+        A view's name is the prefix and the source's name, with `_` for characters that SQL names
+        lack. If the name could also mean another source, a part of the source's hash follows.
+        """
+        claims = self._claims(sources)
+        views = {}
+        for source in {*sources}:
+            free = [name for name in self._names(source) if len(claims[name.casefold()]) == 1]
+            if free:
+                views[free[0]] = source
+        return dict(sorted(views.items()))
+
+    def confused(self, sources: Iterable[str]) -> dict[str, list[str]]:
+        """Return the ambiguous names, in lower case, each with the sources that it could mean."""
+        claims = self._claims(sources)
+        return {name: sorted(found) for name, found in claims.items() if len(found) > 1}
+
+    def confusion(self, name: str, sources: Iterable[str]) -> str | None:
+        """Return an explanation of a name that could mean several sources; None for others."""
+        meant = self.confused(sources).get(name.casefold())
+        if meant is None:
+            return None
+        views = {source: view for view, source in self.views(sources).items()}
+        asked = (f"{views.get(source, 'records')} for {source}" for source in meant)
+        return (
+            f"{name} could be the {self.meaning} {' or '.join(meant)}, which SQL does not"
+            f" distinguish: query {', '.join(asked)}"
+        )
+
+    def _names(self, source: str) -> list[str]:
+        """Return the possible names of a source's view, the preferred one first."""
+        most = _MOST_CHARACTERS - self.longer
+        name = f"{self.prefix}{_NOT_IN_NAMES.sub('_', source)}"
+        mark = sha256(source.encode()).hexdigest()[:_MARK_CHARACTERS]
+        marked = f"{name[: most - _MARK_CHARACTERS - 1]}_{mark}"
+        is_free = len(name) <= most and name.casefold() not in self.reserved
+        return [name, marked] if is_free else [marked]
+
+    def _claims(self, sources: Iterable[str]) -> Mapping[str, set[str]]:
+        """Return the possible view names of all sources, in lower case, each with its sources."""
+        claims: dict[str, set[str]] = {}
+        for source in {*sources}:
+            for name in self._names(source):
+                claims.setdefault(name.casefold(), set()).add(source)
+        return claims
 
 
-def confused_names(topics: Iterable[str]) -> dict[str, list[str]]:
-    """Return the names that several topics lead to, in lower case, with these topics."""
-    return {name: sorted(found) for name, found in _claims(topics).items() if len(found) > 1}
+ALL_ROWS = "all_"
+"""Prefix of the view with all rows of a typed table, also those that its plain view leaves out."""
 
+UNWRAPPED = "unwrapped_"
+"""Prefix of the view that unwraps Debezium's envelopes in a typed table."""
 
-def confusion(name: str, topics: Iterable[str]) -> str | None:
-    """Return an explanation of a name that could mean several topics; None for other names."""
-    meant = confused_names(topics).get(name.casefold())
-    if meant is None:
-        return None
-    views = {topic: view for view, topic in topic_views(topics).items()}
-    asked = (f"{views.get(topic, 'records')} for {topic}" for topic in meant)
-    return (
-        f"{name} could be the topic {' or '.join(meant)}, which SQL does not tell apart: ask"
-        f" {', '.join(asked)}"
-    )
-
-
-def _names(topic: str) -> list[str]:
-    """Return the possible names of a topic's view, the preferred one first."""
-    name = f"{PREFIX}{_NOT_IN_NAMES.sub('_', topic)}"
-    mark = sha256(topic.encode()).hexdigest()[:_MARK_CHARACTERS]
-    marked = f"{name[: _MOST_CHARACTERS - _MARK_CHARACTERS - 1]}_{mark}"
-    is_free = len(name) <= _MOST_CHARACTERS and name.casefold() not in RESERVED
-    return [name, marked] if is_free else [marked]
-
-
-def _claims(topics: Iterable[str]) -> Mapping[str, set[str]]:
-    """Return the topics that lead to each name, by the name in lower case."""
-    claims: dict[str, set[str]] = {}
-    for topic in {*topics}:
-        for name in _names(topic):
-            claims.setdefault(name.casefold(), set()).add(topic)
-    return claims
+OF_TOPICS = ViewNames("topic_", "topic", frozenset({"topic_configs"}))
+OF_TYPED_TABLES = ViewNames(
+    "typed_",
+    "table",
+    frozenset({"typed_checkpoints", "typed_columns", "typed_places"}),
+    longer=len(UNWRAPPED),
+)
+OF_LATEST_TABLES = ViewNames(
+    "latest_", "topic", frozenset({"latest_records"}), longer=len(ALL_ROWS)
+)

@@ -1,4 +1,4 @@
-"""Texts of an answer's values by their Arrow type: for JSON, for CSV, and for a person. Pure.
+"""Texts of an answer's values by their Arrow type: for JSON, for CSV, and for a person.
 
 The answers of both engines are written by this module, so that equal values have equal texts.
 """
@@ -39,7 +39,7 @@ def printed_text(kind: pa.DataType) -> Text:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether values of a type are numbers."""
+    """Return whether an Arrow type is one of numbers."""
     return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 
@@ -113,7 +113,7 @@ def _byte_text(byte: int) -> str:
 
 
 def width(text: str) -> int:
-    """Return the number of a terminal's columns that a text takes."""
+    """Return the width of a text on a terminal, in columns."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)

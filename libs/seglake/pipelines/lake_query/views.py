@@ -1,6 +1,6 @@
-"""The views over the tables, as SQL that runs wherever the tables have their own names.
+"""SQL of the views. It runs in each engine that has the tables under the names of `tables.py`.
 
-Effect: reads views.sql, which defines each view once.
+Reads views.sql, which defines each view once.
 """
 
 import re
@@ -23,7 +23,7 @@ class Dialect(StrEnum):
 
 
 class _Text(NamedTuple):
-    """One entry of views.sql, before its parts are filled in."""
+    """Entry of views.sql, whose parameters and parts are not filled in yet."""
 
     kind: str
     parameters: tuple[str, ...]
@@ -32,7 +32,7 @@ class _Text(NamedTuple):
 
 @cache
 def views(dialect: Dialect) -> Mapping[str, str]:
-    """Return the views by name; each reads only tables and views before it."""
+    """Return the views by name, ordered so that each reads only tables and earlier views."""
     texts = _texts(dialect)
     return {name: _filled(text, texts) for name, text in texts.items() if text.kind == "view"}
 
@@ -88,7 +88,7 @@ def _read() -> Iterator[tuple[str, str | None, _Text]]:
 
 
 def _filled(text: _Text, texts: Mapping[str, _Text], arguments: tuple[str, ...] = ()) -> str:
-    """Return a text with its arguments and the parts that it uses filled in."""
+    """Return a text with its arguments, and with the parts that it names."""
     given = dict(zip(text.parameters, arguments, strict=True))
     sql = _USE.sub(lambda use: given.get(use[1], use[0]), text.sql)
     return _USE.sub(lambda use: _filled(texts[use[1]], texts, _listed(use[2])), sql)

@@ -14,30 +14,74 @@ WITH first_ids AS (
   GROUP BY source_id, topic
 )
 
--- part after_elections(join, table, topic, topic_id, partition, offset)
--- A range of kind `superseded` takes its offsets from all rows of the partition with a smaller
--- generation: ANTI keeps the other rows, SEMI these. There are few such ranges, usually none, so
--- the joins broadcast.
-SELECT /*+ BROADCAST(superseded_ranges) */ {table}.*
-FROM {table} {join} JOIN superseded_ranges
-  ON superseded_ranges.source_id = {table}.source_id
- AND superseded_ranges.topic = {topic}
- AND superseded_ranges.partition = {partition}
- AND (superseded_ranges.topic_id = {topic_id}
-      OR {topic_id} IS NULL AND superseded_ranges.holds_null_ids)
- AND superseded_ranges.start_offset <= {offset}
- AND superseded_ranges.next_offset > {offset}
- AND superseded_ranges.generation > {table}.generation
+-- part in_ranges(join, ranges, table, topic, topic_id, partition, offset)
+-- A range takes its offsets from all rows of the partition with a smaller generation: ANTI keeps the
+-- other rows, SEMI these. There are few such ranges, usually none, so the joins broadcast.
+SELECT /*+ BROADCAST({ranges}) */ {table}.*
+FROM {table} {join} JOIN {ranges}
+  ON {ranges}.source_id = {table}.source_id
+ AND {ranges}.topic = {topic}
+ AND {ranges}.partition = {partition}
+ AND ({ranges}.topic_id = {topic_id}
+      OR {topic_id} IS NULL AND {ranges}.holds_null_ids)
+ AND {ranges}.start_offset <= {offset}
+ AND {ranges}.next_offset > {offset}
+ AND {ranges}.generation > {table}.generation
+
+-- query current_typed(table, topic)
+-- Rows of a typed table that lost no election.
+WITH lost AS (
+  SELECT * FROM superseded_ranges WHERE topic = '{topic}'
+)
+SELECT /*+ BROADCAST(lost) */ {table}.*
+FROM {table} ANTI JOIN lost
+  ON lost.source_id = {table}._source_id
+ AND lost.partition = {table}._partition
+ AND (lost.topic_id = {table}._topic_id OR {table}._topic_id IS NULL AND lost.holds_null_ids)
+ AND lost.start_offset <= {table}._offset
+ AND lost.next_offset > {table}._offset
+ AND lost.generation > {table}._generation
+
+-- query current_value_rejects
+-- Keys and values that do not decode, of records that lost no election. A row with a resolution says
+-- that a later run has decoded the key or value.
+WITH standing AS (
+  SELECT value_rejects.*
+  FROM value_rejects ANTI JOIN (SELECT * FROM value_rejects WHERE resolution IS NOT NULL) AS resolved
+    ON resolved.source_id = value_rejects.source_id
+   AND resolved.topic = value_rejects.topic
+   AND resolved.topic_id IS NOT DISTINCT FROM value_rejects.topic_id
+   AND resolved.partition = value_rejects.partition
+   AND resolved.offset = value_rejects.offset
+   AND resolved.part = value_rejects.part
+   AND resolved.record_generation = value_rejects.record_generation
+)
+SELECT /*+ BROADCAST(superseded_ranges) */ standing.*
+FROM standing ANTI JOIN superseded_ranges
+  ON superseded_ranges.source_id = standing.source_id
+ AND superseded_ranges.topic = standing.topic
+ AND superseded_ranges.partition = standing.partition
+ AND (superseded_ranges.topic_id = standing.topic_id
+      OR standing.topic_id IS NULL AND superseded_ranges.holds_null_ids)
+ AND superseded_ranges.start_offset <= standing.offset
+ AND superseded_ranges.next_offset > standing.offset
+ AND superseded_ranges.generation > standing.record_generation
 
 -- part current(table, offset)
--- Rows of a table with a log's columns that lost no election.
-{after_elections(
-  ANTI, {table}, {table}.topic, {table}.topic_id, {table}.partition, {table}.{offset})}
+-- Rows of a table with a log's columns that neither lost an election nor expired.
+{in_ranges(
+  ANTI, hidden_ranges, {table}, {table}.topic, {table}.topic_id, {table}.partition,
+  {table}.{offset})}
 
 -- part current_decoded(table, topic, offset)
--- Rows decoded from an internal topic that lost no election.
-{after_elections(
-  ANTI, {table}, {topic}, {table}.record_topic_id, {table}.record_partition, {offset})}
+-- Rows decoded from an internal topic that neither lost an election nor expired.
+{in_ranges(
+  ANTI, hidden_ranges, {table}, {topic}, {table}.record_topic_id, {table}.record_partition, {offset})}
+
+-- part removed_generation
+-- The commit that had added the removed rows of a ledger's row.
+CASE WHEN upper_bound LIKE 'generation %' THEN CAST(substr(upper_bound, 12) AS BIGINT) END
+           AS removed_generation
 
 -- part covered
 -- Superseded offsets above the end of the winning log are free: rows that earlier commits ingested
@@ -48,7 +92,7 @@ ledger AS (
 ),
 covered AS (
   SELECT source_id, known_id AS topic_id, topic, partition, kind, start_offset, next_offset,
-         records, generation,
+         records, generation, {removed_generation},
          min(CASE WHEN kind = 'released' THEN start_offset END) OVER (
            PARTITION BY source_id, known_id, topic, partition ORDER BY generation
            RANGE BETWEEN CAST(1 AS BIGINT) FOLLOWING AND UNBOUNDED FOLLOWING) AS free_from
@@ -152,11 +196,21 @@ SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition,
 FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
 WHERE kind = 'superseded'
 
+-- view hidden_ranges
+-- Rows of expired offsets are removed from `records` at once, and from the other tables later.
+{first_ids}
+SELECT source_id, coalesce(topic_id, first_id) AS topic_id, topic, partition, kind,
+       start_offset, next_offset, generation, coalesce(topic_id = first_id, true) AS holds_null_ids
+FROM checkpoints LEFT JOIN first_ids USING (source_id, topic)
+WHERE kind = 'superseded' OR kind = 'expired' AND upper_bound IS NULL
+
 -- view current_records
 {current(records, offset)}
 
 -- view superseded_records
-{after_elections(SEMI, records, records.topic, records.topic_id, records.partition, records.offset)}
+{in_ranges(
+  SEMI, superseded_ranges, records, records.topic, records.topic_id, records.partition,
+  records.offset)}
 
 -- view current_salvaged_records
 -- Repaired damage has a second row in `quarantine`, from a later commit. A repair may also fill
@@ -282,7 +336,8 @@ dated AS (
          found.next_offset, found.cause, found.detail, found.run_id, found.attempt_id,
          max(CASE WHEN ledger.attempt_id = found.attempt_id THEN ledger.generation END)
            AS generation,
-         max(CASE WHEN ledger.kind IN ('repair', 'refill', 'superseded') THEN ledger.generation END)
+         max(CASE WHEN ledger.kind IN ('repair', 'refill', 'superseded', 'expired')
+                  THEN ledger.generation END)
            AS repair_generation
   FROM found LEFT JOIN ledger
     ON ledger.source_id = found.source_id
@@ -307,7 +362,7 @@ WHERE repair_generation IS NULL OR repair_generation <= generation
 signed AS (
   SELECT *, CAST(next_offset - start_offset AS DECIMAL(20, 0)) AS span,
          kind IN ('ingest', 'retake') AS is_ingested,
-         CASE WHEN kind = 'superseded' THEN -1 ELSE 1 END AS sign,
+         CASE WHEN kind IN ('superseded', 'erased', 'expired') THEN -1 ELSE 1 END AS sign,
          least(next_offset, coalesce(free_from, next_offset)) AS reached
   FROM covered
 ),
@@ -315,12 +370,31 @@ taken AS (
   SELECT source_id, topic_id, topic, partition,
          CAST(sum(CASE WHEN is_ingested OR kind = 'superseded' THEN sign * span ELSE 0 END)
            AS BIGINT) AS covered,
-         CAST(sum(sign * coalesce(records, 0)) AS BIGINT) AS records,
+         CAST(sum(sign * coalesce(records, 0)) AS BIGINT) AS net_records,
          CAST(sum(CASE kind WHEN 'superseded' THEN span WHEN 'retake' THEN -span
                             WHEN 'released' THEN -span ELSE 0 END) AS BIGINT) AS superseded,
          max(CASE WHEN is_ingested AND reached > start_offset THEN reached ELSE 0 END)
            AS covered_to
   FROM signed
+  GROUP BY source_id, topic_id, topic, partition
+),
+-- Removed records that had lost an election before are subtracted twice.
+removed_lost AS (
+  SELECT source_id, topic_id, topic, partition, CAST(sum(records) AS BIGINT) AS records
+  FROM (
+    SELECT r.source_id, r.topic_id, r.topic, r.partition, r.start_offset, r.removed_generation,
+           r.generation, r.records
+    FROM covered AS r JOIN covered AS lost
+      ON lost.source_id = r.source_id
+     AND lost.topic_id IS NOT DISTINCT FROM r.topic_id
+     AND lost.topic = r.topic
+     AND lost.partition = r.partition
+     AND lost.generation > r.removed_generation
+     AND lost.generation < r.generation
+     AND lost.start_offset <= r.start_offset
+     AND lost.next_offset > r.start_offset
+    WHERE lost.kind = 'superseded' AND r.kind IN ('erased', 'expired')
+    GROUP BY ALL) AS removed
   GROUP BY source_id, topic_id, topic, partition
 ),
 spans AS (
@@ -329,6 +403,8 @@ spans AS (
 lacking AS (
   SELECT source_id, topic_id, topic, partition,
          CAST(sum(CASE WHEN cause = 'compacted' THEN width ELSE 0 END) AS BIGINT) AS compacted,
+         CAST(sum(CASE WHEN cause = 'erased' THEN width ELSE 0 END) AS BIGINT) AS erased,
+         CAST(sum(CASE WHEN cause = 'expired' THEN width ELSE 0 END) AS BIGINT) AS expired,
          CAST(sum(CASE WHEN cause = 'deleted' THEN width ELSE 0 END) AS BIGINT) AS deleted,
          CAST(sum(CASE WHEN cause = 'marker' THEN width ELSE 0 END) AS BIGINT) AS marker,
          CAST(sum(CASE WHEN cause = 'deleted_or_lost' THEN width ELSE 0 END) AS BIGINT)
@@ -341,9 +417,13 @@ lacking AS (
   FROM spans
   GROUP BY source_id, topic_id, topic, partition
 )
-SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered, records,
-       covered - records - coalesce(in_gaps, 0) AS in_batches,
+SELECT taken.source_id, taken.topic_id, taken.topic, taken.partition, covered,
+       net_records + coalesce(removed_lost.records, 0) AS records,
+       covered - net_records - coalesce(removed_lost.records, 0) - coalesce(in_gaps, 0)
+         AS in_batches,
        coalesce(compacted, 0) AS compacted,
+       coalesce(erased, 0) AS erased,
+       coalesce(expired, 0) AS expired,
        coalesce(deleted, 0) AS deleted,
        coalesce(marker, 0) AS marker,
        coalesce(deleted_or_lost, 0) AS deleted_or_lost,
@@ -363,6 +443,11 @@ FROM taken LEFT JOIN lacking
  AND lacking.topic_id IS NOT DISTINCT FROM taken.topic_id
  AND lacking.topic = taken.topic
  AND lacking.partition = taken.partition
+LEFT JOIN removed_lost
+  ON removed_lost.source_id = taken.source_id
+ AND removed_lost.topic_id IS NOT DISTINCT FROM taken.topic_id
+ AND removed_lost.topic = taken.topic
+ AND removed_lost.partition = taken.partition
 {seen_beside_taken}
 
 -- view settled_records
@@ -697,6 +782,7 @@ FROM newest LEFT JOIN cleared
 -- query newest_bound
 -- The upper bound of the newest run that committed.
 SELECT max_by(upper_bound, committed_at) AS upper_bound FROM checkpoints
+WHERE kind NOT IN ('erased', 'expired')
 
 -- query internal_logs(topics)
 -- The newest observation of each log of internal topics, and its number of damage gaps.

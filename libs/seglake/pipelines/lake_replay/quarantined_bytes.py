@@ -1,4 +1,4 @@
-"""Makes replicas of quarantined bytes, since bytes that were refused once may decode now. Effect.
+"""Makes replicas of quarantined bytes: a newer version, or another setting, may decode them.
 
 The bytes are written to files in the lake's own folder, which every task can reach.
 """
@@ -30,7 +30,9 @@ Row = Mapping[str, Any]  # Any: the columns of a row have many types
 def quarantined_sources(
     tables: LakeTables, source_id: str, state: RepairState
 ) -> Iterator[list[RepairSource]]:
-    """Yield a replica for each quarantined batch that may decode now; delete its file afterwards.
+    """Yield a replica for each quarantined batch that may decode now.
+
+    Its file is deleted afterwards.
 
     Args:
         tables: the lake's tables.
@@ -63,7 +65,7 @@ def quarantined_sources(
 def _quarantined_bytes(
     tables: LakeTables, source_id: str
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-    """Yield the kept bytes of each row in quarantine, with the place and hash that identify it."""
+    """Yield the bytes of each quarantined row that has any, with the row's identifying columns."""
     for path in tables.file_paths(QUARANTINE):
         for rows in read_rows(tables.storage, path, ["source_id", "raw", *IDENTITY]):
             for row in rows.to_pylist():
@@ -74,9 +76,9 @@ def _quarantined_bytes(
 def _copy(
     key: PartitionKey, row: Row, path: str, size_bytes: int, state: RepairState
 ) -> list[RepairSource]:
-    """Return the bytes as a log of one segment; none if they could fill no remaining gap.
+    """Return the bytes as a log of one segment, in a list; empty if they cannot fill a gap.
 
-    They are no evidence on offsets that are missing for another reason than damage.
+    Only gaps that damage explains are used, because for other gaps these bytes prove nothing.
     """
     before, after = row["previous_offset"], row["next_offset"]
     fillable = tuple(
@@ -89,7 +91,7 @@ def _copy(
     if not fillable:
         return []
     claimed = fillable[0].start_offset if row["base_offset"] is None else row["base_offset"]
-    base_offset = min(fillable[0].start_offset, claimed)  # the batch may begin below the gap
+    base_offset = min(fillable[0].start_offset, claimed)  # the gap may begin inside of the batch
     file = SegmentFile(
         base_offset=base_offset,
         path=path,

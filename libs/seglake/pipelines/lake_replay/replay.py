@@ -1,4 +1,4 @@
-"""The order of a replay: gaps are filled from quarantined bytes and from other replicas. Effect."""
+"""Steps of a replay: gaps are filled from quarantined bytes and from other replicas."""
 
 import time
 import uuid
@@ -52,17 +52,17 @@ def replay(
 
     Args:
         lake: the lake's path or URI.
-        sources: log dirs with other replicas; none: only the bytes kept in the lake.
-        scan: its storage serves the sources and the lake; the caller closes its engine.
+        sources: log dirs with other replicas; if empty, only the bytes kept in the lake are read.
+        scan: context with the storage of sources and lake; the caller closes its engine.
         run_id: label of the run, written with every row; made up if None.
-        dry_run: only report what would be filled; nothing is committed. Bytes to decode again are
-            in the lake's work folder meanwhile.
+        dry_run: whether only to report what would be filled, and commit nothing. During the run,
+            the bytes to decode again are in the lake's work folder.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        LakeFolderError, NothingSelectedError, WrongSourceError, UnsafeStoreError: a wrong call;
-            nothing was touched.
-        SeglakeError: the lake or a worker failed; earlier commits stay, run it again.
+        LakeFolderError, NothingSelectedError, WrongSourceError, UnsafeStoreError: the call is
+            wrong. Nothing has been changed.
+        SeglakeError: the lake or a worker failed. Earlier commits are kept; run it again.
     """
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
@@ -92,7 +92,7 @@ def replay(
 
 
 def _clusters(tables: LakeTables, select: SelectSettings) -> tuple[list[str], Unmatched]:
-    """Return the lake's clusters, and the globs that select none of its topics."""
+    """Return the lake's clusters, and the globs that select no topic of the lake."""
     with opening(tables.lake_path):
         topics = tables.topics() if select.topics else []
         return tables.source_ids(), check_selection(topics, select, place="lake")
@@ -108,10 +108,11 @@ def _replicas(
     discovery = list_of_lake(sources, scan, tables)
     summary.findings.add_texts(FindingKind.NOTE, discovery.notes)
     summary.findings.add_reasons(FindingKind.LEFT_OUT, discovery.unreadable)
+    summary.findings.add_reasons(FindingKind.UNPROVED_TIER, discovery.unproved_tiers)
     logs = (unread_log(replica, unread_offsets(replica), ()) for replica in discovery.replicas)
     known = [log for log in logs if log is not None]
     summary.findings.add(unread_files(discovery.unread_files, known, discovery.partitions))
-    return {discovery.source_id: discovery.replicas}
+    return {discovery.source_id: (*discovery.replicas, *discovery.tier_copies)}
 
 
 def _refuse_other_clusters(
@@ -120,12 +121,12 @@ def _refuse_other_clusters(
     """Raise `WrongSourceError` for replicas of a cluster that the lake does not have."""
     for strange in replicas.keys() - source_ids:
         raise WrongSourceError(
-            f"the lake {lake_path} has nothing of cluster {strange}, which the sources are of"
+            f"the lake {lake_path} has nothing of the sources' cluster {strange}"
         )
 
 
 def _add_too_large(summary: ReplaySummary, sources: Sequence[str], limit_bytes: int) -> None:
-    """Add a finding on batches above the decompression limit, unless the limit is the greatest."""
+    """Add a finding on batches above the decompression limit, if the limit can be raised."""
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
         found = too_large(summary.left_spans, limit_bytes, summary.lake, sources)
         summary.findings.add(found)
@@ -134,7 +135,7 @@ def _add_too_large(summary: ReplaySummary, sources: Sequence[str], limit_bytes: 
 def _replay_source(
     replicas: Iterable[Replica], context: RunContext, summary: ReplaySummary
 ) -> None:
-    """Fill the gaps of one cluster, each topic with the isolation that it was ingested with."""
+    """Fill the gaps of one cluster, with the isolation of each topic's ingests."""
     _, ledger = published(context, [])
     topics = [topic for topic in ledger.topics if context.settings.select.selects_topic(topic)]
     for isolation in Isolation:

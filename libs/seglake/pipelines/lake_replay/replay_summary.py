@@ -1,4 +1,4 @@
-"""Summary of a replay, for a person and for programs. Pure."""
+"""Summary of a replay, for a person and for programs."""
 
 import json
 from collections import Counter
@@ -12,6 +12,7 @@ from seglake.ingest_steps.committing.concurrent_ranges import concurrent_finding
 from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.salvaged import Salvaged
+from seglake.ingest_steps.report.erased import erased_notes
 from seglake.ingest_steps.report.gap_report import (
     joined_places,
     json_gaps,
@@ -28,34 +29,35 @@ from seglake.ingest_steps.report.refills import (
 from seglake.ingest_steps.report.salvaged import shown_salvaged
 from seglake.ingest_steps.report.shown_lines import shown_plan
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
-from seglake.printable import as_lines
-from seglake.progress.run_reporter import show_count
+from seglake.printable import as_lines, show_count
 
 _LEFT = (FindingKind.LEFT_OUT, FindingKind.NOT_READ, FindingKind.IN_TIER)
 
 
 @dataclass(slots=True)
 class ReplaySummary(WithFindings):
-    """Rows that a replay added, and damage and gaps that are left.
+    """Rows that a replay added, and damage and gaps that remain.
 
     Attributes:
-        run_id: label of the run, in every row that it wrote.
+        run_id: label of the run, which is in every row that it wrote.
         lake: path of the lake.
-        is_dry_run: nothing was written.
+        is_dry_run: whether nothing was written.
         planned_fills: gaps that a dry run would fill.
         repaired_gaps: number of gaps that were filled, wholly or in part.
-        repaired_records: records that filled them.
-        repaired: filled gaps, or in a dry run those that would be, by partition; their offsets are
-            the filled ones.
-        refilled: records that older copies brought, or would bring in a dry run, by partition.
-        left_in_copies: records that older copies still have, unrequested, by partition.
+        repaired_records: number of records that filled gaps.
+        repaired: for each partition, gaps that were filled or that a dry run would fill. Only
+            filled offsets are counted.
+        refilled: for each partition, records that were added from older copies or that a dry run
+            would add.
+        left_in_copies: for each partition, records that older copies have and that were not
+            ingested because `read.older_copies` is off.
         salvaged: records of damaged batches that were salvaged.
-        nothing_salvaged: lines for a replay that was to salvage and found nothing.
+        nothing_salvaged: lines to print if a requested salvage found nothing.
         left_spans: unresolved quarantined spans, by defect code.
         left_damaged: unresolved quarantined spans, by partition.
-        cut_spans: unresolved spans that the lake holds only in part.
-        left_gaps: gaps left, also after a dry run's plan, by cause and partition; without the
-            cleaner's.
+        cut_spans: unresolved spans whose bytes the lake keeps only in part.
+        left_gaps: by cause and partition, gaps that remain or would remain after a dry run's plan.
+            Gaps that the log cleaner left are not included.
         findings: findings for a person, the most urgent first.
         seconds: duration of the run.
     """
@@ -90,11 +92,11 @@ class ReplaySummary(WithFindings):
 
     @property
     def left_offsets(self) -> dict[str, int]:
-        """Return the number of offsets in remaining gaps by cause, also after a dry run's plan."""
+        """Return, by cause, the number of offsets in the gaps that remain or would remain."""
         return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
 
     def add(self, *searches: RepairResult) -> None:
-        """Add the results of searches for one cluster's gaps, or of a dry run's searches."""
+        """Add the results of a run, or of a dry run, on one cluster's gaps."""
         for found in searches:
             self.planned_fills += found.planned_fills
             self.repaired = gaps_joined((self.repaired, repaired_gaps(found)))
@@ -104,7 +106,8 @@ class ReplaySummary(WithFindings):
             self.left_in_copies |= found.left_records
             self.findings.add_reasons(FindingKind.LEFT_OUT, found.unread)
             self.findings.add([*found.contradicted, *concurrent_findings(found.concurrent)])
-            notes = [*older_copies_note(found.left_offsets), *found.notes]
+            erased = erased_notes(found.results)
+            notes = [*older_copies_note(found.left_offsets), *found.notes, *erased]
             self.findings.add_texts(FindingKind.NOTE, notes)
 
     def add_left(self, left: RepairState, fills: Iterable[PlannedFill] = ()) -> None:
@@ -148,7 +151,7 @@ class ReplaySummary(WithFindings):
         """Return the summary as lines for a person, the most important first.
 
         Args:
-            is_verbose: show the whole plan of a dry run.
+            is_verbose: whether to show the whole plan of a dry run.
         """
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += shown_plan("would be filled", self.planned_fills, is_verbose=is_verbose)
@@ -163,15 +166,15 @@ class ReplaySummary(WithFindings):
         if self.cut_spans:
             spans = show_count(self.cut_spans, "quarantined span")
             lines.append(
-                f"not all bytes: {spans} above quarantine.max_raw_bytes; only --source with the "
-                "log dir can bring what is in them"
+                f"not all bytes: {spans} above quarantine.max_raw_bytes; give the log dir with "
+                "--source to recover their records"
             )
         offsets = "; ".join(
             f"{self.left_offsets[cause]} {cause} in {named_gaps(partitions)}"
             for cause, partitions in self.left_gaps.items()
         )
         if offsets:
-            lines.append(f"offsets that are {still}not there: {offsets}")
+            lines.append(f"offsets in gaps that remain: {offsets}")
         lines += self.findings.lines()
         return as_lines(lines)
 
@@ -180,7 +183,7 @@ class ReplaySummary(WithFindings):
         if self.is_dry_run:
             return (
                 f"dry run: {show_count(self.planned_offsets, 'offset')} in "
-                f"{show_count(self.planned_gaps, 'gap')}{places} would be filled in; nothing was "
+                f"{show_count(self.planned_gaps, 'gap')}{places} would be filled; nothing was "
                 "committed"
             )
         if not self.repaired_gaps and self.refilled:
@@ -193,8 +196,8 @@ class ReplaySummary(WithFindings):
             if self.salvaged.records:
                 records = show_count(sum(self.salvaged.records.values()), "record")
                 return f"{records} salvaged, no gap filled"
-            return "nothing could be filled in" if is_left else "nothing to fill"
+            return "no gap could be filled" if is_left else "nothing to fill"
         return (
-            f"{show_count(self.repaired_records, 'record')} came into "
+            f"{show_count(self.repaired_records, 'record')} filled "
             f"{show_count(self.repaired_gaps, 'gap')}{places}"
         )

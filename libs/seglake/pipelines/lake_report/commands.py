@@ -1,4 +1,4 @@
-"""Commands that repair findings of a lake. Pure."""
+"""Commands that repair findings of a lake."""
 
 import shlex
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ def command_for(kind: FindingKind, lake: str, keys: Iterable[PartitionKey]) -> s
 
 
 def command_for_groups(report: LakeReport) -> str | None:
-    """Return the command that ingests the internal topics; None if the lake has them."""
+    """Return the command that ingests internal topics; None if the lake already has them."""
     if not report.lacks_groups:
         return None
     topics = ("__cluster_metadata", "__consumer_offsets")

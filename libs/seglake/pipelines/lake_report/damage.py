@@ -1,4 +1,4 @@
-"""Damage of a partition, from the answers of a report's queries. Pure."""
+"""Damage of a partition, from the rows that a report's queries return."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -15,9 +15,9 @@ class Damage(NamedTuple):
     """Damage of one partition.
 
     Attributes:
-        places: the listed places, unresolved ones first.
-        place_count: number of all places.
-        tails: batches of replicas that lost.
+        places: the listed damaged spans, unresolved spans first.
+        place_count: number of all damaged spans, including spans that are not listed.
+        tails: quarantined batches of replicas that lost an election.
     """
 
     places: tuple[DamagedPlace, ...] = ()
@@ -30,8 +30,8 @@ def damage_of(places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str,
     """Return the damage of a partition.
 
     Args:
-        places: its rows of the fact `damaged_places`.
-        losing: its rows of the fact `losing_batches`.
+        places: the partition's rows from the query `damaged_places`.
+        losing: the partition's rows from the query `losing_batches`.
     """
     found = (DamagedPlace(**{name: row[name] for name in _NAMES}) for row in places)
     total = places[0]["total"] if places else 0

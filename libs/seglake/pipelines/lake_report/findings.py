@@ -1,4 +1,4 @@
-"""Findings on a partition that a person should look at or know. Pure."""
+"""Findings on a partition, for a person."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -14,11 +14,11 @@ from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import DAMAGED, NOT_ON_DISK, Observation, UnreadPlace
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.model import DamagedPlace
-from seglake.progress.run_reporter import show_count, show_duration
+from seglake.printable import show_count, show_duration
 from seglake.segment_codec.formats.errors import DefectCode
 
 _MOST_RANGES = 3
-# Words in the details of quarantined batches of other replicas.
+# Kinds of replica conflicts, by a text in the `defect_detail` of a quarantined batch.
 _CONFLICTS = {
     " lost an election": FindingKind.LOST_TAIL,
     " differs from ": FindingKind.REPLICAS_DIFFER,
@@ -39,11 +39,11 @@ def findings_of(
 
     Args:
         lost: ranges that were not recovered; each cause is a finding.
-        seen: the newest observation of the log; None without one.
+        seen: the newest observation of the log; None if there is none.
         damage: damage of the partition.
-        reported: findings of the run before the report; they take precedence.
+        reported: findings of the run before the report, which replace others of the same kind.
         now: time of the report.
-        stuck_after: time that a bound may stand still while the log grows; None for no limit.
+        stuck_after: how long a bound may stay the same while the log grows; None for no limit.
     """
     found: dict[FindingKind, Finding] = {}
     of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
@@ -60,7 +60,7 @@ def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
 
 
 def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[Finding]:
-    """Yield findings on unread places in folders with a partition's name."""
+    """Yield findings on unread files and folders that belong to a partition by name."""
     for place in places:
         if place.key is not None:
             yield Finding(loss_of(place).kind, place.reason, str(place.key))
@@ -73,7 +73,7 @@ def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Findi
 
 
 def _is_only_too_large(damage: Damage) -> bool:
-    """Return whether all unresolved damage is batches above a limit: no other replica is needed."""
+    """Return whether all unresolved damage is sound batches above the decompression limit."""
     codes = {place.code for place in damage.places if not place.is_resolved}
     is_all = damage.place_count == len(damage.places)
     return is_all and codes - {DefectCode.REPLICA_CONFLICT} == {DefectCode.DECOMPRESSION_LIMIT}
@@ -98,7 +98,7 @@ def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
 
 
 def _is_at_end(place: DamagedPlace, seen: Observation | None) -> bool:
-    """Return whether the log still ends with this damage."""
+    """Return whether this damage was still at the end of the log when it was last seen."""
     if seen is None or seen.log_end_offset is None or place.next_offset is not None:
         return False
     start = seen.log_start_offset or 0
@@ -127,7 +127,7 @@ def _of_log(
         yield Finding(FindingKind.DAMAGED_ABOVE, "; ".join(damaged))
     kind = KIND_OF_STOP.get(seen.stopped_by)
     if kind is FindingKind.NO_HIGH_WATERMARK and Loss.NO_HIGH_WATERMARK not in lost:
-        return  # an earlier run ingested up to the end of the log
+        return  # earlier runs have ingested the log to its end
     if kind is not None and kind is not FindingKind.WAITING:
         detail = seen.detail if seen.has_unread_reason else None
         reasons = [detail, *(each.reason for each in seen.waiting)]

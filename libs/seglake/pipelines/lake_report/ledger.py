@@ -1,10 +1,11 @@
-"""The ledger of all clusters of a lake, for a report. Pure."""
+"""The ledger of all clusters of a lake, for a report."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from seglake.grouping import grouped
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.ledger_layers import record_sum
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 
@@ -22,7 +23,7 @@ class Ledger:
     """The ledger of all clusters, by log.
 
     Attributes:
-        rows: rows by partition; those without a topic id belong to the first known one.
+        rows: rows by partition; rows without a topic id belong to the first known id.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -31,27 +32,22 @@ class Ledger:
         Args:
             rows: all rows of `checkpoints`.
         """
-        by_source: dict[str, list[Row]] = {}
-        for row in rows:
-            by_source.setdefault(row["source_id"], []).append(row)
+        by_source = grouped((row["source_id"], row) for row in rows)
         self._sources = {source: SourceLedger(own) for source, own in by_source.items()}
-        self.rows: dict[LogName, list[Row]] = {}
-        for source, own in by_source.items():
-            for row in own:
-                log = LogName(source, self._sources[source].key_of(row))
-                self.rows.setdefault(log, []).append(row)
+        self.rows = grouped(
+            (LogName(source, self._sources[source].key_of(row)), row)
+            for source, own in by_source.items()
+            for row in own
+        )
 
     def of_source(self, source_id: str) -> SourceLedger:
         """Return the ledger of one cluster; empty if it has no row."""
         return self._sources.get(source_id) or SourceLedger()
 
     def of(self, log: LogName) -> PartitionLedger:
-        """Return the ledger of one partition."""
+        """Return the ledger of one log."""
         return self.of_source(log.source_id).of(log.key)
 
     def records(self, log: LogName) -> int:
-        """Return the number of records in the tables, without those that lost an election."""
-        return sum(
-            (-1 if row["kind"] == RangeKind.SUPERSEDED else 1) * (row["records"] or 0)
-            for row in self.rows.get(log, ())
-        )
+        """Return the number of records in the tables that lost no election."""
+        return record_sum(self.rows.get(log, ()))

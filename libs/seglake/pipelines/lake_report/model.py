@@ -1,4 +1,4 @@
-"""Content of a report, before it is a page. Pure."""
+"""The data of a report, from which the page is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,45 +11,51 @@ from seglake.findings.recovery import Loss, PartitionRecovery, Recovery
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
-from seglake.progress.run_reporter import show_count
+from seglake.pipelines.lake_report.erasures import Erasure
+from seglake.printable import show_count
 
 
 class OffsetState(StrEnum):
-    """State of offsets in a partition; a strip draws a later state over an earlier one."""
+    """State of offsets in a partition, as the page shows it.
+
+    The page's strip draws later members over earlier ones.
+    """
 
     INGESTED = "ingested"
-    NOT_INGESTED = "not_ingested_yet"  # seen in the log, above the ingested offsets
+    NOT_INGESTED = "not_ingested_yet"  # on the disk, above what is ingested
     COMPACTED = "compacted"
+    ERASED = "erased"
+    EXPIRED = "expired"
     DELETED = "deleted"
-    MARKER = "marker"  # damaged markers, which hold no record
+    MARKER = "marker"  # damaged transaction markers, which hold no record
     DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
     UNDECIDED = "undecided"
     QUARANTINED = "quarantined"
-    SUPERSEDED = "superseded"  # of rows that lost an election, and were not replaced
+    SUPERSEDED = "superseded"  # their rows lost an election and are not replaced yet
     MISSING = "missing"
 
 
 class Level(IntEnum):
-    """Levels of attention that a partition needs."""
+    """Level of attention that a partition needs from a person."""
 
     FINE = 0
-    KNOWN = 1  # worth knowing, and nothing to do now
+    KNOWN = 1  # worth knowing, but nobody has to act now
     LOOK = 2
 
 
 def level_of(kind: FindingKind) -> Level:
-    """Return the level of a partition with a finding of this kind."""
+    """Return the level of attention that a finding of this kind needs."""
     return Level.KNOWN if kind.look is Look.NO else Level.LOOK
 
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """Offsets of one state.
+    """Offsets of a log with one state, such as records or a cause of gaps.
 
     Attributes:
-        count: all of them, exactly.
-        ranges: where they lie, in order. Ranges near each other may be drawn as one.
+        count: exact number of offsets.
+        ranges: ranges of these offsets, ascending; close ranges may be joined.
     """
 
     count: int
@@ -82,10 +88,11 @@ class PartitionReport:
     """A partition of one cluster.
 
     Attributes:
-        offsets: number of offsets by state; states without any are left out.
-        seen: the newest run's observation of the log, None without one.
-        recovery: records, and offsets without one by cause.
-        damage: the listed places, out of `damage_count`.
+        offsets: for each state, number of offsets; a state without offsets is left out.
+        seen: the newest run's observation of the log; None if there is none.
+        recovery: number of ingested records, and for each cause, number of offsets without one.
+        damage: the damaged places to list.
+        damage_count: number of damaged places, whether listed or not.
     """
 
     source_id: str
@@ -99,26 +106,28 @@ class PartitionReport:
 
     @property
     def records(self) -> int:
-        """Return the number of records."""
+        """Return the number of records that the partition has in the lake."""
         return self.recovery.records
 
     @property
     def level(self) -> Level:
-        """Return the highest level of the findings."""
+        """Return the highest level of attention that the partition's findings need."""
         return max((level_of(found.kind) for found in self.findings), default=Level.FINE)
 
     def count(self, state: OffsetState) -> int:
-        """Return the number of offsets in a state."""
+        """Return the number of the partition's offsets in a state."""
         found = self.offsets.get(state)
         return 0 if found is None else found.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run, as recorded in the tables; runs with the same id are one.
+    """A run as the tables record it. Runs with the same id are treated as one run.
 
     Attributes:
-        recorded: offsets in the gaps that it recorded, by cause, filled since or not.
+        recorded: number of offsets in the gaps that the run recorded, by cause, even if the gaps
+            have been filled since.
+        removed: number of records that the run removed, erased or expired.
     """
 
     run_id: str
@@ -130,14 +139,15 @@ class RunReport:
     records: int
     quarantined_batches: int
     recorded: Mapping[str, int] = field(default_factory=dict)
+    removed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThisRun:
-    """The run that the report was asked of, with what it printed.
+    """The run that requested the report, with the lines that it printed.
 
     Attributes:
-        findings: what it found.
+        findings: findings of the run.
     """
 
     command: str
@@ -154,12 +164,13 @@ class LakeReport:
     Attributes:
         lake: path of the lake.
         made_at: time at which the tables were read.
-        partitions: partitions of the lake and of what its runs saw.
-        runs: runs that the tables have rows of, the newest first.
-        this_run: run that asked for the report, None without one.
-        upper_bound: bound of the newest run that committed, None if unknown.
-        recovery: records of the lake and what it lacks; includes partitions that are known by an
-            unread folder alone.
+        partitions: partitions that are in the lake or that a run saw.
+        runs: runs with rows in the tables, the newest first.
+        this_run: run that requested the report; None if a person requested it.
+        upper_bound: setting for the upper bound in the newest run that committed; None if unknown.
+        recovery: records of the lake, and offsets that it lacks; includes partitions that are known
+            only from an unread folder.
+        erasures: runs of `seglake erase` that stored rules, the newest first.
     """
 
     lake: str
@@ -169,6 +180,7 @@ class LakeReport:
     runs: tuple[RunReport, ...]
     this_run: ThisRun | None
     upper_bound: str | None = None
+    erasures: tuple[Erasure, ...] = ()
 
     @property
     def lacks_groups(self) -> bool:
@@ -185,7 +197,7 @@ class LakeReport:
 
     @property
     def headline(self) -> str:
-        """Return one line on the recovery, and on the number of partitions that need a look."""
+        """Return a line on the recovery and on the number of partitions to check."""
         count, need = len(self.partitions), len(self.at(Level.LOOK))
         if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"
@@ -193,9 +205,9 @@ class LakeReport:
         return "; ".join([self.recovery.headline, *([look] if need else [])])
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
-        """Return the partitions with a level."""
+        """Return the partitions that need this level of attention."""
         return tuple(each for each in self.partitions if each.level is level)
 
     def count(self, state: OffsetState) -> int:
-        """Return the number of all partitions' offsets in a state."""
+        """Return the number of offsets in a state, of all partitions."""
         return sum(each.count(state) for each in self.partitions)

@@ -1,7 +1,7 @@
-"""A report as one HTML page that loads nothing else. Effect: reads the page's parts.
+"""A report as one HTML page that loads nothing else. Reads the page's parts.
 
-Values from the lake are escaped, by the template or as JSON, and only scripts with a listed hash
-run: nothing in a lake can become a script.
+No value from a lake can become a script: values are escaped by the template or as JSON, and the
+browser runs only scripts with a listed hash.
 """
 
 import base64
@@ -15,12 +15,12 @@ from markupsafe import Markup
 from seglake.errors import ExitCode
 from seglake.findings.kinds import FindingKind
 from seglake.findings.recovery import Loss
+from seglake.grouping import grouped
 from seglake.pipelines.lake_report.commands import command_for, command_for_groups
 from seglake.pipelines.lake_report.model import (
     LakeReport,
     Level,
     OffsetState,
-    PartitionReport,
     level_of,
 )
 from seglake.pipelines.lake_report.page_data import to_json
@@ -76,7 +76,7 @@ def to_html(report: LakeReport) -> bytes:
 
 
 def _policy(scripts: list[str], styles: list[str]) -> str:
-    """Return the Content-Security-Policy: no other places, and only these scripts and styles."""
+    """Return the Content-Security-Policy, which allows only these scripts and styles."""
     by_kind = {"script-src": scripts, "style-src": styles}
     allowed = [f"{kind} {' '.join(map(_hash, texts))}" for kind, texts in by_kind.items()]
     nothing = [f"{kind} 'none'" for kind in ("default-src", "base-uri", "form-action")]
@@ -90,11 +90,8 @@ def _hash(text: str) -> str:
 
 # object: rows of the template hold values of several types.
 def _findings(report: LakeReport) -> list[dict[str, object]]:
-    """Return the existing kinds of findings with their partitions, the most urgent first."""
-    found: dict[FindingKind, list[PartitionReport]] = {}
-    for each in report.partitions:
-        for finding in each.findings:
-            found.setdefault(finding.kind, []).append(each)
+    """Return the kinds of findings in a report, each with its partitions, most urgent first."""
+    found = grouped((one.kind, each) for each in report.partitions for one in each.findings)
     return [
         {
             "kind": kind,
@@ -109,12 +106,12 @@ def _findings(report: LakeReport) -> list[dict[str, object]]:
 
 
 def _advice_for(line: str, kinds: Collection[FindingKind]) -> str | None:
-    """Return the advice on a line of a summary, if its label or cause tells the kind.
+    """Return the advice for a line of a run's summary; None if the line shows no finding.
 
     Args:
         line: the line.
-        kinds: kinds of findings that the lake still has; damage that hides no offsets needs no
-            other replica.
+        kinds: kinds of findings that the lake still has. If QUARANTINED is not among them, damage
+            hides no offsets, so the advice does not mention other replicas.
     """
     label = line.partition(": ")[0]
     found = {loss.kind for loss in Loss if label == loss.verdict and f" {loss.words} in " in line}

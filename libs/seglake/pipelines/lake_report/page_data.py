@@ -1,4 +1,4 @@
-"""A report as compact JSON for the page: each name once, ranges as flat lists. Pure.
+"""A report as compact JSON for the page: each name once, ranges as flat lists.
 
 page.js reads lists in the order of `_partition`, `_seen` and `_place`.
 """
@@ -20,8 +20,8 @@ from seglake.pipelines.lake_report.model import (
 
 _STATES = {state: index for index, state in enumerate(OffsetState)}
 _STOPS = {stop: index for index, stop in enumerate(StoppedBy)}
-_EXACT_STOP = 1 << 53  # the largest integers that JavaScript represents exactly are below this
-_Names: TypeAlias = dict[str, int]  # repeated texts, each with its index
+_EXACT_STOP = 1 << 53  # JavaScript's numbers are exact below this
+_Names: TypeAlias = dict[str, int]  # index of each text that is repeated
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
@@ -93,7 +93,7 @@ def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
 
 
 def _index(known: _Names, name: str | None) -> int:
-    """Return the index of a name, adding an unknown one; -1 for None."""
+    """Return the index of a name, which is added if it is new; -1 for None."""
     return -1 if name is None else known.setdefault(name, len(known))
 
 

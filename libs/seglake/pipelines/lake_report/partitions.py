@@ -1,4 +1,4 @@
-"""Reports of all partitions, from the tables' rows. Pure."""
+"""Reports of all partitions, from the tables' rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.recovery import Loss, PartitionRecovery
 from seglake.findings.unread_places import with_unread
+from seglake.grouping import grouped
 from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.pipelines.lake_report.damage import Damage
 from seglake.pipelines.lake_report.findings import findings_of, tail_findings
@@ -22,8 +23,10 @@ from seglake.pipelines.lake_report.model import (
 from seglake.pipelines.lake_report.recovered import partition_recovery
 from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
 
-_MOST_RANGES = 80_000  # ranges of all strips: some 1.3 MB of the page
-_MOST_PLACES = 4_000  # damaged places: some 0.6 MB of the page
+_MOST_RANGES = 80_000  # most ranges to draw on a page: about 1.3 MB
+MOST_PLACES = 50  # damaged spans to list for a partition
+# Damaged spans to list for all partitions together: about 0.6 MB of the page.
+_MOST_PLACES_IN_ALL = 4_000
 
 
 class LogFacts(NamedTuple):
@@ -48,19 +51,21 @@ def partition_reports(
 
     Args:
         facts: rows of the tables.
-        reported: findings of a run; those on a partition are used.
+        reported: findings of a run; only findings on partitions are used.
         now: time of the report.
-        stuck_after: time that a bound may stand still while the log grows; None for no limit.
+        stuck_after: how long a bound may stay the same while the log grows; None for no limit.
     """
     logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
-    by_name: dict[str, list[Finding]] = {}
-    for finding in reported:
-        by_name.setdefault(finding.place, []).append(finding)
+    by_name = grouped((finding.place, finding) for finding in reported)
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
     damages = [facts.damage.get(log, Damage()) for log in logs]
     listed = sum(len(damage.places) for damage in damages)
-    # If there are many places in all, each partition lists fewer.
-    share = max(1, _MOST_PLACES * 50 // listed) if listed > _MOST_PLACES else None
+    # With more damaged spans in the lake, each partition lists fewer.
+    share = (
+        max(1, _MOST_PLACES_IN_ALL * MOST_PLACES // listed)
+        if listed > _MOST_PLACES_IN_ALL
+        else None
+    )
     recovered = [_recovery(log, strip, facts) for log, strip in zip(logs, strips, strict=True)]
     found = [
         PartitionReport(
@@ -105,7 +110,7 @@ def _by_name(log: LogName) -> tuple[str, int, str, str]:
 
 
 def _urgency(each: PartitionReport) -> tuple[int, int, int]:
-    """Return a sort key: level, most urgent finding, number of lost offsets; sorting is stable."""
+    """Return a sort key by urgency: level, most urgent finding, number of lost offsets."""
     lost = (Loss.MISSING, Loss.QUARANTINED, Loss.SUPERSEDED)
     return (
         -each.level,

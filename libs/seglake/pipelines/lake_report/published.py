@@ -1,4 +1,4 @@
-"""Names the commits that a report counts. Pure."""
+"""Query for the newest commit of each topic; a report ignores rows of later commits."""
 
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.snapshots import Snapshot
@@ -7,13 +7,13 @@ from seglake.proof.queries import Purpose, Query
 
 
 def published_generations(ledger: Ledger, checkpoints: Snapshot) -> Query:
-    """Return the query for a table with the newest complete generation of each topic.
+    """Return the query for the number (generation) of each topic's newest complete commit.
 
-    The ledger's rows do not tell it: a commit of batches in quarantine alone adds none.
+    The ledger's rows do not show this number, because a commit adds no row if all is quarantined.
 
     Args:
-        ledger: names the sources and topics.
-        checkpoints: the snapshot whose transactions name the generations.
+        ledger: ledger with the names of the sources and topics.
+        checkpoints: version of `checkpoints` whose Delta transactions hold these numbers.
     """
     topics = dict.fromkeys((log.source_id, log.key.topic) for log in ledger.rows)
     rows = [

@@ -1,4 +1,4 @@
-"""Recovery of each partition, from its offsets by state and its observation. Pure."""
+"""Recovery of each partition, from its offsets by state and its observation."""
 
 from collections.abc import Mapping
 
@@ -24,14 +24,14 @@ def partition_recovery(
     seen: Observation | None,
     tails: TailsOfPartition,
 ) -> PartitionRecovery:
-    """Return a partition's counts of records and of offsets without one, by cause.
+    """Count a partition's records and, by cause, its offsets without a record.
 
     Args:
         ledger: the partition's ledger.
-        records: number of its records in the tables.
-        strip: its offsets by state, with exact counts.
-        seen: the newest observation of the log; None without one.
-        tails: quarantined batches of replicas that lost.
+        records: number of the partition's records in the tables.
+        strip: the partition's offsets by state, with exact counts.
+        seen: the newest observation of the log; None if there is none.
+        tails: quarantined batches of replicas that lost an election.
     """
     lost = {
         loss: _gaps(strip[OffsetState(cause)])

@@ -1,10 +1,11 @@
 -- Facts that a report draws and lists, from the tables that proof.sql derives, in DuckDB's SQL.
+-- `own_queries` of run.py sets $most_ranges and $most_places.
 
 -- fact gap_ranges
--- Current gaps of each log by cause. Gaps closer together than a 500th of the log, too close to be
--- drawn apart, are one range, with the number of offsets that are missing in it.
+-- Current gaps of each log by cause. Gaps too close to be drawn apart are one range,
+-- with the number of offsets that are missing in it.
 WITH extents AS (
-  SELECT log, (max(next_offset) - min(start_offset)) // 500 AS tolerance
+  SELECT log, (max(next_offset) - min(start_offset)) // $most_ranges AS tolerance
   FROM proof_ranges
   GROUP BY log
 ),
@@ -74,7 +75,7 @@ FROM ranked AS r LEFT JOIN proof_salvaged_batches AS s
   ON s.source_id = r.source_id AND s.topic = r.topic AND s.partition = r.partition
  AND s.broker_id IS NOT DISTINCT FROM r.broker_id AND s.segment = r.segment
  AND s.position = r.position AND s.raw_sha256 = r.raw_sha256 AND s.generation = r.damaged_at
-WHERE rank <= 50
+WHERE rank <= $most_places
 ORDER BY r.log, rank;
 
 -- fact recorded_gaps

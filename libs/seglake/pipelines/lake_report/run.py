@@ -1,12 +1,15 @@
-"""The order of a report. Effect: reads the lake.
+"""Steps of a report. Reads the lake.
 
-Memory grows with the ledger, not with records, batches, gaps or damage: DuckDB adds these up.
+Memory grows with the ledger. It does not grow with records, batches, gaps or damage, because DuckDB
+adds these up.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from string import Template
 
 from seglake.findings.unread_places import recovery_with
+from seglake.grouping import grouped
 from seglake.kafka_log.observation import Observation, UnreadPlace
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
@@ -14,14 +17,17 @@ from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_rows import Within, read_rows
 from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS
+from seglake.log_tables.ledger_layers import REMOVALS
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
 from seglake.pipelines.lake_report.damage import damage_of
+from seglake.pipelines.lake_report.erasures import erasures_of
 from seglake.pipelines.lake_report.findings import unread_findings
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
-from seglake.pipelines.lake_report.partitions import LogFacts, partition_reports
+from seglake.pipelines.lake_report.partitions import MOST_PLACES, LogFacts, partition_reports
 from seglake.pipelines.lake_report.published import published_generations
 from seglake.pipelines.lake_report.runs import RunTally
+from seglake.pipelines.lake_report.strips import MOST_RANGES
 from seglake.proof.engines import SMALL_BYTES, DuckDBProof, answered
 from seglake.proof.queries import Query, queries, with_derived
 from seglake.storage.storage import Storage
@@ -50,8 +56,8 @@ def report(
         lake: the lake's path or URI.
         storage: the storage of the lake.
         spill_folder: folder for data that exceeds DuckDB's memory.
-        stuck_after: time that a bound may stand still while its log grows; None for no limit.
-        this_run: the run that requested the report; None without one.
+        stuck_after: how long a bound may stay the same while its log grows; None for no limit.
+        this_run: the run that requested the report; None if there is none.
         now: time of the report; the current time if None.
 
     Raises:
@@ -66,9 +72,7 @@ def report(
     seen = _newest(tables, ledger, runs, places)
     open_logs = _open_logs(ledger, seen)
     files = _queried_files(snapshots, open_logs)
-    topics = (log.key.topic for log in ledger.rows)
-    is_small = sum(file.size_bytes for found in files.values() for file in found) < SMALL_BYTES
-    with DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small) as proof:
+    with _proof(tables, ledger, files, spill_folder) as proof:
         paths = {name: [file.path for file in found] for name, found in files.items()}
         asked = [published_generations(ledger, snapshots[CHECKPOINTS.name]), *_queries(open_logs)]
         answers = answered(proof, asked, {**paths, SALVAGED_RECORDS.name: salvaged})
@@ -85,11 +89,24 @@ def report(
         runs=runs.runs(),
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
+        erasures=erasures_of(tables),
     )
 
 
+def _proof(
+    tables: LakeTables,
+    ledger: Ledger,
+    files: Mapping[str, Sequence[StoredFile]],
+    spill_folder: str,
+) -> DuckDBProof:
+    """Return the engine of the proof, with fewer resources if the files are small."""
+    is_small = sum(file.size_bytes for found in files.values() for file in found) < SMALL_BYTES
+    topics = (log.key.topic for log in ledger.rows)
+    return DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small)
+
+
 def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot]]:
-    """Return the files of salvaged records, and after them the tables with their damage."""
+    """List the files of salvaged records, then those of the tables; return both lists."""
     with opening(tables.lake_path):
         tables.require()
         salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
@@ -99,7 +116,7 @@ def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot]]:
 def _queried_files(
     snapshots: Mapping[str, Snapshot], open_logs: Sequence[LogName]
 ) -> dict[str, tuple[StoredFile, ...]]:
-    """Return each table's files; of `batches` only the files that may have rows of open logs."""
+    """Return each table's files, except files of `batches` that no log in `open_logs` needs."""
     files = {name: found.files for name, found in snapshots.items()}
     files[BATCHES.name] = tuple(f for f in files[BATCHES.name] if _may_be_of(f, open_logs))
     return files
@@ -112,7 +129,7 @@ def _facts(
     open_logs: Sequence[LogName],
     unread: Sequence[UnreadPlace],
 ) -> LogFacts:
-    """Sort the answers by log."""
+    """Group the rows that the report's queries returned by log."""
     logs = {row["log"]: _log_of(row) for row in answers["logs"]}
     gaps, damaged, losing, waiting = (
         _by_log(logs, answers.get(name, ()))
@@ -124,7 +141,7 @@ def _facts(
 
 
 def _unread(newest: Mapping[str, NewestPlaces], ledger: Ledger) -> tuple[UnreadPlace, ...]:
-    """Return the unread places of all clusters, with the offsets that the lake lacks."""
+    """Return the unread files and folders of all clusters, with offsets that the lake lacks."""
     return tuple(
         place
         for source_id, found in newest.items()
@@ -133,7 +150,12 @@ def _unread(newest: Mapping[str, NewestPlaces], ledger: Ledger) -> tuple[UnreadP
 
 
 def _newest_bound(ledger: Ledger) -> str | None:
-    rows = [row for of_log in ledger.rows.values() for row in of_log if row["upper_bound"]]
+    rows = [
+        row
+        for of_log in ledger.rows.values()
+        for row in of_log
+        if row["upper_bound"] and row["kind"] not in REMOVALS
+    ]
     newest = max(rows, key=lambda row: row["committed_at"], default=None)
     return None if newest is None else newest["upper_bound"]
 
@@ -144,17 +166,26 @@ def _rows(storage: Storage, files: Sequence[StoredFile]) -> Iterator[Row]:
             yield from found.to_pylist()
 
 
+def own_queries() -> list[Query]:
+    """Return the queries that only the report has, from report.sql."""
+    most = {"most_ranges": MOST_RANGES, "most_places": MOST_PLACES}
+    found = queries(__package__, "report.sql")
+    return [query._replace(sql=Template(query.sql).substitute(most)) for query in found]
+
+
 def _queries(open_logs: Sequence[LogName]) -> tuple[Query, ...]:
-    """Return the queries of a report; those of open transactions only if there may be any."""
+    """Return the queries of a report.
+
+    Queries of open transactions are left out if there cannot be any.
+    """
     shared = {*_SHARED_FACTS, *([_OPEN] if open_logs else [])}
-    own = queries(__package__, "report.sql")
-    return with_derived([*own, *(query for query in queries() if query.name in shared)])
+    return with_derived([*own_queries(), *(query for query in queries() if query.name in shared)])
 
 
 def _open_logs(ledger: Ledger, seen: Mapping[LogName, Observation]) -> list[LogName]:
-    """Return the logs that are covered above their last stable offset.
+    """Return the logs that the lake covers above their last stable offset.
 
-    Below it, every transaction has ended.
+    Only above this offset, a transaction may be open.
     """
     found = []
     for log, observation in seen.items():
@@ -165,7 +196,7 @@ def _open_logs(ledger: Ledger, seen: Mapping[LogName, Observation]) -> list[LogN
 
 
 def _may_be_of(file: StoredFile, logs: Sequence[LogName]) -> bool:
-    """Return whether a file of `batches` may have rows of some logs."""
+    """Return whether a data file of `batches` may have rows of these logs."""
     return any(
         file.topic in (None, log.key.topic)
         and file.may_hold([Within("partition", log.key.partition, log.key.partition)])
@@ -174,10 +205,7 @@ def _may_be_of(file: StoredFile, logs: Sequence[LogName]) -> bool:
 
 
 def _by_log(logs: Mapping[int, LogName], rows: Sequence[Row]) -> dict[LogName, list[Row]]:
-    found: dict[LogName, list[Row]] = {}
-    for row in rows:
-        found.setdefault(logs[row["log"]], []).append(row)
-    return found
+    return grouped((logs[row["log"]], row) for row in rows)
 
 
 def _log_of(row: Row) -> LogName:
@@ -187,7 +215,7 @@ def _log_of(row: Row) -> LogName:
 def _newest(
     tables: LakeTables, ledger: Ledger, runs: RunTally, places: dict[str, NewestPlaces]
 ) -> dict[LogName, Observation]:
-    """Return the newest observation of each partition, and add all observations to the runs."""
+    """Return the newest observation of each partition, and count all of them in `runs`."""
     found: dict[LogName, Observation] = {}
     for source_id, observation in every_observation(tables, ledger.of_source, places):
         log = LogName(source_id, observation.key)

@@ -1,6 +1,6 @@
-"""Adds up the runs that have rows in the tables. Pure.
+"""Adds up the runs that have rows in the tables.
 
-A run that ingested nothing and observed nothing new has no row; exit codes are in no table.
+A run has no rows if it ingested nothing and observed nothing new. No table has exit codes.
 """
 
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from seglake.kafka_log.observation import Observation
-from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.log_tables.ledger_layers import INGESTED, REMOVALS, RangeKind
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import RunReport
 
@@ -22,6 +22,7 @@ class _Run:
     logs: set[LogName] = field(default_factory=set)
     offsets: int = 0
     records: int = 0
+    removed: int = 0
     quarantined_batches: int = 0
     recorded: dict[str, int] = field(default_factory=dict)
 
@@ -30,11 +31,11 @@ class RunTally:
     """Sums of each run's rows, added in any order."""
 
     def __init__(self) -> None:
-        """Begin without runs."""
+        """Create an empty tally."""
         self._runs: dict[str, _Run] = {}
 
     def saw(self, log: LogName, observation: Observation) -> None:
-        """Add a run's observation of a partition."""
+        """Add that a run has observed a partition."""
         run = self._runs.setdefault(observation.run_id, _Run())
         run.times.append(observation.observed_at)
         run.kinds.setdefault(_ONLY_SURVEYED)
@@ -45,7 +46,7 @@ class RunTally:
 
         Args:
             ledger: the lake's ledger.
-            gaps: rows of the fact `recorded_gaps`.
+            gaps: rows from the query `recorded_gaps`.
         """
         for row in gaps:
             self._runs.setdefault(row["run_id"], _Run()).recorded[row["cause"]] = row["offsets"]
@@ -58,7 +59,9 @@ class RunTally:
                 run.logs.add(log)
                 if row["kind"] in INGESTED:
                     run.offsets += row["next_offset"] - row["start_offset"]
-                if row["kind"] != RangeKind.SUPERSEDED:
+                if row["kind"] in REMOVALS:
+                    run.removed += row["records"] or 0
+                elif row["kind"] != RangeKind.SUPERSEDED:
                     run.records += row["records"] or 0
                     run.quarantined_batches += row["quarantined_batches"] or 0
 
@@ -78,6 +81,7 @@ def _report(run_id: str, run: _Run) -> RunReport:
         partitions=len(run.logs),
         offsets=run.offsets,
         records=run.records,
+        removed=run.removed,
         quarantined_batches=run.quarantined_batches,
         recorded=run.recorded,
     )

@@ -1,4 +1,4 @@
-"""Offsets of a partition by state, for the strip that shows them. Pure."""
+"""Offsets of a partition by state, for the strip that shows them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +10,7 @@ from seglake.pipelines.lake_report.ledger import Row
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 
 MOST_RANGES = 500
-"""Most ranges of one state in one partition; a strip has fewer pixels."""
+"""Maximum number of ranges of one state in one partition; a strip has fewer pixels."""
 
 
 def offsets_by_state(
@@ -20,8 +20,8 @@ def offsets_by_state(
 
     Args:
         ledger: the partition's ledger.
-        gaps: its rows of the fact `gap_ranges`.
-        seen: the newest observation of the log; None without one.
+        gaps: the partition's rows from the query `gap_ranges`.
+        seen: the newest observation of the log; None if there is none.
     """
     covered, current = ledger.covered, ledger.current
     exact = {
@@ -88,14 +88,14 @@ def _count(ranges: Iterable[OffsetRange]) -> int:
 
 
 def _not_ingested(covered: Sequence[OffsetRange], seen: Observation) -> list[OffsetRange]:
-    """Return the observed offsets above the covered ones; a high watermark proves unread ones."""
+    """Return the observed offsets above the covered offsets, including unreadable offsets."""
     end = seen.log_end_offset if seen.log_end_offset is not None else seen.high_watermark
     start = max(covered[-1][1] if covered else 0, seen.log_start_offset or 0)
     return [] if end is None else subtracted((start, end), covered)
 
 
 def _extent(ranges: Sequence[OffsetRange]) -> int:
-    """Return the number of offsets from the first range to the last."""
+    """Return the number of offsets from the start of the first range to the end of the last."""
     if not ranges:
         return 0
     return max(stop for _, stop in ranges) - min(start for start, _ in ranges)

@@ -1,1 +1,1 @@
-"""Ingests ranges again whose rows lost an election."""
+"""Ingests ranges again whose rows in the lake lost an election."""

@@ -1,4 +1,4 @@
-"""Finds rows that a retake keeps since the log cannot replace them. Effect: reads tables."""
+"""Finds rows that a retake keeps because the log cannot replace them. Reads tables."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 
 
 class KeptRows(NamedTuple):
-    """Offsets that are not ingested again, and the reason for a person; empty without one."""
+    """Offsets that are not ingested again, and the reason as text; both may be empty."""
 
     ranges: Sequence[OffsetRange] = ()
     reason: str = ""
@@ -28,12 +28,12 @@ def kept_rows(
 ) -> KeptRows:
     """Return the rows below the log start, in unread segments or above the readable offsets.
 
-    A row that reaches across an edge of these is kept whole.
+    A row (record, batch or gap) that is partly in such a range is kept whole.
 
     Args:
         partition: the surveyed log to read from.
         ledger: the partition's ledger.
-        counting: offsets to replace whose rows count.
+        counting: the requested offsets whose rows lost no election.
         context: the run.
     """
     if not counting:
@@ -61,7 +61,7 @@ def kept_rows(
 
 
 def widened(offsets: OffsetRange, spans: Sequence[OffsetRange]) -> OffsetRange:
-    """Return a range extended to whole rows.
+    """Return a range, extended so that it splits no row.
 
     Args:
         offsets: the range.

@@ -1,4 +1,4 @@
-"""The order of a retake: ranges that lost an election are ingested from the winning log. Effect."""
+"""Steps of a retake, which ingests ranges that lost an election from the winning log."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.delta_commit import recover
-from seglake.log_dirs.discovery import check_apart
+from seglake.log_dirs.lake_place import check_apart
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
@@ -51,20 +51,20 @@ def retake(
     dry_run: bool = False,
     after: Callable[[str], None] = lambda step: None,
 ) -> RetakeSummary:
-    """Ingest ranges again whose rows lost an election, exactly once.
+    """Ingest ranges again whose rows in the lake lost an election, exactly once.
 
     Args:
         sources: log dirs with the winning logs: paths or URIs.
         lake: the lake's path or URI.
-        scan: its storage serves the sources and the lake; the caller closes its engine.
+        scan: context with the storage of sources and lake; the caller closes its engine.
         selection: the partitions of the selected topics.
         run_id: label of the run, written with every row; made up if None.
-        dry_run: plan only; nothing is written.
+        dry_run: whether only to plan, and write nothing.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
-        WrongCallError: the lake, a source or the selection is wrong; nothing was touched.
-        SeglakeError: the lake or a worker failed; earlier commits stay, run it again.
+        WrongCallError: the lake, a source or the selection is wrong. Nothing has been changed.
+        SeglakeError: the lake or a worker failed. Earlier commits are kept; run it again.
     """
     started = time.monotonic()
     tables = opened_lake(lake, scan, dry_run=dry_run)
@@ -82,6 +82,7 @@ def retake(
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
     summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
     summary.findings.add_reasons(FindingKind.LEFT_OUT, {**discovery.not_read, **missing})
+    summary.findings.add_reasons(FindingKind.UNPROVED_TIER, discovery.unproved_tiers)
     for isolation in Isolation:
         own = {key for key in keys if ledger.isolations.get(key.topic) == isolation}
         replicas = [each for each in discovery.replicas if each.key.topic in _topics_of(own)]
@@ -92,7 +93,7 @@ def retake(
 
 
 def _of_whole_logs(scan: ScanContext) -> ScanContext:
-    """Return the context without a time window: superseded ranges are ingested whole."""
+    """Return the context without a time window, because superseded ranges are ingested whole."""
     select = replace(scan.settings.select, from_timestamp=None, to_timestamp=None)
     return replace(scan, settings=replace(scan.settings, select=select))
 
@@ -115,7 +116,7 @@ def _retake(
     left_out: dict[str, str] = {}
     while lost and rounds < _MOST_ROUNDS:
         for key in lost:
-            left_out.pop(str(key), None)  # a new attempt follows
+            left_out.pop(str(key), None)  # a later round tries again
         if rounds:
             topics = sorted(_topics_of(lost))
             recover(context.tables, context.source_id, topics, after=context.after)
@@ -134,7 +135,7 @@ def _retake(
 
 
 def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
-    """Add reasons for superseded ranges that wait, as their log may not be read so far yet."""
+    """Add a reason for each superseded range that is above what its log lets be read."""
     _, ledger = published(context, [])
     for key in sorted(keys, key=str):
         ranges = ledger.of(key).superseded
@@ -155,8 +156,8 @@ def _round(
 
     Args:
         keys: the partitions to retake.
-        whole: remaining offsets of partitions whose current rows are replaced too; the round
-            removes those that it ingested.
+        whole: for each partition whose current rows are replaced too, the offsets still to ingest.
+            The round removes the offsets that it has ingested.
         replicas: the sources' replicas.
         context: the run.
         summary: the plan and the results are added to it.

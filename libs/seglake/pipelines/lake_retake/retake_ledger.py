@@ -1,4 +1,4 @@
-"""A retake's own rows in the ledger: superseded and released ranges. Effect."""
+"""A retake's own rows in the ledger: superseded and released ranges."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.committing.wave import WaveResult, commit_files
 from seglake.ingest_steps.replica_conflicts.elections import (
     current_batches,
+    erased_offsets,
     spans_of,
     superseded,
 )
@@ -32,11 +33,11 @@ class RetakeLedger:
     Attributes:
         retakes: the planned work by partition.
         ledger: the ledger when the round began.
-        generations: newest generation of each topic; each commit raises it.
+        generations: number of each topic's newest commit; each commit increments it.
         context: the run.
-        whole: remaining offsets of partitions whose current rows are superseded too, together with
-            the commit that replaces them; finished offsets are removed.
-        released: committed ranges that were released.
+        whole: for each partition whose current rows are replaced too, the offsets still to ingest.
+            The commit that ingests these offsets supersedes the current rows.
+        released: ranges whose release was committed.
     """
 
     retakes: Mapping[PartitionKey, PartitionRetake]
@@ -45,7 +46,7 @@ class RetakeLedger:
     context: RunContext
     whole: dict[PartitionKey, list[OffsetRange]]
     released: list[ReleasedRange] = field(default_factory=list)
-    # Results of the commit in preparation.
+    # Re-ingested ranges of the commit that is being prepared.
     _replaced: list[RangeResult] = field(default_factory=list)
     _released: list[ReleasedRange] = field(default_factory=list)
 
@@ -62,10 +63,10 @@ class RetakeLedger:
         return ledger_files(rows, self.generations, str(uuid.uuid4()), self.context)
 
     def release(self) -> tuple[str, ...]:
-        """Commit the releases that no ingested range brings along.
+        """Commit the released ranges of partitions from which nothing is ingested.
 
         Returns:
-            The topics of which another run committed first.
+            The topics that are not committed because another run committed to them first.
         """
         alone = [of for of in self.retakes.values() if not of.plans]
         self._released = [ReleasedRange(of.key, free) for of in alone for free in of.free]
@@ -76,7 +77,7 @@ class RetakeLedger:
         return lost
 
     def settle(self, done: WaveResult) -> None:
-        """Note the ranges of a commit as done, except those of topics that another run won."""
+        """Record a commit's ranges as done, except in topics that another run committed first."""
         for result in self._replaced:
             key = result.key
             if key.topic not in done.lost:
@@ -85,9 +86,9 @@ class RetakeLedger:
         self._replaced, self._released = [], []
 
     def _lost(self, result: RangeResult, left: Sequence[OffsetRange]) -> list[SupersededRange]:
-        """Return the current rows that a re-ingested range replaces.
+        """Return the ranges of current rows that a re-ingested range replaces.
 
-        A row that reaches beyond the range is superseded whole, except offsets that this run has
+        A row that is partly in the range is superseded whole, except for offsets that this run has
         already re-ingested.
 
         Args:
@@ -98,15 +99,19 @@ class RetakeLedger:
         batches = current_batches(ledger, self.context)
         spans = spans_of(ledger, batches, self.context)
         wide = widened(result.offsets, spans)
-        counting = common(ledger.current, wide)
+        counting = common(ledger.replaceable, wide)
+        erased = erased_offsets(ledger, self.context)
         return [
-            superseded(ledger.key, lost, batches)
+            superseded(ledger.key, lost, batches, erased)
             for each in left
             for lost in common(counting, each)
         ]
 
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
-        """Return the superseded offsets above the log's end, together with the log's last range."""
+        """Return the superseded offsets above the log's end, which the commit releases.
+
+        There are none unless `result` is the log's last range.
+        """
         retake = self.retakes[result.key]
         if not retake.free or result.plan is not retake.plans[-1]:
             return []

@@ -1,4 +1,4 @@
-"""Plans the ranges that a retake ingests again. Effect: reads headers and a few batches."""
+"""Plans the ranges that a retake ingests again. Reads headers and a few batches."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,8 @@ from seglake.pipelines.lake_retake.kept_rows import kept_rows
 _MOST_NAMED = 5
 
 Requested = Mapping[PartitionKey, Sequence[OffsetRange]]
-Whole = Mapping[PartitionKey, Sequence[OffsetRange]]  # offsets whose current rows are replaced too
+# offsets whose rows are replaced although they lost no election, by partition
+Whole = Mapping[PartitionKey, Sequence[OffsetRange]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Selection:
 
     Attributes:
         partitions: numbers of partitions; empty for all.
-        is_whole: retake rows that lost no election, too.
+        is_whole: whether to replace rows that lost no election, too.
     """
 
     partitions: frozenset[int] = frozenset()
@@ -52,7 +53,7 @@ class PartitionRetake:
     Attributes:
         key: the partition.
         plans: ranges to ingest again, ordered by offset.
-        free: superseded offsets that the log does not reach yet, or no longer.
+        free: superseded offsets above the end of the log.
         kept: why some current rows are not replaced; empty if all are.
     """
 
@@ -71,7 +72,7 @@ class RetakePlan(NamedTuple):
 
     @property
     def ranges(self) -> list[RangePlan]:
-        """Return all ranges to ingest again."""
+        """Return the ranges that the retake ingests again, of all partitions."""
         return [plan for retake in self.retakes for plan in retake.plans]
 
 
@@ -83,7 +84,7 @@ def selected_keys(
     Args:
         ledger: the lake's ledger.
         selection: numbers of partitions.
-        context: its settings select the topics.
+        context: the run; its settings select the topics.
 
     Raises:
         WrongCallError: no topic is selected, or a number is no partition of the selected topics.
@@ -93,8 +94,8 @@ def selected_keys(
     if not keys:
         named = f" selected by {', '.join(select.topics)}" if select.topics else ""
         raise WrongCallError(
-            f"the lake {context.tables.lake_path} has no topic{named} of cluster "
-            f"{context.source_id}, which the sources are of"
+            f"the lake {context.tables.lake_path} has no topic{named} of the sources' cluster "
+            f"{context.source_id}"
         )
     there = {key.partition for key in keys}
     strange = selection.partitions - there
@@ -114,11 +115,11 @@ def _listed(partitions: Iterable[int]) -> str:
 def requested_ranges_of(
     keys: set[PartitionKey], whole: Whole, ledger: SourceLedger
 ) -> dict[PartitionKey, list[OffsetRange]]:
-    """Return the ranges to ingest again, of partitions that have any.
+    """Return, for each partition that has any, the ranges to ingest again.
 
     Args:
         keys: the selected partitions.
-        whole: offsets of which current rows are replaced too.
+        whole: offsets whose rows are replaced although they lost no election.
         ledger: the lake's ledger.
     """
     found = {}
@@ -134,7 +135,7 @@ def planned(
     ledger: SourceLedger,
     context: RunContext,
 ) -> RetakePlan:
-    """Choose the replicas to read, and plan the wanted ranges that they have.
+    """Choose the replicas to read, and plan the requested ranges that these replicas have.
 
     Args:
         replicas: the sources' replicas.
@@ -167,7 +168,7 @@ def planned(
     return RetakePlan(tuple(retakes), left_out, tuple(notes))
 
 
-NOTHING_YET = "its log may not be read so far yet (high watermark, or an open transaction)"
+NOTHING_YET = "its log may not be read that far yet (high watermark, or an open transaction)"
 
 
 def _judged(
@@ -191,7 +192,7 @@ def _judged(
 
 
 def _not_reached(log: ListedPartition, ranges: Sequence[OffsetRange]) -> PartitionRetake | str:
-    """Return the plan for a log that may not be read so far, or why nothing is released."""
+    """Return a plan that only releases offsets of a log that ends too early, or why not."""
     leader = leading(log.replicas)[0]
     last_epoch = leader_epochs_of(leader.epochs).last_epoch
     winning = _winning_epoch(_counting(ranges, log.ledger), log.ledger)
@@ -202,14 +203,14 @@ def _not_reached(log: ListedPartition, ranges: Sequence[OffsetRange]) -> Partiti
 
 
 def _counting(ranges: Sequence[OffsetRange], ledger: PartitionLedger) -> list[OffsetRange]:
-    """Return the wanted offsets whose rows lost no election."""
-    return [found for offsets in ranges for found in common(ledger.current, offsets)]
+    """Return the requested offsets whose rows neither lost an election nor expired."""
+    return [found for offsets in ranges for found in common(ledger.replaceable, offsets)]
 
 
 def _winning_epoch(counting: Sequence[OffsetRange], ledger: PartitionLedger) -> int:
-    """Return the leader epoch that the log must know: the winner's, and that of replaced rows.
+    """Return the lowest leader epoch that the log to read from must have reached; -1 for any log.
 
-    It is -1 if any log will do.
+    It is the epoch that won the election, or the epoch of the rows to replace if this is higher.
     """
     frontier = ledger.frontier if counting else None
     last_batch = None if frontier is None else frontier.last_batch
@@ -219,7 +220,7 @@ def _winning_epoch(counting: Sequence[OffsetRange], ledger: PartitionLedger) -> 
 
 def _other_log(replica: Replica, last_epoch: int, winning: int) -> str:
     if last_epoch >= winning:
-        return f"{replica.folder} lost an election to what was ingested"
+        return f"{replica.folder} lost an election to the ingested log"
     return (
         f"{replica.folder} is not the log that won, or an old copy of it: the lake knows leader "
         f"epoch {winning}, and this log none above {last_epoch}"
@@ -246,13 +247,13 @@ def _planned(
 
 
 def free_ranges(ledger: PartitionLedger, reached: int) -> tuple[OffsetRange, ...]:
-    """Return the superseded offsets above a log's end, except those below rows that count.
+    """Return the superseded offsets above both a log's end and all current rows.
 
     Args:
         ledger: the partition's ledger.
-        reached: the offset after the last one that the log has.
+        reached: the log's end offset.
     """
     if ledger.winning_epoch is None:
-        return ()  # a retake superseded them, and no election
+        return ()  # rows that lost no election
     start = max([reached, *(stop for _, stop in ledger.current)])
     return tuple(common(ledger.superseded, (start, OPEN_END)))

@@ -1,4 +1,4 @@
-"""Summary of a retake, for a person and for programs. Pure."""
+"""Summary of a retake, for a person and for programs."""
 
 import json
 from collections import Counter
@@ -12,6 +12,7 @@ from seglake.ingest_steps.committing.election_rows import ReleasedRange
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.repair.repair_result import RepairResult
 from seglake.ingest_steps.report.doubts import doubts_of
+from seglake.ingest_steps.report.erased import erased_notes
 from seglake.ingest_steps.report.gap_report import (
     expected_gaps,
     gap_lines,
@@ -20,15 +21,20 @@ from seglake.ingest_steps.report.gap_report import (
     recorded_gaps,
 )
 from seglake.ingest_steps.report.limits import limits_crossed
-from seglake.ingest_steps.report.refills import refilled_records, shown_refills, with_refills
+from seglake.ingest_steps.report.refills import (
+    older_copies_note,
+    refilled_records,
+    shown_left_in_copies,
+    shown_refills,
+    with_refills,
+)
 from seglake.ingest_steps.report.run_report import damaged_spans, defect_counts
 from seglake.ingest_steps.report.shown_lines import shown_damage
 from seglake.ingest_steps.report.too_large import log_dirs_of, too_large
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Replica
 from seglake.pipelines.lake_retake.retake_plan import RetakePlan
-from seglake.printable import as_lines
-from seglake.progress.run_reporter import show_count
+from seglake.printable import as_lines, show_count
 from seglake.settings.settings import LimitsSettings, Settings
 
 Ranges = list[tuple[str, OffsetRange]]  # (partition, range)
@@ -36,20 +42,22 @@ Ranges = list[tuple[str, OffsetRange]]  # (partition, range)
 
 @dataclass(slots=True)
 class RetakeSummary(WithFindings):
-    """Ranges that were ingested again, and those that were not.
+    """Ranges that a retake ingested again or released, and ranges that remain.
 
     Attributes:
-        run_id: label of the run, in every row that it wrote.
+        run_id: label of the run, which is in every row that it wrote.
         lake: path of the lake.
-        is_dry_run: nothing was written.
+        is_dry_run: whether nothing was written.
         partitions: number of requested partitions.
         planned: ranges that a dry run would ingest again.
         retaken: ranges that were ingested again.
-        released: superseded offsets above the end of the winning logs; in a dry run those that
-            would be released.
+        released: superseded offsets above the end of the winning logs that were released, or that
+            a dry run would release.
         records: records that were ingested again.
         batches: batches that were ingested again.
-        refilled: records that older copies brought, by partition.
+        refilled: records added from older copies, by partition.
+        left_in_copies: for each partition, records that older copies have and that were not
+            ingested because `read.older_copies` is off.
         gaps: gaps in the ranges ingested again, by cause and partition.
         defects: damaged spans in these ranges, by defect code.
         damaged: damaged spans in these ranges, by partition.
@@ -69,6 +77,7 @@ class RetakeSummary(WithFindings):
     records: int = 0
     batches: int = 0
     refilled: dict[str, int] = field(default_factory=dict)
+    left_in_copies: dict[str, int] = field(default_factory=dict)
     gaps: dict[str, GapsByPartition] = field(default_factory=dict)
     defects: dict[str, int] = field(default_factory=dict)
     damaged: dict[str, int] = field(default_factory=dict)
@@ -113,7 +122,9 @@ class RetakeSummary(WithFindings):
         doubts = doubts_of(ingested, settings, is_dry_run=False)
         self.findings.add([*doubts, *repairs.contradicted])
         self.refilled |= refilled_records(repairs)
-        self.findings.add_texts(FindingKind.NOTE, repairs.notes)
+        self.left_in_copies |= repairs.left_records
+        notes = [*older_copies_note(repairs.left_offsets), *repairs.notes]
+        self.findings.add_texts(FindingKind.NOTE, [*notes, *erased_notes(both)])
         self.findings.add_reasons(FindingKind.LEFT_OUT, repairs.unread)
 
     def close(
@@ -122,9 +133,9 @@ class RetakeSummary(WithFindings):
         """Complete the summary after all additions.
 
         Args:
-            limits: limits that may have been crossed.
+            limits: limits in the settings that may be exceeded.
             replicas: the sources' replicas.
-            notes: facts that a person should know.
+            notes: messages for the user that need no action.
         """
         log_dirs = log_dirs_of(replicas, self.damaged)
         limit_bytes = limits.max_decompressed_batch_bytes
@@ -141,10 +152,13 @@ class RetakeSummary(WithFindings):
     def to_text(self) -> str:
         """Return the summary as lines for a person, the most important first."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        lines += shown_left_in_copies(self.left_in_copies)
         lines += _shown("to be retaken", self.planned)
         lines += _shown("retaken", self.retaken)
         label = "to be released" if self.is_dry_run else "released"
-        lines += _shown(label, self.released, ": above the log that won, free for the next ingest")
+        lines += _shown(
+            label, self.released, ": above the winning log's end, free for the next ingest"
+        )
         lines += shown_damage(self.defects, self.damaged, self.quarantined_bytes, self.mended)
         lines += [*shown_refills(self.refilled, is_dry_run=False), *gap_lines(self.gaps)]
         lines += self.findings.lines()

@@ -1,13 +1,15 @@
-"""Writes records as JSON, one per line, column by column. Pure.
+"""Writes records as JSON, one per line, column by column.
 
-A Python object for each record would take ten times as long, even with a JSON library in C: the
-payload is in Arrow already, and most of the work is to quote it. The text columns have 64-bit
-offsets, since a text of control characters grows to six times its size.
+The payload is in Arrow already, and most of the work is to quote it. A Python object for each
+record would take ten times as long, even with a JSON library in C. The text columns have 64-bit
+offsets, because a text of control characters grows to six times its size.
 """
 
 import json
 from base64 import b64encode
+from collections.abc import Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,11 +25,12 @@ _SHORT = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(_LOWEST_PLAIN)} | _SHORT
 
 
-def json_lines(rows: pa.RecordBatch) -> Any:
+def json_lines(rows: pa.RecordBatch, typed: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """Return the lines of rows of one partition as a column of texts.
 
     Args:
         rows: at least one row, with `COLUMNS`.
+        typed: columns of texts to print as the fields of the key or the value.
     """
     topic, partition = rows.column("topic")[0].as_py(), rows.column("partition")[0].as_py()
     head = f'{{"topic":{json.dumps(topic, ensure_ascii=False)},"partition":{partition},"offset":'
@@ -39,9 +42,9 @@ def json_lines(rows: pa.RecordBatch) -> Any:
         ',"timestamp_ms":',
         rows.column("timestamp_ms").cast(_TEXT).fill_null("null"),
         ",",
-        *_payload("key", rows.column("key")),
+        *([typed["key"]] if "key" in typed else _payload("key", rows.column("key"))),
         ",",
-        *_payload("value", rows.column("value")),
+        *([typed["value"]] if "value" in typed else _payload("value", rows.column("value"))),
         ',"headers":',
         *_headers(rows.column("headers")),
         "}\n",
@@ -69,7 +72,7 @@ def _times(times: Any) -> _Parts:
 def _payload(name: str, column: Any) -> _Parts:
     """Return the field of a key or value: `name` with its text or null, or `name_base64`."""
     try:
-        texts, others = column.cast(_TEXT), None  # raises unless all is UTF-8
+        texts, others = column.cast(_TEXT), None  # fails unless all values are UTF-8
     except pa.ArrowInvalid:
         texts, others = _apart(column)
     field = [f'"{name}":"', _escaped(texts), '"']
@@ -79,12 +82,12 @@ def _payload(name: str, column: Any) -> _Parts:
 
 
 def _or_else(parts: _Parts, otherwise: str, *, has_nulls: bool) -> _Parts:
-    """Return the parts with another text for rows in which one is null."""
+    """Return joined parts; in rows with a null among them, another text."""
     return [_joined(*parts).fill_null(otherwise)] if has_nulls else parts
 
 
 def _apart(column: Any) -> tuple[Any, Any]:
-    """Split a column into texts and base64 of values that are not UTF-8; null fills the gaps."""
+    """Split a column: UTF-8 values as text, the others as base64; each column is null elsewhere."""
     texts: list[bytes | None] = []
     others: list[bytes | None] = []
     for data in column.to_pylist():
@@ -99,7 +102,7 @@ def _apart(column: Any) -> tuple[Any, Any]:
 
 
 def _escaped(texts: Any) -> Any:
-    """Return the texts as they are written between the quotes of JSON."""
+    """Return texts with JSON's escapes, as they are between quotes."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     content = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
@@ -115,7 +118,8 @@ def _escaped(texts: Any) -> Any:
 def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Any:
     """Return the texts with a backslash before each quote and backslash.
 
-    All texts are cut there and joined as one, which takes half of the time of `replace_substring`.
+    The column is cut before these characters and joined again in one pass, which takes half the
+    time of `replace_substring`.
 
     Args:
         texts: a column of large strings.
@@ -131,7 +135,7 @@ def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[n
     )
     whole: Any = pa.LargeListArray.from_arrays(pa.array([0, len(pieces)], pa.int64()), pieces)
     joined: Any = pc.binary_join(whole, pa.scalar("\\", _TEXT))
-    # Nulls were empty texts until here.
+    # Nulls counted as empty texts up to here.
     stops = offsets + np.searchsorted(places, offsets)
     escaped: Any = pa.Array.from_buffers(
         _TEXT, len(texts), [None, _buffer(stops), joined.buffers()[2]]

@@ -1,7 +1,7 @@
-"""Reads the records of a lake in order: partition by partition, by offset. Effect: reads files.
+"""Reads the records of a lake in order: partition by partition, by offset. Reads files.
 
-Files without a wanted row are recognized by their statistics and not opened. Of other files one row
-group at a time is read, and its rows are held only while others may have smaller offsets.
+A file is not opened if its statistics exclude all requested rows. Other files are read one row
+group at a time. Rows are held back until no unread row group can have smaller offsets.
 """
 
 import heapq
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seglake.errors import WrongCallError
+from seglake.grouping import grouped
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey
@@ -34,14 +35,13 @@ from seglake.log_tables.current_gaps import (
     GAP_COLUMNS,
     CurrentGap,
     fillable_gaps,
-    not_compacted,
+    fillable_rows,
 )
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.source_ledger import SourceLedger
-from seglake.near_names import did_you_mean
 from seglake.pipelines.record_print.line_style import COLUMNS
 from seglake.pipelines.record_print.record_choice import RecordChoice
-from seglake.progress.run_reporter import show_count
+from seglake.printable import show_count
 from seglake.settings.settings import Settings
 from seglake.settings.topic_selection import check_selection
 from seglake.storage.storage import Storage
@@ -66,7 +66,7 @@ class LakeChoice:
     records: RecordChoice
 
     def conditions(self, partition: int) -> list[Within]:
-        """Return conditions on a partition's rows; those on time may select too many rows."""
+        """Return conditions that each requested row meets, and perhaps other rows too."""
         first, stop = self.offsets
         from_ms, to_ms = self.records.from_ms, self.records.to_ms
         found = [Within("partition", partition, partition), Within("offset", first, _last(stop))]
@@ -81,7 +81,7 @@ class LakeChoice:
         return self.records.from_ms is not None or self.records.to_ms is not None
 
     def holes(self, gaps: Iterable[CurrentGap]) -> list[CurrentGap]:
-        """Return the gaps in the requested offsets, except those that retention made."""
+        """Return the gaps in the requested offsets, except gaps left by retention."""
         first, stop = self.offsets
         return [
             gap
@@ -96,18 +96,18 @@ def _last(stop: int | None) -> int:
     return HIGHEST if stop is None else stop - 1
 
 
-class Teller(Protocol):
-    """Receiver of notes for a person."""
+class NoteReceiver(Protocol):
+    """Receiver of messages to the user, such as warnings about missing records."""
 
     def note(self, text: str) -> None:
-        """Report records that are not shown."""
+        """Receive a note on records that are not shown."""
 
     def look(self, text: str) -> None:
-        """Report a finding that a person should look at."""
+        """Receive a finding that a person should check."""
 
 
 class _Ledger(NamedTuple):
-    """Ledger of one cluster; `generations` are the newest ones, by topic."""
+    """Ledger of one cluster, with the generation (number) of each topic's newest commit."""
 
     source_id: str
     rows: SourceLedger
@@ -117,7 +117,8 @@ class _Ledger(NamedTuple):
 class _Part(NamedTuple):
     """A partition of a lake, with the files that may have its rows, and conditions on the rows.
 
-    `hidden` counts rows that are left out for their transaction's state; None hides no rows.
+    `hidden` counts rows that are not shown because their transaction is open or aborted; if it is
+    None, all rows are shown.
     """
 
     storage: Storage
@@ -129,7 +130,7 @@ class _Part(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """A file, or one of its row groups; `start` is a lower bound of its offsets."""
+    """File or row group to read; `start` is at or below all of its offsets."""
 
     start: int
     path: str
@@ -141,16 +142,16 @@ def lake_records(
     storage: Storage,
     settings: Settings,
     choice: LakeChoice,
-    teller: Teller,
+    receiver: NoteReceiver,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that lost no election, one partition at a time, by offset.
 
     Args:
         lake: the lake's path or URI.
         storage: the storage of the lake.
-        settings: they select topics, isolation and cluster.
+        settings: settings that select topics, isolation and cluster.
         choice: the requested records.
-        teller: receives notes, while the records are read.
+        receiver: receives notes, while the records are read.
 
     Raises:
         LakeFolderError, NothingSelectedError, WrongCallError: a wrong call.
@@ -159,11 +160,10 @@ def lake_records(
     tables = LakeTables(storage.locate(lake), storage)
     tables.require()
     ledgers = _ledgers(tables, settings.source.source_id)
-    _report_missing_topics(ledgers, settings, teller)
-    files: dict[str | None, list[StoredFile]] = {}
-    # Listed after the ledger, so that all rows that it covers are in these files.
-    for file in read_snapshots(tables, [RECORDS])[RECORDS.name].files:
-        files.setdefault(file.topic, []).append(file)
+    _report_missing_topics(ledgers, settings, receiver)
+    # The ledger is read before the files are listed: so the files have all rows that it covers.
+    listed = read_snapshots(tables, [RECORDS])[RECORDS.name].files
+    files = grouped((file.topic, file) for file in listed)
     hidden: Counter[str] = Counter()
     gaps = {ledger.source_id: _gaps(tables, ledger) for ledger in ledgers}
     for ledger, key in _keys(ledgers, choice.partitions, settings):
@@ -177,45 +177,40 @@ def lake_records(
             hidden=hidden if settings.read.isolation is Isolation.READ_COMMITTED else None,
         )
         holes = choice.holes(gaps[ledger.source_id].get(key, ()))
-        for rows in _between_holes(part, holes, teller, is_of_times=choice.is_of_times):
+        for rows in _between_holes(part, holes, receiver, is_of_times=choice.is_of_times):
             yield from _printed(rows, key)
     if unsettled := hidden[TransactionState.OPEN]:
-        teller.note(
+        receiver.note(
             f"not shown: records whose transaction was open when they were ingested: {unsettled};"
-            " the view settled_records says how it ended, --isolation read_uncommitted shows them"
+            " --isolation read_uncommitted shows them, the view settled_records has the outcome"
         )
 
 
-def _report_missing_topics(ledgers: Iterable[_Ledger], settings: Settings, teller: Teller) -> None:
+def _report_missing_topics(
+    ledgers: Iterable[_Ledger], settings: Settings, receiver: NoteReceiver
+) -> None:
     """Report selected topics that the lake lacks, and notes on the selection."""
     topics = {topic for ledger in ledgers for topic in ledger.generations}
     missing, notes = check_selection(topics, settings.select, place="lake")
     for note in notes:
-        teller.note(note)
+        receiver.note(note)
     for why in missing.values():
-        teller.look(why)
+        receiver.look(why)
 
 
 def _ledgers(tables: LakeTables, source_id: str | None) -> list[_Ledger]:
-    there = tables.source_ids()
-    if source_id is not None:
-        source_id = LakeSources(tables).joined.get(source_id, source_id)
-    if source_id is not None and source_id not in there:
-        near = did_you_mean(source_id, there)
-        raise WrongCallError(f"the lake has nothing of a cluster {source_id}{near}")
     found = []
-    for name in there:
-        if source_id in (None, name):
-            rows = tables.ledger(name).to_pylist()
-            in_order = sorted(rows, key=itemgetter("generation"))
-            generations = {row["topic"]: row["generation"] for row in in_order}
-            found.append(_Ledger(name, SourceLedger(rows), generations))
+    for name in LakeSources(tables).selected(source_id):
+        rows = tables.ledger(name).to_pylist()
+        in_order = sorted(rows, key=itemgetter("generation"))
+        generations = {row["topic"]: row["generation"] for row in in_order}
+        found.append(_Ledger(name, SourceLedger(rows), generations))
     return found
 
 
 def _gaps(tables: LakeTables, ledger: _Ledger) -> dict[PartitionKey, list[CurrentGap]]:
     rows = tables.rows(GAPS, ledger.source_id, GAP_COLUMNS)
-    return fillable_gaps(not_compacted(rows), ledger.rows)
+    return fillable_gaps(fillable_rows(rows), ledger.rows)
 
 
 def _keys(
@@ -241,16 +236,16 @@ def _place(key: PartitionKey) -> tuple[str, int, str]:
 
 
 def _between_holes(
-    part: _Part, holes: Iterable[CurrentGap], teller: Teller, *, is_of_times: bool
+    part: _Part, holes: Iterable[CurrentGap], receiver: NoteReceiver, *, is_of_times: bool
 ) -> Iterator[pa.Table]:
-    """Yield the rows in parts, and report the holes between them as far as rows are read.
+    """Yield the rows in parts, and report each hole when the rows before it have been yielded.
 
     Args:
         part: the partition.
         holes: its gaps, by offset.
-        teller: receives the holes.
-        is_of_times: skip holes before the first and after the last row, which may be outside of
-            the window.
+        receiver: receives the holes.
+        is_of_times: whether a window of time is requested. Then holes before the first row and
+            after the last row are not reported, because they may be outside of the window.
     """
     waiting, has_rows = deque(holes), False
     for rows in _in_order(part):
@@ -262,23 +257,23 @@ def _between_holes(
                 yield rows.slice(start, stop - start)
             start = stop
             if has_rows or start or not is_of_times:
-                teller.look(_hole(part.key, hole))
+                receiver.look(_hole(part.key, hole))
         has_rows = True
         yield rows.slice(start)
     for hole in () if is_of_times else waiting:
-        teller.look(_hole(part.key, hole))
+        receiver.look(_hole(part.key, hole))
 
 
 def _hole(key: PartitionKey, hole: CurrentGap) -> str:
     offsets = show_count(hole.next_offset - hole.start_offset, "offset")
     return (
-        f"{key}: {offsets} {hole.cause} in [{hole.start_offset}, {hole.next_offset}), of which the "
-        "lake has no record"
+        f"{key}: {offsets} {hole.cause} in [{hole.start_offset}, {hole.next_offset}): the lake has "
+        "no record there"
     )
 
 
 def _in_order(part: _Part) -> Iterator[pa.Table]:
-    """Yield the rows by rising offset."""
+    """Yield the rows of a partition by rising offset."""
     units = [
         _Unit(file.bounds.get("offset", (LOWEST, HIGHEST))[0], file.path) for file in part.files
     ]
@@ -298,12 +293,12 @@ def _in_order(part: _Part) -> Iterator[pa.Table]:
 
 
 def _kept(rows: pa.Table, part: _Part) -> pa.Table:
-    """Return the rows that count, with the columns to print."""
+    """Return the rows to print, with the columns to print."""
     ledger, key = part.ledger, part.key
     generations = numbers(rows, "generation")
     log = ledger.rows.of(key)
     keep = log.are_current(numbers(rows, "offset"), generations)
-    # Rows of higher generations are not committed yet.
+    # Rows of a later commit (a higher generation) are not complete yet.
     keep &= generations <= ledger.generations[key.topic]
     keep &= _is_one_of(rows, "source_id", [ledger.source_id])
     ids = [key.topic_id, None] if log.owns_unnamed else [key.topic_id]
@@ -317,13 +312,13 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
 
 
 def _is_one_of(rows: pa.Table, column: str, requested: Sequence[str | None]) -> Any:
-    """Flag the rows whose text is wanted; null is wanted if None is."""
+    """Flag the rows whose text is among the requested ones; None among them stands for null."""
     texts = rows.column(column).cast(pa.string())
     return pc.is_in(texts, value_set=pa.array(requested, pa.string())).to_numpy()
 
 
 def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:
-    """Return the rows below an offset, in order, and the others."""
+    """Split waiting rows at an offset: those below it, in order, and the others."""
     whole = pa.concat_tables(waiting) if waiting else None
     if whole is None or not whole.num_rows:
         return [], []

@@ -1,4 +1,4 @@
-"""The formats of printed records; the command line imports them before anything else."""
+"""Formats of printed records, apart from the rest so that the command line imports them quickly."""
 
 from enum import StrEnum
 

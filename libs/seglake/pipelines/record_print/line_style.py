@@ -1,4 +1,4 @@
-"""The form of a record in the output. Pure."""
+"""The form of a record in the output."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,9 +8,10 @@ import pyarrow.compute as pc
 
 from seglake.pipelines.record_print.json_lines import json_lines
 from seglake.pipelines.record_print.line_format import LineFormat
+from seglake.pipelines.record_print.typed_parts import TypedParts
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_ms", "key", "value", "headers")
-"""Columns of `records` that are printed, or decide about it."""
+"""Columns of `records` that are printed, or that decide what is printed."""
 
 _BYTES = pa.large_binary()
 
@@ -21,13 +22,15 @@ class LineStyle:
 
     Attributes:
         format: the printed parts of a record.
-        delimiter: bytes after each record; JSON has lines instead.
+        delimiter: bytes after each record; not used for JSON, which has one line each.
         key_delimiter: bytes after each key.
+        typed: decodes keys and values of lines of JSON; None to print them as they are.
     """
 
     format: LineFormat = LineFormat.JSON
     delimiter: bytes = b"\n"
     key_delimiter: bytes = b"\t"
+    typed: TypedParts | None = None
 
     def render(self, rows: pa.RecordBatch) -> memoryview:
         """Return the output's bytes for rows of one partition.
@@ -36,7 +39,11 @@ class LineStyle:
             rows: at least one row, with `COLUMNS`.
         """
         # Any: pyarrow's stubs lack the buffers of arrays.
-        lines: Any = json_lines(rows) if self.format is LineFormat.JSON else self._payloads(rows)
+        lines: Any
+        if self.format is LineFormat.JSON:
+            lines = json_lines(rows, self.typed.fields(rows) if self.typed else {})
+        else:
+            lines = self._payloads(rows)
         _, offsets, content = lines.buffers()
         ends = memoryview(offsets).cast("q")
         return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]

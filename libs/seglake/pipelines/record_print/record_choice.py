@@ -1,4 +1,4 @@
-"""Selects records to print, by time and number. Pure."""
+"""Selects records to print, by time and number."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ _NO_TIME_MS = -1
 class RecordChoice:
     """Selection of records by timestamp, in [from_ms, to_ms), and by number; None for no bound.
 
-    A record without a timestamp is in no range of times.
+    A record without a timestamp is in no time range.
     """
 
     from_ms: int | None = None
@@ -26,7 +26,7 @@ class RecordChoice:
         """Yield the selected records in batches that are not empty; stop reading at the limit.
 
         Args:
-            batches: the records; they may be ordered in any way.
+            batches: the records, in any order.
         """
         left = sys.maxsize if self.limit is None else self.limit
         if left == 0:

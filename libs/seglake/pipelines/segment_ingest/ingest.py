@@ -1,4 +1,4 @@
-"""The order of an ingest. Effect."""
+"""Steps of an ingest."""
 
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -46,8 +46,9 @@ from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import OBSERVATIONS
-from seglake.log_dirs.discovery import Discovery, check_apart
+from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
+from seglake.log_dirs.lake_place import check_apart
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
 from seglake.storage.errors import StorageError
@@ -69,15 +70,15 @@ def ingest(
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
         lake: the lake's path or URI; made if it is missing.
-        scan: its storage serves the sources and the lake; the caller opens and closes its engine.
+        scan: context with the storage of sources and lake; the caller opens and closes its engine.
         run_id: label of the run, written with every row; made up if None.
-        dry_run: plan only; nothing is written, not even the tables.
+        dry_run: whether only to plan, and write nothing, not even the tables.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
         WrongSourceError, NothingSelectedError, LakeFolderError, IsolationConflictError,
-            UnsafeStoreError: a wrong call; nothing was touched.
-        SeglakeError: the lake or a worker failed; earlier commits stay, run it again.
+            UnsafeStoreError: the call is wrong. Nothing has been changed.
+        SeglakeError: the lake or a worker failed. Earlier commits are kept; run it again.
     """
     started = time.monotonic()
     tables, known, discovery = _listed(sources, lake, scan)
@@ -96,7 +97,9 @@ def _listed(
 ) -> tuple[LakeTables, LakeSources, Discovery]:
     """List the selected logs, and check that the lake is inside none of the sources."""
     tables = LakeTables(scan.storage.locate(lake), scan.storage)
-    known = LakeSources(tables)
+    settings = scan.settings
+    rereads = settings.select.has_window or settings.read.older_copies
+    known = LakeSources(tables, reads_news_only=not rereads)
     scan.reporter.step("listing the sources")
     discovery = list_selected(sources, scan, known=known)
     check_apart(discovery, scan.storage, tables.lake_path)
@@ -106,10 +109,12 @@ def _listed(
 def _opened(
     discovery: Discovery, known: LakeSources, context: RunContext
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Make the lake ready; return the topics whose last commit was completed, and notes.
+    """Make the lake ready.
 
-    This precedes the work, so that a wrong place is an error at once. A source of another cluster
-    is refused before anything is written.
+    Returns the topics whose interrupted last commit is complete now, and notes.
+
+    This check runs before the work, so that a wrong lake path fails at once, and a source of
+    another cluster is refused before anything is written.
     """
     context.reporter.step("opening the lake")
     check_source(discovery, known, context)
@@ -122,9 +127,10 @@ def _opened(
 
 
 def _worked(discovery: Discovery, context: RunContext) -> RunFacts:
-    """Return the facts of a run after it has ingested, repaired and salvaged."""
+    """Ingest, fill gaps and salvage; return the facts of the run."""
     rounds, unread, short = _ingested(discovery, context)
-    repairs = _repaired(discovery.replicas, rounds, unread, context)
+    copies = (*discovery.replicas, *discovery.tier_copies)
+    repairs = _repaired(copies, rounds, unread, context)
     left = left_out_of(discovery, rounds, {**unread, **repairs.unread}, short, context)
     return RunFacts(
         context=context,
@@ -134,12 +140,12 @@ def _worked(discovery: Discovery, context: RunContext) -> RunFacts:
         salvaged=salvage(context),
         left=left,
         short_logs=short,
-        now=datetime.now(UTC),  # not before the last commit
+        now=datetime.now(UTC),  # later than the last commit
     )
 
 
 def _recorded(facts: RunFacts) -> RunFacts:
-    """Return the facts with observations and unread places, after the changed ones are recorded."""
+    """Write the run's changed observations and its unread files to the lake; return all results."""
     context, rounds, left = facts.context, facts.rounds, facts.left
     ledger = published(context, [])[1]
     context.reporter.step("recording what was observed")
@@ -153,7 +159,7 @@ def _recorded(facts: RunFacts) -> RunFacts:
     has_news = any(done.committed for done in rounds)
     places = standing_places(left, earlier, seen.every, ledger, context, has_news=has_news)
     is_changed = places.every != earlier and context.tables.has(OBSERVATIONS)
-    # A newer row of any partition shows that earlier unread places are no longer unread.
+    # A newer row replaces earlier rows on unread files: write one even if none is unread now.
     to_record = seen.to_record or (seen.renewed(context.run_id) if is_changed else ())
     if to_record or is_changed:
         append_observations(
@@ -173,8 +179,8 @@ def _ingested(
     """Run all rounds of an ingest.
 
     Returns:
-        The rounds, the reasons for unread partitions or topics, and logs that are proved to have
-        had more offsets than the disks have.
+        The rounds, the reasons for unread partitions or topics, and logs that once had more offsets
+        than the disks have now.
     """
     unread = dict(discovery.unreadable)
     rounds = _rounds(discovery.replicas, context, unread)
@@ -182,7 +188,7 @@ def _ingested(
     if not (unread or short or discovery.absent):
         return rounds, unread, []
     now: Discovery | None = None
-    # If the sources are gone, unread data waits for the next run.
+    # If the sources cannot be listed again, the next run tries what was left unread.
     with suppress(WrongSourceError, StorageError):
         now = list_sources(discovery.sources, context, known=LakeSources(context.tables))
     replicas = () if now is None else now.replicas
@@ -190,7 +196,7 @@ def _ingested(
     for replica in retried:
         unread.pop(str(replica.key), None)
     changed = changed_replicas(short, discovery.replicas, replicas)
-    if not context.is_dry_run:  # a dry run would count these twice
+    if not context.is_dry_run:  # a dry run has counted these records above
         retried += changed
     rounds += _rounds(retried, context, unread) if retried else []
     still = list(short.values())
@@ -231,7 +237,7 @@ def _repaired(
     unread: Container[str],
     context: RunContext,
 ) -> RepairResult:
-    """Fill gaps, or plan that, from logs that no round refused or failed to read."""
+    """Fill gaps, or plan to in a dry run, from logs that were neither refused nor unreadable."""
     if not context.tables.exists():
         return RepairResult()
     every = [each for done in rounds for each in done.partitions]
@@ -250,7 +256,7 @@ def _repaired(
 
 
 def _own(rounds: Iterable[Round]) -> dict[str, list[OffsetRange]]:
-    """Return the merged ranges ingested from each replica, by its folder."""
+    """Return, by folder, the merged ranges that this run ingested from each replica."""
     found: dict[str, list[OffsetRange]] = {}
     for each in (each for done in rounds for each in done.partitions):
         if each.readable is not None and each.committed:

@@ -1,4 +1,4 @@
-"""Converts sources to plain Parquet: an ingest whose Delta logs are deleted at the end. Effect.
+"""Converts sources to plain Parquet: an ingest whose Delta logs are deleted at the end.
 
 A conversion that is killed before `_SUCCESS` leaves a folder that the next conversion refuses.
 """
@@ -29,7 +29,7 @@ def convert(
     """Convert the sources' logs into an empty folder; see `ingest` for the arguments.
 
     Raises:
-        LakeFolderError: the folder is not empty; nothing was touched.
+        LakeFolderError: the folder is not empty. Nothing has been changed.
     """
     storage, settings = scan.storage, scan.settings
     path = storage.locate(lake)
@@ -37,23 +37,23 @@ def convert(
     summary = ingest(sources, lake, scan, run_id=run_id, dry_run=dry_run, after=after)
     if not dry_run:
         tables = LakeTables(path, storage)
-        if storage.info(tables.path(RECORDS)) is None:  # nothing was selected
+        if storage.info(tables.path(RECORDS)) is None:  # no topic was selected
             create_missing(tables, is_single_writer=settings.write.single_writer)
         findings = summary.findings
         findings.add_reasons(FindingKind.LEFT_OUT, _without_a_folder(summary.topics))
         is_whole = not findings.of(FindingKind.LEFT_OUT, FindingKind.REFUSED)
         if not is_whole:
-            note = f"what was left out is not in {path}: it has no {SUCCESS}"
+            note = f"{path} lacks the data that was left out, so it has no {SUCCESS}"
             findings.add_texts(FindingKind.NOTE, [note])
         to_plain_parquet(tables, is_whole=is_whole)
     return summary
 
 
 def _without_a_folder(topics: Sequence[str]) -> dict[str, str]:
-    """Return a reason for each topic whose rows are in a folder of another name."""
+    """Return a note for each topic whose name is too long to name its folder."""
     return {
         topic: f"{topic}: its name is too long for a folder: its rows are in topic="
-        f"{folder_value(topic)}, which readers take for the topic"
+        f"{folder_value(topic)}, which readers show as the topic"
         for topic in topics
         if folder_value(topic) != topic
     }

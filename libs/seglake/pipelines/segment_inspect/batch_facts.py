@@ -1,13 +1,14 @@
-"""Batches and damage as the columns of `batches` and `quarantine` that need no run.
+"""Batches and damage as columns of `batches` and `quarantine`, without the columns on a run.
 
-Only the claims of its header are known of a damaged batch.
+Only the header's values of a damaged batch are known. They are called claims, because they may be
+wrong.
 """
 
 from typing import Any, NamedTuple
 
 from seglake.lake.tables import BATCHES, QUARANTINE, Table
 from seglake.log_tables.batch_rows import HeaderColumns, codec_name, header_columns
-from seglake.log_tables.quarantine_rows import RawBytes, damage_columns
+from seglake.log_tables.quarantine_rows import RawBytes, damage_columns, kept_bytes
 from seglake.pipelines.segment_inspect.verdicts import ValidBatch
 from seglake.segment_codec.formats.control_record import ControlType
 from seglake.segment_codec.formats.defects import Defect
@@ -17,11 +18,11 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.claimed_unit import claimed_unit
 from seglake.storage.storage import Reader
 
-MOST_RAW_BYTES = 1 << 20  # the part of a defect's bytes that a row of `quarantine` keeps by default
+MOST_RAW_BYTES = 1 << 20  # as many bytes of a defect as `quarantine` keeps by default
 
 
 class Origin(NamedTuple):
-    """Origin of bytes; None for parts that the names and files around them do not tell."""
+    """Origin of bytes: partition, segment and broker; values that no file shows are None."""
 
     source_id: str | None = None
     topic_id: str | None = None
@@ -38,7 +39,7 @@ class BatchFound(NamedTuple):
         unit: the batch; without its payload if it is damaged.
         origin: the partition and segment.
         decoded: the decoded batch; None if it is damaged.
-        marks: words for a person on its place in the log.
+        marks: words for a person on the batch's place in the log.
     """
 
     unit: Unit
@@ -87,7 +88,7 @@ class BatchFound(NamedTuple):
         return None if self.decoded is None else self.decoded.control_type
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of `batches` that need no run, and the column `valid`."""
+        """Return the columns of `batches` except columns on a run, and the column `valid`."""
         columns = {
             **self.origin._asdict(),
             **self.header._asdict(),
@@ -105,7 +106,7 @@ class BatchFound(NamedTuple):
 
 
 class DefectFound(NamedTuple):
-    """Damaged bytes, and the nearest valid offsets before and after them."""
+    """Damaged bytes, with the nearest valid offset before and after them."""
 
     defect: Defect
     raw: RawBytes
@@ -114,7 +115,7 @@ class DefectFound(NamedTuple):
     next_offset: int | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of `quarantine` that need no run."""
+        """Return the row that `quarantine` would have, without columns on a run."""
         columns = {
             **self.origin._asdict(),
             **damage_columns(self.defect, self.raw),
@@ -151,14 +152,12 @@ def damage(
         previous_offset: last valid offset before the damage; None if there is none.
         reader: reads the segment.
     """
+    raw = kept_bytes(defect, reader, MOST_RAW_BYTES)
     if defect.content is not None:
-        raw = RawBytes(defect.content[:MOST_RAW_BYTES], defect.size_bytes <= MOST_RAW_BYTES)
         return None, DefectFound(defect, raw, origin, previous_offset)
     claims = claimed_batch(reader, defect.position, defect.size_bytes, origin, defect.code)
     if claims is not None and claims.unit.size_bytes != defect.size_bytes:
-        claims = None  # its length is implausible, or these are several messages
-    content = reader.read(defect.position, min(defect.size_bytes, MOST_RAW_BYTES))
-    raw = RawBytes(content, len(content) == defect.size_bytes)
+        claims = None  # the length is implausible, or several messages are damaged
     return claims, DefectFound(defect, raw, origin, previous_offset)
 
 

@@ -1,8 +1,11 @@
 """Contents of files as values, in the order in which they are shown."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin
 from seglake.pipelines.segment_inspect.path_kinds import PathKind
 from seglake.pipelines.segment_inspect.totals import Totals
@@ -15,7 +18,7 @@ from seglake.segment_codec.formats.side_files.log_dir import SkipReason
 class FileFound:
     """An inspected file or folder; values that do not apply are None.
 
-    `damage` explains what is wrong with a side file, `skipped` why a file is not part of the log.
+    `damage` explains damage of a side file; `skipped` explains why a file is not part of the log.
     """
 
     path: str
@@ -28,7 +31,7 @@ class FileFound:
 
     @property
     def name(self) -> str:
-        """Return the last part of the path."""
+        """Return the file's name: the last part of its path."""
         return self.path.rsplit("/", 1)[-1]
 
     @property
@@ -39,14 +42,16 @@ class FileFound:
 
 
 class HoleFound(NamedTuple):
-    """Hole: offsets before a valid batch that no other valid batch has.
+    """Offsets before a valid batch that no other valid batch has.
 
-    `is_explained`: compaction removed them, they are below the log start, earlier damage
-    hides them, or they are in a segment that is not read.
+    `is_explained` is True if compaction removed the offsets, if they are below the log start, if
+    earlier damage hides them, or if they are in a segment that is not read. `origin` is the place
+    of the batch.
     """
 
     start_offset: int
     next_offset: int
+    origin: Origin
     is_explained: bool = False
 
 
@@ -58,7 +63,7 @@ class TailFound(NamedTuple):
 
 
 class RecordFound(NamedTuple):
-    """A record of the last shown batch."""
+    """Record of the batch that was shown last."""
 
     record: Record
     timestamp_type: int  # Kafka's number, as in `batches`
@@ -66,15 +71,27 @@ class RecordFound(NamedTuple):
 
 
 class EntryFound(NamedTuple):
-    """An entry of an index or side file, by the names of its fields."""
+    """Entry of an index or side file; its fields by their names."""
 
     fields: dict[str, object]
 
 
-class SideFileSummary(NamedTuple):
-    """End of the inspection of an index or side file."""
+@dataclass(frozen=True, slots=True)
+class SideFileSummary:
+    """End of the inspection of an index, a side file or a folder of a remote tier.
+
+    Attributes:
+        file: the file or folder.
+        findings_by_kind: number of findings by kind.
+    """
 
     file: FileFound
+    findings_by_kind: Mapping[FindingKind, int] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> PathKind:
+        """Return the kind of the file or folder."""
+        return self.file.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,25 +100,25 @@ class LogSummary:
 
     Attributes:
         path: the inspected path.
-        kind: its kind.
-        totals: counts of its contents.
-        notes: facts for a person.
+        kind: kind of the file or folder.
+        totals: counts of the contents.
         log_start_offset: log start of the partition; None if unknown.
         high_watermark: high watermark of the partition; None if unknown.
         unread_segments: number of segments that exist only as compressed files.
+        findings_by_kind: number of findings by kind, shown or not.
     """
 
     path: str
     kind: PathKind
     totals: Totals
-    notes: tuple[str, ...]
     log_start_offset: int | None = None
     high_watermark: int | None = None
     unread_segments: int = 0
+    findings_by_kind: Mapping[FindingKind, int] = field(default_factory=dict)
 
 
 Summary = SideFileSummary | LogSummary
-Content = (
+FileContent = (
     FileFound
     | BatchFound
     | HoleFound
@@ -111,4 +128,7 @@ Content = (
     | EntryFound
     | Summary
 )
-"""Contents to show; a batch that a defect's header claims directly precedes the defect."""
+"""Items in a file. If the header of a defect names a batch, this batch precedes the defect."""
+
+Content = FileContent | Finding
+"""Contents to show. Findings among them are about a folder, or a file that is not shown."""

@@ -4,13 +4,13 @@ from seglake.errors import WrongCallError
 
 
 class WrongPathError(WrongCallError):
-    """The path cannot be inspected in this way."""
+    """Error for a path that cannot be inspected in the requested way."""
 
     def __init__(self, *, path: str, reason: str) -> None:
         """Make the message.
 
         Args:
-            path: the path, as it was located.
+            path: the resolved path.
             reason: why it cannot be inspected.
         """
         self.path = path

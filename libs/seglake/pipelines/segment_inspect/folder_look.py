@@ -1,20 +1,22 @@
-"""Inspects partition folders and log dirs: walks segments, lists other files. Effect: reads."""
+"""Inspects partition folders and log dirs: walks segments, lists other files."""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files
-from seglake.log_dirs.log_dir_search import Closed, FoundLogDir
-from seglake.log_dirs.partition_files import PartitionFiles, partition_files
-from seglake.log_dirs.unread_files import compressed_segments, unread_files
+from seglake.log_dirs.log_dir_search import FoundLogDir
+from seglake.log_dirs.partition_files import PartitionFiles
+from seglake.log_dirs.unread_files import compressed_segments
 from seglake.pipelines.segment_inspect.contents import Content, FileFound, LogSummary
 from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
     Partition,
-    is_partition,
+    files_in,
     log_start_of,
     partition_at,
     partition_in,
@@ -39,7 +41,9 @@ _USES = {
 def inspect_partition_folder(
     storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
 ) -> Iterator[Content]:
-    """Yield a partition folder's contents as an ingest reads them; for one offset, one segment.
+    """Yield a partition folder's contents as an ingest reads them.
+
+    If a single offset is requested, only the segment that may have it is walked.
 
     Args:
         storage: the storage of the folder.
@@ -47,76 +51,86 @@ def inspect_partition_folder(
         entries: its files.
         shown: the part to show.
     """
-    notes: list[str] = []
-    partition = partition_at(storage, path, entries, notes) or UNKNOWN_PARTITION
-    yield from _walk_folder(storage, path, entries, partition, shown, notes)
+    findings: list[Finding] = []
+    partition = partition_at(storage, path, entries, findings) or UNKNOWN_PARTITION
+    yield from _walk_folder(storage, path, entries, partition, shown, findings)
 
 
 def inspect_log_dirs(
     storage: Storage,
     path: str,
     log_dirs: Sequence[FoundLogDir],
-    closed: Closed,
-    entries: Sequence[FileInfo],
     shown: ShownPart,
+    findings: Sequence[Finding],
 ) -> Iterator[Content]:
-    """Yield the contents of each log dir below a folder, and the sum of all.
+    """Yield the contents of each log dir at or below a folder, and totals if there are several.
 
     Args:
         storage: the storage of the folder.
         path: the folder.
-        log_dirs: the log dirs below it.
-        closed: folders that could not be listed.
-        entries: entries of the folder itself.
+        log_dirs: the log dirs.
         shown: the part to show.
+        findings: findings outside of partition folders.
     """
+    if len(log_dirs) == 1:
+        yield from _inspect_log_dir(storage, log_dirs[0], shown, findings)
+        return
     yield FileFound(path, PathKind.FOLDER, 0)
     totals = Totals()
     for log_dir in log_dirs:
-        inspection = inspect_log_dir(storage, log_dir.path, log_dir.entries, shown)
-        totals.add((yield from inspection))
-    notes = tuple(str(error) for error in closed.values())
-    notes += tuple(found.reason for found in unread_files(path, entries))
-    yield LogSummary(path, PathKind.FOLDER, totals, notes)
+        totals.add((yield from _inspect_log_dir(storage, log_dir, shown, ())))
+    yield from findings
+    yield LogSummary(path, PathKind.FOLDER, totals)
 
 
-def inspect_log_dir(
-    storage: Storage, path: str, entries: Sequence[FileInfo], shown: ShownPart
+def _inspect_log_dir(
+    storage: Storage, log_dir: FoundLogDir, shown: ShownPart, findings: Sequence[Finding]
 ) -> Generator[Content, None, Totals]:
     """Yield a log dir's files, then each partition folder's contents, and the sum of all."""
+    path, entries = log_dir.path, log_dir.entries
     yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
-    notes: list[str] = []
+    found = [*findings]
     for entry in entries:
-        if not entry.is_folder:
-            yield from _side_file(storage, entry, notes)
-    # Their damage has been shown with each file.
+        # A dangling link whose name is not Kafka's was reported by the search for log dirs.
+        is_reported = entry.problem and kind_of_file(entry.name) is PathKind.UNKNOWN
+        if not entry.is_folder and not is_reported:
+            yield from _side_file(storage, entry, found)
+    # Damage of these files was yielded above, so further findings are dropped.
     files = read_log_dir_files(storage, entries, [], StorageError)
-    notes += [found.reason for found in unread_files(path, entries)]
     totals = Totals()
     for entry in entries:
-        if entry.is_folder:
-            totals.add((yield from _folder_of_log_dir(storage, entry, files, shown, notes)))
-    yield LogSummary(path, PathKind.LOG_DIR, totals, tuple(notes))
+        if log_dir.has(entry.name):
+            totals.add(
+                (yield from _folder_of_log_dir(storage, log_dir, entry, files, shown, found))
+            )
+        elif entry.is_folder:
+            text = f"{entry.name} is a folder, but no partition's"
+            found.append(Finding(FindingKind.NOTE, text, entry.path))
+    yield from found
+    yield LogSummary(path, PathKind.LOG_DIR, totals)
     return totals
 
 
 def _folder_of_log_dir(
-    storage: Storage, entry: FileInfo, files: LogDirFiles, shown: ShownPart, notes: list[str]
+    storage: Storage,
+    log_dir: FoundLogDir,
+    entry: FileInfo,
+    files: LogDirFiles,
+    shown: ShownPart,
+    findings: list[Finding],
 ) -> Generator[Content, None, Totals]:
     folder = parse_folder_name(entry.name)
-    try:
-        entries = storage.list_folder(entry.path)
-    except StorageError as error:
-        notes.append(str(error))
+    entries = log_dir.partition_folders.get(entry.name)
+    if folder is None or entries is None:
+        text = log_dir.unreadable[entry.name]
+        findings.append(Finding(FindingKind.LEFT_OUT, text, entry.name))
         return Totals()
-    if folder is None or not is_partition(entry.name, entries):
-        notes.append(f"{entry.name} is a folder, but no partition's")
-        return Totals()
-    folder_notes: list[str] = []
+    of_folder: list[Finding] = []
     if folder.kind is not FolderKind.LIVE:
-        folder_notes.append(f"the folder is marked {folder.kind}: {_USES[folder.kind]}")
-    partition = partition_in(storage, files, folder, entries, folder_notes)
-    return (yield from _walk_folder(storage, entry.path, entries, partition, shown, folder_notes))
+        text = f"the folder is marked {folder.kind}: {_USES[folder.kind]}"
+        of_folder.append(Finding(FindingKind.NOTE, text, entry.name))
+    partition = partition_in(storage, files, folder, entries, of_folder)
+    return (yield from _walk_folder(storage, entry.path, entries, partition, shown, of_folder))
 
 
 def _walk_folder(
@@ -125,13 +139,13 @@ def _walk_folder(
     entries: Sequence[FileInfo],
     partition: Partition,
     shown: ShownPart,
-    notes: list[str],
+    findings: list[Finding],
 ) -> Generator[Content, None, Totals]:
-    files = partition_files(storage, path, entries, notes)
+    files = files_in(storage, path, entries, findings)
     kind = PathKind.PARTITION_FOLDER
     yield FileFound(path, kind, _size_bytes(entries))
-    yield from _other_files(storage, files, notes)
-    log_start_offset = log_start_of(storage, partition, files.segments, notes)
+    yield from _other_files(storage, files, findings)
+    log_start_offset = log_start_of(storage, partition, files.segments, findings)
     packed = compressed_segments(files.by_name)
     unread_bases = {segment.base_offset for segment in packed}
     bases = sorted(unread_bases.union(file.base_offset for file in files.segments))
@@ -148,33 +162,35 @@ def _walk_folder(
         indexes = [at for at in indexes if files.segments[at].base_offset <= shown.offset][-1:]
     for index in indexes:
         yield from scan.segment(place_in(storage, partition, files.segments, index))
-    yield from scan.finish()
     if packed:
-        notes.append(described(packed))
-    summary = scan.summary(path, kind, log_start_offset, notes)
-    yield replace(summary, unread_segments=len(packed))
+        findings.append(Finding(FindingKind.LEFT_OUT, described(packed), path))
+    yield from findings
+    yield from scan.finish(path, kind, log_start_offset, unread_segments=len(packed))
     return scan.totals
 
 
-def _other_files(storage: Storage, files: PartitionFiles, notes: list[str]) -> Iterator[Content]:
+def _other_files(
+    storage: Storage, files: PartitionFiles, findings: list[Finding]
+) -> Iterator[Content]:
     for skipped in files.skipped:
         found = _unread(files.by_name[str(skipped.file)])
         yield replace(found, base_offset=skipped.file.base_offset, skipped=skipped.reason)
     for name in (*files.side_files, *files.unknown):
-        yield from _side_file(storage, files.by_name[name], notes)
+        yield from _side_file(storage, files.by_name[name], findings)
 
 
-def _side_file(storage: Storage, entry: FileInfo, notes: list[str]) -> Iterator[Content]:
+def _side_file(storage: Storage, entry: FileInfo, findings: list[Finding]) -> Iterator[Content]:
     """Yield a side file's size, number of entries and damage, without the entries."""
     if entry.problem:
-        notes.append(f"{entry.path}: {entry.problem}")
+        text = f"{entry.path}: {entry.problem}"
+        findings.append(Finding(FindingKind.DAMAGED_FILE, text, entry.path))
         return
     found = _unread(entry)
     if found.kind in READ_KINDS:
         try:
             found, _ = read_side_file(storage, entry.path, found.kind)
         except StorageError as error:
-            notes.append(str(error))
+            findings.append(Finding(FindingKind.DAMAGED_FILE, str(error), entry.path))
             return
     yield found
 

@@ -1,29 +1,41 @@
-"""Contents as JSON objects; `type` names the kind of each."""
+"""Items to show as JSON objects; `type` names an item's kind."""
 
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from seglake.findings.findings import Finding
 from seglake.pipelines.segment_inspect import contents
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound, Origin
+from seglake.pipelines.segment_inspect.findings import finding_of
 
 Line = dict[str, Any]
 
 
-def json_line(content: contents.Content, *, with_payload: bool) -> Line:
-    """Return a content in the form that `--json` prints.
+def json_lines(content: contents.Content, *, with_payload: bool) -> Iterator[Line]:
+    """Yield an item as `--json` prints it, then the finding on the item, if there is one.
 
     Args:
         content: the content to show.
         with_payload: add keys, values, headers and damaged bytes, as base64.
     """
+    if not isinstance(content, Finding):
+        yield _line(content, with_payload=with_payload)
+    finding = finding_of(content)
+    if finding is not None:
+        yield {"type": "finding", **finding.to_mapping()}
+
+
+def _line(content: contents.FileContent, *, with_payload: bool) -> Line:
     match content:
         case contents.FileFound():
             return {"type": "file", **_known(asdict(content))}
         case BatchFound():
             return {"type": "batch", **content.columns()}
         case contents.HoleFound():
-            return {"type": "hole", **content._asdict()}
+            hole = content._asdict()
+            return {"type": "hole", **_place(hole.pop("origin")), **hole}
         case DefectFound():
             columns = content.columns()
             columns["raw"] = _base64(columns["raw"]) if with_payload else None
@@ -35,7 +47,8 @@ def json_line(content: contents.Content, *, with_payload: bool) -> Line:
         case contents.EntryFound():
             return {"type": "entry", **content.fields}
         case contents.SideFileSummary():
-            return {"type": "summary", "notes": [], **asdict(content.file)}
+            found = {**content.findings_by_kind}
+            return {"type": "summary", **asdict(content.file), "findings_by_kind": found}
         case contents.LogSummary():
             return {
                 "type": "summary",
@@ -45,12 +58,12 @@ def json_line(content: contents.Content, *, with_payload: bool) -> Line:
                 "log_start_offset": content.log_start_offset,
                 "high_watermark": content.high_watermark,
                 "unread_segments": content.unread_segments,
-                "notes": [*content.notes],
+                "findings_by_kind": {**content.findings_by_kind},
             }
 
 
 def _known(columns: Line) -> Line:
-    """Return the columns without those that are None."""
+    """Return the columns whose value is not None."""
     return {name: value for name, value in columns.items() if value is not None}
 
 
@@ -59,7 +72,7 @@ def _place(origin: Origin) -> Line:
 
 
 def _record(found: contents.RecordFound, *, with_payload: bool) -> Line:
-    """Return a record's columns; without payload, sizes take its place."""
+    """Return a record's columns; without payload, with the sizes of key, value and headers."""
     record = found.record
     columns: Line = {
         **_place(found.origin),

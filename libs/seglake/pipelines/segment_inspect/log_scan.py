@@ -1,12 +1,16 @@
-"""Walks the segments of one partition and yields their contents. Effect: reads.
+"""Walks the segments of one partition and yields their contents.
 
-Damage is yielded when the next valid offset is known; contents after it wait as long.
+Damage is shown with the next valid offset. Until this offset is known, damage and later contents
+are held back.
 """
 
 from collections.abc import Iterator, Sequence
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.offset_ranges import OffsetRange, without
 from seglake.log_dirs.batch_search import walk_start
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.pipelines.segment_inspect.batch_facts import (
     BatchFound,
@@ -65,11 +69,13 @@ class LogScan:
             partition: the partition and its checkpoints.
             first_offset: base offset of the partition's first segment.
             log_start_offset: log start; records below it are not shown.
-            shown: decides for which batches records are shown too; control records never are.
-            unread: offsets of segments that are not read, in order: a hole there is explained.
+            shown: decides which batches are shown with their records; control records are never
+                shown.
+            unread: sorted offsets of segments that are not read; they explain holes.
         """
         self.totals = Totals()
-        self._notes: list[str] = []
+        self._findings: list[Finding] = []
+        self._unread_indexes: list[str] = []
         self._storage = storage
         self._partition = partition
         self._log_start_offset = log_start_offset
@@ -77,50 +83,52 @@ class LogScan:
         self._unread = [*unread]
         self._order = OffsetOrder(first_offset)
         self._previous_offset: int | None = None
-        self._place: tuple[str | None, int] | None = None  # place of the last shown batch
+        # Segment and position of the last batch shown.
+        self._place: tuple[str | None, int] | None = None
         self._origin = partition.origin
         self._is_compacted, self._is_damaged_since = False, False
         self._waiting: list[Content] = []
         self._waiting_bytes = 0
 
     def segment(self, place: SegmentPlace, kind: PathKind = PathKind.LOG) -> Iterator[Content]:
-        """Yield the contents of one segment; note it if it cannot be read to its end."""
+        """Yield the contents of one segment, and a finding if the segment cannot be read."""
         file = place.file
         self._origin = self._partition.origin._replace(segment=file.name)
         try:
-            with self._storage.open_reader(file.path) as reader:
+            with open_segment(self._storage, file) as reader:
                 size_bytes = reader.size_bytes
                 yield from self._show(FileFound(file.path, kind, size_bytes, file.base_offset))
                 self.totals.size_bytes += size_bytes
                 self.totals.segments += 1
                 yield from self._walk(place, reader)
         except (StorageError, SegmentCodecError) as error:
-            self._notes.append(f"{file.name} was not read to its end: {error}")
+            text = f"{file.name} was not read to its end: {error}"
+            self._findings.append(Finding(FindingKind.LEFT_OUT, text, file.name))
             reached = max(file.base_offset, self._order.next_offset)
             self._unread.append((reached, place.limit_offset))
 
-    def finish(self) -> Iterator[Content]:
-        """Yield contents that still wait for a next valid offset, of which there is none."""
-        return self._release(None)
-
-    def summary(
-        self, path: str, kind: PathKind, log_start_offset: int | None, notes: list[str]
-    ) -> LogSummary:
-        """Return the summary of the walk.
+    def finish(
+        self, path: str, kind: PathKind, log_start_offset: int | None, unread_segments: int = 0
+    ) -> Iterator[Content]:
+        """Yield the items still held back, then the findings, then the summary.
 
         Args:
             path: the inspected path.
             kind: its kind.
             log_start_offset: log start to show; None if unknown.
-            notes: notes on files beside the segments.
+            unread_segments: number of segments that are not read.
         """
-        return LogSummary(
+        yield from self._release(None)
+        yield from self._findings
+        for text in self._unread_indexes:
+            yield Finding(FindingKind.DAMAGED_FILE, text)
+        yield LogSummary(
             path,
             kind,
             self.totals,
-            (*notes, *self._notes),
             log_start_offset=log_start_offset,
             high_watermark=self._partition.checkpoints.high_watermark,
+            unread_segments=unread_segments,
         )
 
     def _walk(self, place: SegmentPlace, reader: Reader) -> Iterator[Content]:
@@ -132,13 +140,14 @@ class LogScan:
             place.limit_offset,
             place.is_last,
             checkpoints.durable_offset,
-            anchors=anchors(self._storage, file, self._notes),
+            anchors=anchors(self._storage, file, self._unread_indexes),
             may_have_holes=is_cleaned or checkpoints.high_watermark is None,
             run_breaks=self._shown.run_breaks,
         )
         window, position, offset = Window(reader, WINDOW_BYTES), 0, self._shown.offset
         if offset is not None:
-            position, first = walk_start(self._storage, file, offset, window, self._notes)
+            indexes = self._unread_indexes
+            position, first = walk_start(self._storage, file, offset, window, indexes)
             self._order = OffsetOrder(first)
         walk = SegmentWalk(window, bounds, self._order)
         for item in judged(walk.items(position)):
@@ -165,7 +174,7 @@ class LogScan:
             hole = [(hole_start, batch.first_offset)]
             lost = [] if is_explained or is_deleted else without(hole, *self._unread)
             for offsets in sorted([*lost, *without(hole, *lost)]):
-                yield HoleFound(*offsets, is_explained=offsets not in lost)
+                yield HoleFound(*offsets, self._origin, is_explained=offsets not in lost)
         self._is_damaged_since = False
         yield found
         self._previous_offset = batch.last_offset
@@ -192,7 +201,7 @@ class LogScan:
         is_in_batch = (self._origin.segment, defect.position) == self._place
         self.totals.defect(defect, is_in_batch=is_in_batch)
         claims, found = damage(defect, self._origin, self._previous_offset, reader)
-        # A batch at this place was shown before, with its records.
+        # A batch that is damaged inside has been shown already.
         if claims is not None and not is_in_batch:
             yield from self._show(claims)
         yield from self._show(found)
@@ -206,7 +215,7 @@ class LogScan:
         yield from self._show(TailFound(tail, self._origin))
 
     def _show(self, content: Content) -> Iterator[Content]:
-        """Yield a content now; damage waits for the next valid offset, as do later contents."""
+        """Yield an item; hold back damage, and items after it, until a valid offset is known."""
         if isinstance(content, DefectFound):
             self._waiting_bytes += len(content.raw.content)
         elif not self._waiting:

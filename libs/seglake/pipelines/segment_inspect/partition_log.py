@@ -1,21 +1,24 @@
-"""Identifies the partition of a folder, and the place of its segments in the log. Effect: reads.
+"""Identifies the partition of a folder, and the place of its segments in the log.
 
-An unreadable or damaged file beside the log is no failure: it counts as missing, with a note.
+An unreadable or damaged file beside the log is reported as a finding, and treated as missing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seglake.findings.findings import Finding
+from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import NO_CHECKPOINTS, Checkpoints, SegmentFile
 from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
+from seglake.log_dirs.folder_kinds import is_partition_folder
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files, read_topic_id
-from seglake.log_dirs.log_dir_search import is_partition_folder
-from seglake.log_dirs.partition_files import first_offset_of
+from seglake.log_dirs.partition_files import PartitionFiles, first_offset_of, partition_files
 from seglake.pipelines.segment_inspect.batch_facts import Origin
 from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
     FolderKind,
     PartitionFolder,
+    SideFile,
     TopicPartition,
     parse_file_name,
     parse_folder_name,
@@ -40,7 +43,7 @@ UNKNOWN_PARTITION = Partition(Origin(), NO_CHECKPOINTS)
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """A segment in its log; the limits are those of `SegmentBounds`."""
+    """Segment with its place in the log; see `SegmentBounds` for the limits."""
 
     file: SegmentFile
     limit_offset: int
@@ -48,7 +51,7 @@ class SegmentPlace:
 
 
 def last_place(file: SegmentFile, partition: Partition = UNKNOWN_PARTITION) -> SegmentPlace:
-    """Return the place of a segment that no other follows."""
+    """Return a log's last segment with its place in the log."""
     limit_offset = limit_after(file.base_offset, partition.checkpoints.durable_offset)
     return SegmentPlace(file, limit_offset, is_last=True)
 
@@ -88,34 +91,71 @@ def lone_segment(storage: Storage, path: str, base_offset: int) -> SegmentFile:
 
 
 def is_partition(name: str, entries: Sequence[FileInfo]) -> bool:
-    """Return whether a folder is a partition's; for an empty one its name decides."""
+    """Return whether a folder is a partition folder, by its name if it is empty."""
     if not entries:
         return parse_folder_name(name) is not None
     return is_partition_folder(name, entries)
 
 
-def partition_at(
-    storage: Storage, path: str, entries: Sequence[FileInfo], notes: list[str]
-) -> Partition | None:
-    """Identify the partition of a folder, also by its log dir; None if it is no partition folder.
+def files_in(
+    storage: Storage, path: str, entries: Sequence[FileInfo], findings: list[Finding]
+) -> PartitionFiles:
+    """Return the sorted files of a partition folder.
 
     Args:
         storage: the storage of the folder.
         path: the folder.
         entries: its files.
-        notes: notes on unreadable files are added to it.
+        findings: findings on unreadable output of the cleaner are added to it.
+    """
+    problems: list[str] = []
+    files = partition_files(storage, path, entries, problems)
+    findings += [Finding(FindingKind.LEFT_OUT, text, path) for text in problems]
+    return files
+
+
+def listed(
+    storage: Storage, path: str, unknown: str, findings: list[Finding]
+) -> Sequence[FileInfo]:
+    """Return the entries of a folder.
+
+    If it cannot be listed, return nothing and add a finding.
+
+    Args:
+        storage: the storage of the folder.
+        path: the folder; empty for the root.
+        unknown: what is unknown if the folder cannot be listed.
+        findings: the finding is added to it.
+    """
+    try:
+        return storage.list_folder(path or "/")
+    except StorageError as error:
+        findings.append(Finding(FindingKind.LEFT_OUT, f"{error}; {unknown}", path))
+        return ()
+
+
+def partition_at(
+    storage: Storage, path: str, entries: Sequence[FileInfo], findings: list[Finding]
+) -> Partition | None:
+    """Identify the partition of a folder, with facts from its log dir.
+
+    None if it is no partition folder.
+
+    Args:
+        storage: the storage of the folder.
+        path: the folder.
+        entries: its files.
+        findings: findings on unreadable files are added to it.
     """
     parent, _, name = path.rpartition("/")
     folder = parse_folder_name(name)
     if folder is None or not is_partition(name, entries):
         return None
-    log_dir: Sequence[FileInfo] = ()
-    try:
-        log_dir = storage.list_folder(parent or "/")
-    except StorageError as error:
-        notes.append(f"{error}; the log dir's own files are taken as missing")
-    files = read_log_dir_files(storage, log_dir, notes, StorageError)
-    return partition_in(storage, files, folder, entries, notes)
+    log_dir = listed(storage, parent, "the log dir's own files count as missing", findings)
+    problems: list[str] = []
+    files = read_log_dir_files(storage, log_dir, problems, StorageError)
+    findings += [Finding(FindingKind.DAMAGED_FILE, text, parent) for text in problems]
+    return partition_in(storage, files, folder, entries, findings)
 
 
 def partition_in(
@@ -123,7 +163,7 @@ def partition_in(
     files: LogDirFiles,
     folder: PartitionFolder,
     entries: Sequence[FileInfo],
-    notes: list[str],
+    findings: list[Finding],
 ) -> Partition:
     """Identify the partition of a folder inside of a log dir with known files.
 
@@ -132,41 +172,46 @@ def partition_in(
         files: contents of the log dir's own files.
         folder: name of the folder, parsed.
         entries: its files.
-        notes: notes on unreadable files are added to it.
+        findings: findings on unreadable files are added to it.
     """
+    problems: list[str] = []
     by_name = {entry.name: entry for entry in entries if not entry.is_folder}
     origin = Origin(
         source_id=files.cluster_id,
-        topic_id=read_topic_id(storage, by_name, notes, StorageError),
+        topic_id=read_topic_id(storage, by_name, problems, StorageError),
         topic=folder.topic,
         partition=folder.partition,
         broker_id=files.broker_id,
     )
-    # The checkpoints are those of the folder's successor.
+    findings += [Finding(FindingKind.DAMAGED_FILE, text, folder.topic) for text in problems]
+    # The checkpoints' entry is for the folder that has replaced this one, since both have one name.
     if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
         return Partition(origin, NO_CHECKPOINTS)
     return Partition(origin, files.checkpoints_of(TopicPartition(folder.topic, folder.partition)))
 
 
 def log_start_of(
-    storage: Storage, partition: Partition, segments: Sequence[SegmentFile], notes: list[str]
+    storage: Storage,
+    partition: Partition,
+    segments: Sequence[SegmentFile],
+    findings: list[Finding],
 ) -> int:
-    """Return the log start: that of its checkpoint, unless it is above the end of the log.
+    """Return the log start from its checkpoint, or from the first segment if that is implausible.
 
     Args:
         storage: the storage of the segments.
         partition: the partition.
         segments: its segments, by base offset.
-        notes: a note on an implausible checkpoint is added to it.
+        findings: a finding on an implausible checkpoint is added to it.
     """
     claimed = partition.checkpoints.log_start_offset
     first = segments[0].base_offset if segments else 0
     if claimed is not None and segments and claimed > segments[-1].base_offset:
         end = find_batch(BatchRequest(storage, segments[-1], claimed, True, WINDOW_BYTES, claimed))
         if isinstance(end, LogEnd) and claimed > end.next_offset:
-            notes.append(
-                f"the log start offset {claimed} lies above the log's end {end.next_offset}: "
-                "not believed"
+            text = (
+                f"the log start offset {claimed} is above the log's end {end.next_offset}: ignored"
             )
+            findings.append(Finding(FindingKind.DAMAGED_FILE, text, SideFile.LOG_START_OFFSETS))
             return first
     return max(first, claimed or 0)

@@ -4,6 +4,7 @@ import re
 from enum import StrEnum
 
 from seglake.segment_codec.formats.side_files.log_dir import SideFile, parse_file_name
+from seglake.segment_codec.formats.side_files.tier_names import ObjectKind
 
 
 class PathKind(StrEnum):
@@ -19,10 +20,11 @@ class PathKind(StrEnum):
     LEADER_EPOCHS = "leader_epochs"
     PARTITION_METADATA = "partition_metadata"
     META_PROPERTIES = "meta_properties"
+    RSM_MANIFEST = "rsm_manifest"  # the manifest of a segment in Aiven's tiered storage
     UNKNOWN = "unknown"
     PARTITION_FOLDER = "partition_folder"
     LOG_DIR = "log_dir"
-    FOLDER = "folder"  # above log dirs
+    FOLDER = "folder"  # a folder above log dirs
 
 
 SEGMENT_KINDS = frozenset({PathKind.LOG, PathKind.KRAFT_SNAPSHOT})
@@ -49,9 +51,11 @@ def kind_of_file(name: str) -> PathKind:
     """Return the kind of a file, by its name."""
     segment_file = parse_file_name(name)
     if segment_file is not None:
-        return PathKind(segment_file.kind)  # both have the same names
+        return PathKind(segment_file.kind)  # both enums have these names
     if _KRAFT_SNAPSHOT.fullmatch(name):
         return PathKind.KRAFT_SNAPSHOT
+    if name.endswith(f".{ObjectKind.MANIFEST}"):
+        return PathKind.RSM_MANIFEST
     if name in _SIDE_KINDS:
         return _SIDE_KINDS[SideFile(name)]
     return PathKind.UNKNOWN

@@ -1,14 +1,15 @@
-"""Selects contents to show: of some offsets, or damage only. Pure.
+"""Selects what an inspection shows: everything, some offsets, or damage only.
 
-All contents are walked and counted in any case, so that a summary is that of the whole. Only for a
-single offset, the walk covers few batches, as in a broker: from the entry of the offset index to
-the first batch after the offset.
+All contents are walked and counted, so that the summary covers everything. There is one exception:
+for a single offset, the walk is as short as in a broker, from the entry in the offset index to the
+first batch after the offset.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
+from seglake.findings.findings import Finding
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
 from seglake.pipelines.segment_inspect.contents import (
     Content,
@@ -32,7 +33,7 @@ class Part:
     Attributes:
         offset: the only offset to show; None for all.
         from_offset: the first offset to show; None for all.
-        only_defects: show damage only.
+        only_defects: whether to show damage only.
     """
 
     offset: int | None = None
@@ -50,12 +51,12 @@ class Part:
 
     @property
     def is_everything(self) -> bool:
-        """Return whether everything is requested."""
+        """Return whether a person requested no part, so that everything is shown."""
         return self == Part()
 
     @property
     def is_of_offsets(self) -> bool:
-        """Return whether offsets are requested."""
+        """Return whether a person requested some offsets only."""
         return self.offset is not None or self.from_offset is not None
 
     @property
@@ -70,7 +71,7 @@ class ShownPart:
     """Filter for requested contents.
 
     Attributes:
-        is_found: a record, or a marker, of the part was shown.
+        is_found: whether a record or a marker at the requested offsets was shown.
     """
 
     def __init__(self, part: Part, *, records: bool, is_brief: bool) -> None:
@@ -78,13 +79,13 @@ class ShownPart:
 
         Args:
             part: the requested part.
-            records: show records too; the record at a single offset is shown in any case.
-            is_brief: show only the partitions of a log dir, and their damage.
+            records: whether to show records too; the record at a single offset is always shown.
+            is_brief: whether to show only the partitions of a log dir, and their damage.
         """
         self._part = part
         self._records = records or part.offset is not None
         self._is_brief = is_brief
-        self._has_damage = False  # of the partition in progress
+        self._has_damage = False  # whether the current partition has damage
         self.is_found = False
 
     @property
@@ -94,7 +95,7 @@ class ShownPart:
 
     @property
     def run_breaks(self) -> tuple[int, ...]:
-        """Return offsets at which runs of messages are cut, so that one message is shown alone."""
+        """Return offsets at which to cut runs of old messages, to show one message alone."""
         return () if self._part.offset is None else self._part.range
 
     def wants_records(self, batch: BatchFound) -> bool:
@@ -102,16 +103,19 @@ class ShownPart:
         return self._records and not self._part.only_defects and self._is_in_part(batch)
 
     def of(self, contents: Iterable[Content]) -> Iterator[Content]:
-        """Yield the requested ones of some contents, in order."""
+        """Yield those contents that a person requested, in order."""
         if self._part.is_everything:
             yield from contents
             return
-        held: list[Content] = []  # a segment's line, and the claims of a damaged batch
+        held: list[Content] = []  # lines that are shown only if something below them is
         for content in contents:
             if isinstance(content, Summary):
                 held.clear()
                 if self._includes_summary(content):
-                    yield self._summary(content)
+                    yield content
+            elif isinstance(content, Finding):
+                self._has_damage = True
+                yield content
             elif _is_held(content):
                 held = [*(held if isinstance(content, BatchFound) else ()), content]
             elif self._is_in_part(content):
@@ -131,13 +135,7 @@ class ShownPart:
         if not isinstance(summary, LogSummary) or summary.kind is not PathKind.PARTITION_FOLDER:
             return True
         has_damage, self._has_damage = self._has_damage, False
-        is_damaged = has_damage or bool(summary.notes)
-        return is_damaged or not (self._is_brief and self._part.only_defects)
-
-    def _summary(self, summary: Content) -> Content:
-        if self._part.offset is None or self.is_found or not isinstance(summary, LogSummary):
-            return summary
-        return replace(summary, notes=(*summary.notes, f"no record has offset {self._part.offset}"))
+        return has_damage or not (self._is_brief and self._part.only_defects)
 
     def _is_in_part(self, content: Content) -> bool:
         start, stop = self._part.range
@@ -164,7 +162,7 @@ class ShownPart:
 
 
 def _is_held(content: Content) -> bool:
-    """Return whether a content is shown only together with the content after it."""
+    """Return whether an item is shown only if the item after it is."""
     if isinstance(content, FileFound):
         return content.kind in SEGMENT_KINDS and content.skipped is None
     return isinstance(content, BatchFound) and content.decoded is None

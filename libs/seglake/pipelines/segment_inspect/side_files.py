@@ -1,4 +1,4 @@
-"""Inspects index and side files: their entries and their damage. Effect: reads."""
+"""Inspects index and side files: their entries and their damage."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ from seglake.segment_codec.formats.side_files.checkpoint_files import (
 from seglake.segment_codec.formats.side_files.log_dir import parse_file_name
 from seglake.storage.storage import Storage
 
-MOST_BYTES = 64 << 20  # Kafka's largest index is 10 MiB by default
+MOST_BYTES = 64 << 20  # well above Kafka's largest index, 10 MiB by default
 
 
 def _offsets(data: bytes) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ def _offsets(data: bytes) -> list[dict[str, Any]]:
     return [{**key._asdict(), "offset": offset} for key, offset in offsets.items()]
 
 
-# Parsers of binary files return entries and damage; those of text files raise on damage.
+# Parsers of binary files return damage with the entries; those of text files raise an error.
 _BINARY: Mapping[PathKind, Callable[[bytes, int], Any]] = {
     PathKind.INDEX: offset_index.parse,
     PathKind.TIMEINDEX: time_index.parse,
@@ -51,7 +51,7 @@ READ_KINDS = frozenset({*_BINARY, *_TEXT})
 
 
 def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFound, Sequence[Any]]:
-    """Return the facts of a file that is no segment, and its entries: named tuples or dicts.
+    """Return a side file's size and damage, and its entries: named tuples or dicts.
 
     Args:
         storage: the storage of the file.
@@ -75,7 +75,7 @@ def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFou
 
 
 def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[Content]:
-    """Yield an index or side file entry by entry."""
+    """Yield the contents of an index or side file: the file, its entries, a summary."""
     found, entries = read_side_file(storage, path, kind)
     yield found
     for entry in entries:
@@ -84,7 +84,7 @@ def inspect_side_file(storage: Storage, path: str, kind: PathKind) -> Iterator[C
 
 
 def _parsed(data: bytes, kind: PathKind, base_offset: int) -> tuple[Sequence[Any], str | None]:
-    """Return the entries of a file, and its damage."""
+    """Parse a file of this kind; return its entries, and its damage as text."""
     if kind in _BINARY:
         parsed = _BINARY[kind](data, base_offset)
         return parsed.entries, parsed.damage

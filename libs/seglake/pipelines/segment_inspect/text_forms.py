@@ -13,7 +13,10 @@ _MOST_SHOWN_BYTES = 160
 
 
 def time_text(time_ms: int | None) -> str:
-    """Return a time in UTC; the number itself outside of years 1 to 9999, and '-' for no time."""
+    """Return a time in UTC.
+
+    A time outside of the years 1 to 9999 is shown as its number, and no time as '-'.
+    """
     if time_ms is None or time_ms == -1:
         return "-"
     if not _EARLIEST_MS <= time_ms <= _LATEST_MS:
@@ -23,7 +26,10 @@ def time_text(time_ms: int | None) -> str:
 
 
 def payload_text(data: bytes | None) -> str:
-    """Return a key or value as quoted text if it is printable, else as hex; long ones are cut."""
+    """Return a key or value as quoted text, or as hex if it is not printable.
+
+    A long text is cut.
+    """
     if data is None:
         return "null"
     shown = data[:_MOST_SHOWN_BYTES]

@@ -2,8 +2,15 @@
 
 from typing import TextIO
 
+from seglake.findings.findings import Finding
 from seglake.pipelines.segment_inspect import contents
 from seglake.pipelines.segment_inspect.batch_facts import BatchFound, DefectFound
+from seglake.pipelines.segment_inspect.findings import (
+    defect_text,
+    finding_of,
+    hole_text,
+    tail_text,
+)
 from seglake.pipelines.segment_inspect.path_kinds import FOLDER_KINDS, SEGMENT_KINDS, PathKind
 from seglake.pipelines.segment_inspect.text_forms import (
     counts_text,
@@ -14,8 +21,7 @@ from seglake.pipelines.segment_inspect.text_forms import (
     record_text,
     time_text,
 )
-from seglake.printable import on_one_line
-from seglake.progress.run_reporter import show_count
+from seglake.printable import on_one_line, show_count
 
 _COLUMNS = "{:>12}  {:<21} {:>8}  {:<6} {:>9}  {:<24}  {:<14}  {:<8}  {}"
 _HEADINGS = _COLUMNS.format(
@@ -30,7 +36,7 @@ _MOST_BRIEF_DEFECTS = 20
 
 
 class TextReport:
-    """Writer of lines for a person."""
+    """Writer of an inspection's contents as lines for a person."""
 
     def __init__(self, out: TextIO, *, with_payload: bool) -> None:
         """Prepare the writer.
@@ -46,14 +52,20 @@ class TextReport:
         self._is_in_partition = False
         self._has_headings = False
         self._has_lines = False
+        # Findings on the current folder or file without a line so far.
+        self._findings: list[Finding] = []
         self._kept: list[str] = []
         self._left_out = 0
         self._lost_offsets = 0
         self._removed: list[contents.FileFound] = []
 
     def show(self, content: contents.Content) -> None:
-        """Write the lines of the next content."""
+        """Write the lines for the next of the contents."""
+        if self._is_brief and self._is_in_partition:
+            self._keep(content)
         match content:
+            case Finding():
+                self._findings.append(content)
             case contents.FileFound():
                 self._file(content)
             case BatchFound():
@@ -70,7 +82,7 @@ class TextReport:
             case contents.EntryFound():
                 self._line(f"  {entry_text(content.fields)}")
             case contents.SideFileSummary():
-                pass  # the file's own line has all of it
+                self._finding_lines("  ")  # the other facts are in the line of the file
             case contents.LogSummary():
                 if self._is_brief and content.kind is PathKind.PARTITION_FOLDER:
                     self._brief_summary(content)
@@ -87,8 +99,6 @@ class TextReport:
         if found.kind is PathKind.PARTITION_FOLDER:
             self._is_in_partition = True
         if self._is_brief and self._is_in_partition:
-            if found.damage is not None:
-                self._keep(f"{found.name}: {found.damage}")
             if found.is_removed_segment:
                 self._removed.append(found)
             return
@@ -122,30 +132,20 @@ class TextReport:
         )
 
     def _hole(self, found: contents.HoleFound) -> None:
-        first, last = found.start_offset, found.next_offset - 1
-        line = f"{first}: not there" if last == first else f"{first}-{last}: not there"
         if not self._is_brief:
             self._headings(_HEADINGS)
-            self._line(f"{'':>12}  {line}")
+            self._line(f"{'':>12}  {hole_text(found)}")
         elif not found.is_explained:
-            self._lost_offsets += last + 1 - first
-            self._keep(line)
+            self._lost_offsets += found.next_offset - found.start_offset
 
     def _defect(self, found: DefectFound) -> None:
-        defect, segment = found.defect, found.origin.segment
-        line = f"{defect.code}: {defect.detail}{_neighbours_text(found)}"
-        if self._is_brief:
-            self._keep(f"{segment} at {defect.position}, {defect.size_bytes} bytes: {line}")
-        else:
-            self._line(f"{defect.position:>12}  ! {defect.size_bytes} bytes {line}")
+        if not self._is_brief:
+            defect = found.defect
+            self._line(f"{defect.position:>12}  ! {defect.size_bytes} bytes {defect_text(found)}")
 
     def _tail(self, found: contents.TailFound) -> None:
-        tail, origin = found
-        line = f"{tail.kind}: {tail.size_bytes} bytes to the end of the file"
-        if self._is_brief:
-            self._keep(f"{origin.segment} at {tail.position}: {line}")
-        else:
-            self._line(f"{tail.position:>12}  ~ {line}")
+        if not self._is_brief:
+            self._line(f"{found.tail.position:>12}  ~ {tail_text(found)}")
 
     def _headings(self, line: str) -> None:
         if not self._has_headings:
@@ -158,7 +158,8 @@ class TextReport:
         offsets = "-"
         if totals.first_offset is not None and totals.next_offset is not None:
             offsets = f"{totals.first_offset}-{totals.next_offset - 1}"
-        lost = min(self._lost_offsets, totals.offsets_not_there)  # a late batch may fill a hole
+        # Batches that are out of order fill holes, so the smaller number counts.
+        lost = min(self._lost_offsets, totals.offsets_not_there)
         state = f"DAMAGED: {counts_text(totals.defects)}" if totals.defects else "valid"
         if lost:
             missing = f"MISSING: {show_count(lost, 'offset')}"
@@ -181,8 +182,9 @@ class TextReport:
                 state,
             )
         )
-        for line in (*self._kept, *found.notes):
+        for line in self._kept:
             self._line(f"      {line}")
+        self._finding_lines("      ")
         if self._left_out:
             self._line(f"      and {self._left_out} more: look into the folder itself")
         if self._removed:
@@ -219,19 +221,24 @@ class TextReport:
         self._fact("defects", defects if totals.defects else none)
         if totals.tails:
             self._fact("tail", f"{counts_text(totals.tails)}, {totals.tail_bytes} bytes")
-        self._notes(found.notes)
+        self._finding_lines("  ")
 
-    def _notes(self, notes: tuple[str, ...]) -> None:
-        for note in notes:
-            self._fact("note", note)
+    def _finding_lines(self, indent: str) -> None:
+        """Write the findings that have no line yet, the most urgent first."""
+        for finding in sorted(self._findings, key=lambda found: found.rank):
+            self._line(f"{indent}{finding.kind.label}: {finding.text}")
+        self._findings.clear()
 
     def _fact(self, name: str, text: str) -> None:
         self._line(f"  {name:<11}{text}")
 
-    def _keep(self, line: str) -> None:
-        """Keep a line that will follow the partition's line."""
+    def _keep(self, content: contents.Content) -> None:
+        """Keep the finding on an item, to write it after the line of the partition."""
+        finding = None if isinstance(content, Finding) else finding_of(content)
+        if finding is None:
+            return
         if len(self._kept) < _MOST_BRIEF_DEFECTS:
-            self._kept.append(line)
+            self._kept.append(finding.text)
         else:
             self._left_out += 1
 
@@ -251,13 +258,3 @@ def _file_facts(found: contents.FileFound) -> str:
     if found.kind is PathKind.UNKNOWN:
         facts.append("not inspected")
     return ", ".join(facts)
-
-
-def _neighbours_text(found: DefectFound) -> str:
-    """Return the nearest valid offsets around damage; empty if there are none."""
-    before, after = found.previous_offset, found.next_offset
-    if before is not None and after is not None:
-        return f"; between offsets {before} and {after}"
-    if before is not None:
-        return f"; after offset {before}"
-    return "" if after is None else f"; before offset {after}"

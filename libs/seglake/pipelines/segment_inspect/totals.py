@@ -15,8 +15,8 @@ class Totals:
     """Counts of one partition or, after `add`, of several.
 
     `offsets_not_there` counts the offsets between the first and the last valid batch that no valid
-    batch spans; `next_offset` is the end of the last one. Sound (valid), damaged and tail bytes
-    add up to the bytes of the segments; damage inside of a compressed batch is in none of them.
+    batch spans; `next_offset` is one above the highest offset. Sound (valid), damaged and tail
+    bytes add up to the segments' size; damage inside of a compressed batch is not added to them.
     """
 
     size_bytes: int = 0
@@ -45,8 +45,9 @@ class Totals:
 
         Args:
             batch: the decoded batch.
-            found: its columns.
-            is_first: False for a further part of a compressed batch that is damaged inside.
+            found: the batch's columns.
+            is_first: whether it is the first or only part of the batch; damage inside of a
+                compressed batch splits it into parts.
         """
         header, last_offset = found.header, batch.last_offset
         self.batches += 1
@@ -62,12 +63,16 @@ class Totals:
         elif batch.first_offset > expected:
             self.offsets_not_there += batch.first_offset - expected
             return expected
-        elif last_offset < expected - 1:  # it came late and is inside of a hole counted before
+        # an out-of-order batch fills a hole that was counted
+        elif last_offset < expected - 1:
             self.offsets_not_there -= last_offset + 1 - batch.first_offset
         return None
 
     def defect(self, defect: Defect, *, is_in_batch: bool) -> None:
-        """Count damage; if a valid batch only lacks some records, its bytes stay the batch's."""
+        """Count damage.
+
+        Damage inside of a valid batch adds no bytes, because the batch's bytes include it.
+        """
         self.defects[defect.code] += 1
         if defect.content is None and not is_in_batch:
             self.defect_bytes += defect.size_bytes
@@ -78,13 +83,13 @@ class Totals:
         self.tail_bytes += tail.size_bytes
 
     def add(self, other: "Totals") -> None:
-        """Add another partition's counts, except its offsets, which are of another log."""
+        """Add another partition's counts, except offsets, which cannot be added up."""
         self._time(other.newest_timestamp_ms)
         for name in {column.name for column in fields(self)} - _NOT_ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def columns(self) -> dict[str, Any]:
-        """Return the counts by name."""
+        """Return the totals as a mapping, for JSON."""
         values = {column.name: getattr(self, column.name) for column in fields(self)}
         counters = {name: dict(values[name]) for name in ("codecs", "defects", "tails")}
         return {**values, **counters}

@@ -29,7 +29,7 @@ _GROUP_UNITS = 512
 class ValidBatch(NamedTuple):
     """A batch that decodes; `first_offset` and `record_count` are known for old wrappers too.
 
-    `last_offset` is the higher one of the header's and of the last record's.
+    `last_offset` is the higher of the header's last offset and the last record's offset.
     """
 
     unit: Unit
@@ -41,9 +41,9 @@ class ValidBatch(NamedTuple):
 
 
 def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
-    """Yield the items of a walk, in their order, with every batch decoded.
+    """Yield the items of a walk, in order, with every batch decoded.
 
-    It reads ahead by one group: at most _GROUP_UNITS batches or about _GROUP_BYTES decompressed.
+    Items are read ahead: up to _GROUP_UNITS batches, or about _GROUP_BYTES decompressed.
     """
     builder = ColumnBuilder(MOST_DECOMPRESSED_BYTES, reached_offset=LOWEST_OFFSET)
     waiting, highest = 0, LOWEST_OFFSET
@@ -72,7 +72,7 @@ def judged(items: Iterable[Item]) -> Iterator[ValidBatch | Defect | Tail]:
 
 
 def records_in(unit: Unit) -> list[Record]:
-    """Return the records of a valid batch; if its count is wrong, those before the wrong one.
+    """Return the records of a valid batch; if a record is malformed, the records before it.
 
     Args:
         unit: a batch that `judged` has found valid.

@@ -1,4 +1,4 @@
-"""Errors of a query without tables."""
+"""Errors of queries that read segments, not tables."""
 
 from seglake.errors import SeglakeError
 

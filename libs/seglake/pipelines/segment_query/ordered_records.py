@@ -1,4 +1,4 @@
-"""Reads the records of sources in order: partition by partition, by offset. Effect: reads.
+"""Reads the records of sources in order: partition by partition, by offset.
 
 The partitions are planned one after the other, so that the first records come early and memory
 holds the headers of one partition only.
@@ -42,7 +42,7 @@ from seglake.storage.storage import Storage
 
 _NO_CLUSTER = "unnamed"
 _Offsets: TypeAlias = Mapping[PartitionKey, Sequence[OffsetRange]]
-_Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets, by partition folder
+_Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets by partition folder
 
 
 class Reports(NamedTuple):
@@ -50,13 +50,17 @@ class Reports(NamedTuple):
 
     Attributes:
         damage: receives damage.
-        note: receives facts that need no look.
-        look: receives findings that need a look and are no damage.
+        note: receives facts that need no action.
+        look: receives findings other than damage that a person should check.
     """
 
     damage: Callable[[str], None]
     note: Callable[[str], None]
     look: Callable[[str], None]
+
+    def on(self, damage: Damage) -> None:
+        """Report damage, or offsets that are only in a remote tier."""
+        (self.look if damage.is_in_tier else self.damage)(damage.text)
 
 
 def ordered_records(
@@ -70,13 +74,13 @@ def ordered_records(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that an ingest would read, one partition at a time, by offset.
 
-    If batches of a damaged disk have changed places, only batches that are decoded together are
-    sorted.
+    On a damaged disk, batches may be out of order. Then rows are sorted only within the batches
+    that are decoded together.
 
     Args:
         sources: sources of an ingest, or single segments.
         storage: the storage of the sources.
-        settings: they select topics, and limit memory.
+        settings: settings that select topics, and limit memory.
         requested: the requested partitions and offsets.
         reports: receives notes, while the records are read.
         columns: the columns to read, among them `offset`; each costs time.
@@ -116,17 +120,17 @@ def _records(
             for rows in records_in(split, decoding, found.append, schema):
                 yield from _between_damage(_by_offset(rows), found, reports)
     for damage in found:
-        reports.damage(damage.text)
+        reports.on(damage)
 
 
 def _between_damage(
     rows: pa.RecordBatch, found: list[Damage], reports: Reports
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in parts, and report damage between them only when the reader gets that far.
+    """Yield the rows in parts, and report damage when the rows before it have been yielded.
 
     Args:
         rows: rows in order.
-        found: unreported damage; damage after all of these rows is kept in it.
+        found: unreported damage; afterwards, only damage that follows all of these rows.
         reports: receives the damage.
     """
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
@@ -140,12 +144,12 @@ def _between_damage(
         if stop > start:
             yield rows.slice(start, stop - start)
             start = stop
-        reports.damage(damage.text)
+        reports.on(damage)
     yield rows.slice(start)
 
 
 def _by_offset(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows by offset; on a damaged disk, batches may have changed places."""
+    """Return the rows sorted by offset; on a damaged disk, batches may be out of order."""
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
     is_ordered = bool((offsets[1:] > offsets[:-1]).all())
     return rows if is_ordered else rows.take(offsets.argsort())
@@ -178,7 +182,10 @@ def _chosen(discovery: Discovery, requested: Requested, storage: Storage) -> lis
 
 
 def _split_up(sources: Sequence[str], storage: Storage) -> tuple[list[str], _Segments]:
-    """Return the sources; if they are segments, their folders and the base offsets in each."""
+    """Return the sources, or the folders of segments given as sources.
+
+    For segments, the base offsets by folder are returned too.
+    """
     segments: dict[str, list[int]] = {}
     for source in sources:
         name = parse_file_name(source.rsplit("/", 1)[-1])
@@ -199,14 +206,14 @@ def _partition_folder(segment: str, storage: Storage) -> str:
     folder = storage.without_links(path.rpartition("/")[0])
     if parse_folder_name(folder.rsplit("/", 1)[-1]) is None:
         raise WrongSourceError(
-            f"the segment {segment} lies in no partition folder, whose name would say what it is"
-            " of: put it into one, such as orders-0"
+            f"the segment {segment} lies in no partition folder, so its partition is unknown:"
+            " put it into one, such as orders-0"
         )
     return folder
 
 
 def _offsets(replica: Replica, segments: _Segments, requested: Requested) -> Sequence[OffsetRange]:
-    """Return the requested offsets of a replica, or of some of its segments; at least one range."""
+    """Return one or more requested ranges of offsets of a replica or of some of its segments."""
     if replica.folder not in segments:
         return (requested.offsets,)
     bases = [segment.base_offset for segment in replica.segments]

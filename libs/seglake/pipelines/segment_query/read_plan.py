@@ -1,6 +1,6 @@
-"""Plans a query's reading, with the steps of a run over an empty lake.
+"""Plans what a query reads, as an ingest into an empty lake would.
 
-Effect: lists folders and reads headers, in this process.
+Lists folders and reads headers, in this process.
 """
 
 import io
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
+from seglake.findings.offset_places import shown_ranges
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.partitions import (
     ListedPartition,
     SurveyedPartition,
@@ -26,8 +28,8 @@ from seglake.ingest_steps.run_context import (
     ScanContext,
     list_selected,
 )
-from seglake.kafka_log.offset_ranges import OffsetRange
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted
+from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.source_ledger import SourceLedger
@@ -39,6 +41,8 @@ from seglake.segment_decoding.tasks import DecodeTask
 from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import LocalEngine
+
+_NO_TIER = "they are only in a remote tier: give it as one more source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +93,21 @@ def plan_reads(
     *,
     fails_on_loss: bool,
 ) -> list[DecodeTask]:
-    """Return the tasks that read the requested data; each record is in one of them.
+    """Return the tasks that read the requested data; exactly one task reads each record.
 
-    Of several replicas of a partition, only the one is read that a run would choose.
+    Of several replicas of a partition, only the one that a run would choose is read.
 
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
         storage: the storage of the sources.
-        settings: they select topics, and limit the size of tasks.
+        settings: settings that select topics, and limit the size of tasks.
         requested: the requested data.
-        fails_on_loss: raise for missing data.
+        fails_on_loss: whether to raise an error for missing data.
 
     Raises:
         WrongSourceError, NothingSelectedError: a wrong call.
         DataLossError: a file or offsets between files are missing, a segment is compressed, or a
-            broker has two logs of a partition; only if `fails_on_loss`.
+            broker has two logs of a partition; raised only with `fails_on_loss`.
     """
     with query_context(storage, settings) as scan:
         discovery = list_selected(sources, scan)
@@ -188,9 +192,26 @@ def _unread(log: UnreadLog) -> Damage:
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:
-    """Return the plan with its last batches cut at its end; an ingest would defer them."""
+    """Return the plan with batches that are cut at its ends.
+
+    An ingest would leave such batches to a later run.
+    """
     splits = tuple(replace(split, cuts_end=True) for split in plan.splits)
     return replace(plan, splits=splits)
+
+
+def _in_tier(partition: SurveyedPartition, requested: OffsetRange) -> Iterator[Damage]:
+    """Yield the requested offsets that only a remote tier has, with the reason; each once."""
+    bounds = partition.bounds
+    gaps = [*partition.replica.remote_gaps]
+    known = [(gap.start_offset, gap.next_offset) for gap in gaps]
+    below = subtracted((bounds.remote_offset, bounds.log_start_offset), merged(known))
+    gaps += [RemoteGap(start, stop, _NO_TIER) for start, stop in below]
+    by_reason = grouped((gap.reason, (gap.start_offset, gap.next_offset)) for gap in gaps)
+    for reason, ranges in by_reason.items():
+        if found := common(merged(ranges), requested):
+            text = f"{partition.key}: the offsets {shown_ranges(found)} are not read: {reason}"
+            yield Damage(text, after_offset=found[0][0] - 1, is_in_tier=True)
 
 
 def _losses(partition: SurveyedPartition, requested: Sequence[OffsetRange]) -> Iterator[Damage]:
@@ -198,12 +219,13 @@ def _losses(partition: SurveyedPartition, requested: Sequence[OffsetRange]) -> I
     key = partition.replica.key
     offsets = min(start for start, _ in requested), max(stop for _, stop in requested)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
+    yield from _in_tier(partition, offsets)
     reached: int | None = None
-    is_damaged = False  # the task that reads the damage will report the offsets that it hides
+    is_damaged = False  # the task that reads the damage reports what it hides
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
         if survey.missing is not None:
             yield Damage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
-        # A segment's name tells where the one before it ended; its first batch may not.
+        # The previous segment must reach the offset in this segment's name.
         stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
         start = None if is_damaged else reached
         if start is not None and max(start, cleaner_offset, offsets[0]) < stop:

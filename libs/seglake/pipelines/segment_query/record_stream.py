@@ -1,4 +1,4 @@
-"""Decodes a task into a stream of records, in the columns of a query. Effect."""
+"""Decodes a task into a stream of records, in the columns of a query."""
 
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
@@ -39,13 +39,16 @@ class Damage(NamedTuple):
 
     Attributes:
         text: the damage and its place.
-        is_lost: records may be missing; False if a sound copy of the bytes was read before.
+        is_lost: whether records may be missing; False if an earlier batch has these offsets.
         after_offset: the damage follows the records up to this offset; -1 if it precedes all.
+        is_in_tier: whether the offsets are in a remote tier, which is not given or cannot be read;
+            the log itself is not damaged.
     """
 
     text: str
     is_lost: bool = True
     after_offset: int = -1
+    is_in_tier: bool = False
 
 
 def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBatch]:
@@ -53,10 +56,10 @@ def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBa
 
     Args:
         task: the splits to decode.
-        fails_on_loss: raise for damage and missing offsets.
+        fails_on_loss: whether to raise an error for damage and missing offsets.
 
     Raises:
-        DataLossError: bytes are damaged or offsets are missing; only if `fails_on_loss`.
+        DataLossError: bytes are damaged or offsets are missing; raised only with `fails_on_loss`.
         SourceVanishedError, StorageError, SegmentCodecError: a segment has changed or vanished.
     """
     on_damage = _refuse if fails_on_loss else lambda damage: None
@@ -75,8 +78,8 @@ def records_in(
     Args:
         split: the part of a log to decode.
         settings: settings of the task.
-        on_damage: receives damage before the rows that follow it; offsets missing between batches
-            are reported at the split's end.
+        on_damage: receives damage before the rows after the damage are yielded; offsets missing
+            between batches are reported at the split's end.
         schema: the columns to read.
 
     Raises:
@@ -92,7 +95,7 @@ def records_in(
     for table, rows in decoder.rows():
         if not isinstance(rows, pa.RecordBatch):
             report_damage(_damage(table, rows))
-        elif table is RECORDS:  # a query reads records as they are, not decoded internal topics
+        elif table is RECORDS:  # a query reads records, not the tables of internal topics
             if is_first:
                 report = decoder.report()
                 is_first, is_start_damaged = False, report.has_leading_defect
@@ -114,7 +117,7 @@ def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
             code, segment, position, detail, previous_offset = _DEFECT(row)
             yield Damage(
                 f"{code} in {segment} at position {position}: {detail}",
-                # A batch with these offsets was read before.
+                # Out-of-order bytes lose no record: an earlier batch has their offsets.
                 is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,
                 after_offset=-1 if previous_offset is None else previous_offset,
             )

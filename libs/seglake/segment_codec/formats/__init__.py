@@ -1,1 +1,1 @@
-"""Layouts of the files on a broker's disk, byte by byte, and values read from them."""
+"""Byte layouts of the files on a broker's disk, and values read from them."""

@@ -1,11 +1,11 @@
-"""Bounded decompression of gzip payloads, with all their members.
+"""Decompresses gzip payloads of one or more members, up to a size limit.
 
 Member: 1F 8B, method 8, flags, mtime u32, two bytes, then the fields that the flags announce (extra
 field with its length u16, name and comment that end with 0, header checksum u16), deflated bytes,
 CRC-32 u32, length u32 of the content; all little-endian. Source: RFC 1952.
 
-Kafka reads with Java's GZIPInputStream. It ignores bytes after a member unless they begin another
-one, and undefined flags, which zlib refuses.
+Kafka reads with Java's GZIPInputStream. It ignores bytes after a member that do not begin another
+member, and undefined flags, which zlib refuses.
 """
 
 import struct
@@ -14,18 +14,18 @@ from typing import NamedTuple
 
 from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_exceeded
 
-_FIXED = struct.Struct("<3sBIBB")  # magic and method, flags, mtime, two bytes
+_FIXED = struct.Struct("<3sBIBB")  # magic and method, flags, mtime, two more bytes
 _START = b"\x1f\x8b\x08"
 _HEADER_CHECKSUM, _EXTRA, _NAME, _COMMENT = 0x02, 0x04, 0x08, 0x10
 _TWO_BYTES = struct.Struct("<H")
-_TRAILER = struct.Struct("<II")  # CRC-32, length
-_FEWEST_BYTES_OF_A_NEXT_MEMBER = 19  # Java ignores a shorter rest
-_PIECE_BYTES = 64 << 10  # zlib copies everything after the stream, every time
+_TRAILER = struct.Struct("<II")  # checksum (CRC-32) and length
+_FEWEST_BYTES_OF_A_NEXT_MEMBER = 19  # as Java, ignore a shorter rest
+_PIECE_BYTES = 64 << 10  # zlib copies all input after the stream in each call
 _NAME_PIECE_BYTES = 256
 
 
 class _Stream(NamedTuple):
-    """Content of one deflate stream, its CRC-32 and its end."""
+    """Content, CRC-32 and end position of a decompressed deflate stream."""
 
     content: bytes
     crc: int
@@ -33,11 +33,11 @@ class _Stream(NamedTuple):
 
 
 def decompress_gzip(data: memoryview, max_bytes: int) -> bytes:
-    """Decompress all members of `data`, or one zlib stream, which librdkafka accepts too.
+    """Decompress all members of `data`, or one zlib stream, as librdkafka does.
 
     Args:
         data: the whole compressed payload.
-        max_bytes: most bytes that the result may have.
+        max_bytes: highest accepted size of the result.
 
     Raises:
         DefectError: decompression_failed, or decompression_limit above `max_bytes`.
@@ -60,7 +60,7 @@ def decompress_gzip(data: memoryview, max_bytes: int) -> bytes:
 def _inflated(
     data: memoryview, position: int, window_bits: int, room: int, max_bytes: int
 ) -> _Stream:
-    """Return the content of one deflate stream, its CRC-32 and its end."""
+    """Decompress one deflate stream of `data`, which begins at `position`."""
     parts: list[bytes] = []
     crc = 0
     stream = zlib.decompressobj(wbits=window_bits)
@@ -82,7 +82,7 @@ def _inflated(
 
 
 def _checked_trailer_stop(data: memoryview, stream: _Stream) -> int:
-    """Return the position after a member's trailer; raise DefectError if it does not fit."""
+    """Check the CRC-32 and length after a member's content, and return the position after them."""
     stop = stream.stop + _TRAILER.size
     if stop > len(data):
         raise _failed("the stream is cut")
@@ -97,7 +97,7 @@ def _checked_trailer_stop(data: memoryview, stream: _Stream) -> int:
 
 
 def _header_stop(data: memoryview, start: int) -> int | None:
-    """Return where a member's deflated bytes begin; None without a complete header."""
+    """Return the position after a member's header; None if the header is not complete."""
     position = start + _FIXED.size
     if position > len(data):
         return None
@@ -133,5 +133,5 @@ def _text_stop(data: memoryview, position: int) -> int:
 
 
 def _failed(reason: object) -> DefectError:
-    """Return the defect of a payload that cannot be decompressed."""
+    """Return the error for a payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"gzip: {reason}")

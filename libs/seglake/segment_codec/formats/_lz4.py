@@ -1,14 +1,14 @@
-"""Bounded decompression of lz4 payloads of one frame.
+"""Decompresses lz4 payloads of one frame, up to a size limit.
 
 Frame: magic 04 22 4D 18, flags, block descriptor, content size u64, dictionary id u32, header
 checksum (one byte), blocks, an end mark (a length of 0), content checksum u32. Block: length u32
 with the highest bit set if the bytes are stored, then its bytes, and a checksum u32. The flags say
 which of these fields exist; all numbers are little-endian.
 
-The library gets only the parts that Kafka's reader uses: Kafka skips the content size, never
-compares the content checksum, ends at the first length of 0 and ignores bytes after the frame. In
-magic 0 it ignores the header checksum: Kafka up to 0.9 also hashed the four magic bytes, and still
-writes magic 0 so (KAFKA-3160).
+The library gets only the parts that Kafka's reader uses. Kafka skips the content size and the
+content checksum, ends at the first length of 0, and ignores bytes after the frame. In magic 0 it
+also ignores the header checksum: Kafka up to 0.9 computed it over the magic bytes too, and magic 0
+is still written so (KAFKA-3160).
 
 Source: apache/kafka 4.3.0, Lz4BlockInputStream.java.
 """
@@ -32,12 +32,12 @@ _LARGEST_BLOCK_BYTES = 4 << 20
 
 
 def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = True) -> bytes:
-    """Decompress the frame at the start of `data`.
+    """Decompress the frame at the start of a payload.
 
     Args:
         data: the whole compressed payload.
-        max_bytes: most bytes that the result may have.
-        checks_header: treat a wrong header checksum as a defect, as Kafka does above magic 0.
+        max_bytes: highest accepted size of the result.
+        checks_header: reject a wrong header checksum, as Kafka does above magic 0.
 
     Raises:
         DefectError: decompression_failed, or decompression_limit above `max_bytes`.
@@ -56,7 +56,7 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
 
 
 def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memoryview, int]:
-    """Return the frame without content size and checksum, and the most bytes it expands to."""
+    """Return the parts of the frame that Kafka reads, and its highest possible decoded size."""
     if data[:4] != _MAGIC:
         raise _failed("there is not a frame")
     if len(data) < _SMALLEST_HEADER_BYTES:
@@ -79,7 +79,7 @@ def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memo
 
 
 def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[int, int]:
-    """Return the position of the end mark, and the number of blocks before it."""
+    """Return the position of the end mark and the number of blocks before it."""
     count = 0
     overhead = _LENGTH.size + (_CHECKSUM_BYTES if has_checksums else 0)
     while position + _LENGTH.size <= len(data):
@@ -92,7 +92,7 @@ def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[
 
 
 def _block_bytes(block_descriptor: int) -> int:
-    """Return the largest size of a block; too large is harmless, the library checks the rest."""
+    """Return a limit of the block size by the descriptor; the library enforces the exact one."""
     return min(1 << 8 + 2 * (block_descriptor >> 4 & 7), _LARGEST_BLOCK_BYTES)
 
 
@@ -116,5 +116,5 @@ def _header_checksum(descriptor: bytes) -> int:
 
 
 def _failed(reason: object) -> DefectError:
-    """Return the defect of a payload that cannot be decompressed."""
+    """Return the error for a payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"lz4: {reason}")

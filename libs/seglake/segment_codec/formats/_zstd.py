@@ -1,10 +1,10 @@
-"""Bounded decompression of zstd payloads, with all their frames.
+"""Decompresses zstd payloads of one or more frames, up to a size limit.
 
-The library's one-shot call is fast, but it drops a second frame silently and trusts the size that a
-frame header claims. So the headers of all frames and blocks are checked first.
+The library's one-shot call is fast, but it silently drops a second frame and trusts the size in a
+frame's header. So the headers of all frames and blocks are checked first.
 
-If a cut frame follows whole ones, its readable bytes are used, as in Kafka, which takes such an end
-for the end of the stream; cut records are found later.
+If a truncated frame follows complete frames, its readable bytes are used, as in Kafka. Truncated
+records are found later.
 
 Frame: magic u32 little-endian, descriptor byte, window byte (not with the single-segment flag),
 dictionary id, content size, blocks, optional checksum of four bytes. Block: three bytes
@@ -21,7 +21,7 @@ from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_
 
 _MAGIC = 0xFD2FB528
 _SKIPPABLE_MAGIC = 0x184D2A50
-_FRAME_START = struct.Struct("<IB")  # magic, descriptor
+_FRAME_START = struct.Struct("<IB")  # magic number, frame header descriptor
 _LARGEST_BLOCK_BYTES = 128 << 10
 _DICTIONARY_ID_BYTES = (0, 1, 2, 4)
 _CONTENT_SIZE_BYTES = (0, 2, 4, 8)
@@ -32,8 +32,8 @@ class _Frame(NamedTuple):
     """Bounds of a frame.
 
     Attributes:
-        bound_bytes: most bytes that its blocks can expand to; 0 for a skippable frame.
-        claimed_bytes: content size in its header, None without one.
+        bound_bytes: upper limit of its decompressed size; 0 for a skippable frame.
+        claimed_bytes: decompressed size in its header; None if there is none.
     """
 
     start: int
@@ -43,19 +43,19 @@ class _Frame(NamedTuple):
 
 
 class _CutError(DefectError):
-    """A frame that continues after the end of the payload."""
+    """Error for a frame that continues after the end of the payload."""
 
 
 def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
-    """Return the content of all frames of `data`.
+    """Decompress all frames of a payload.
 
     Args:
         data: the whole compressed payload.
-        max_bytes: most bytes that the result may have.
+        max_bytes: highest accepted size of the result.
 
     Raises:
-        DefectError: decompression_failed, or decompression_limit if the content, or the size that a
-            frame claims, is above `max_bytes`.
+        DefectError: decompression_failed, or decompression_limit if the content or the size in a
+            frame's header is above `max_bytes`.
     """
     parts: list[bytes] = []
     position, room = 0, max_bytes
@@ -78,7 +78,7 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
 
 
 def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -> bytes:
-    """Return the content of one whole frame; at most `room` bytes."""
+    """Decompress one complete frame; raise DefectError if it has more than `room` bytes."""
     if frame.claimed_bytes is not None and frame.claimed_bytes > min(room, frame.bound_bytes):
         if frame.claimed_bytes > room:
             raise limit_exceeded(max_bytes)
@@ -94,7 +94,7 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
 
 
 def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
-    """Return the content of a frame piece by piece; if it is cut, all its readable bytes."""
+    """Decompress one frame as a stream; of a truncated frame, return the bytes before the cut."""
     try:
         plain = _decompressor().stream_reader(frame_data).read(room + 1)
     except zstandard.ZstdError as error:
@@ -105,7 +105,7 @@ def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
 
 
 def _next_frame(data: memoryview, start: int) -> _Frame:
-    """Return the bounds of the frame at a position, from its headers."""
+    """Return the bounds of the zstd frame at a position, by frame and block headers."""
     if len(data) - start < _FRAME_START.size:
         raise _cut("the frame is cut")
     magic, descriptor = _FRAME_START.unpack_from(data, start)
@@ -131,7 +131,7 @@ def _next_frame(data: memoryview, start: int) -> _Frame:
 
 
 def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
-    """Return the end of the last block, and the most bytes that the blocks can expand to."""
+    """Return the end of the last block, and the upper limit of the decompressed size."""
     bound = 0
     stop = len(data)
     while True:
@@ -158,7 +158,7 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
 
 
 def _little_endian(data: memoryview, position: int, length: int) -> int:
-    """Return an unsigned number of `length` bytes; raise _CutError if they are not all there."""
+    """Return a number of `length` bytes at a position; raise _CutError if the data end before."""
     if position + length > len(data):
         raise _cut("the frame is cut")
     return int.from_bytes(data[position : position + length], "little")
@@ -166,15 +166,15 @@ def _little_endian(data: memoryview, position: int, length: int) -> int:
 
 @cache
 def _decompressor() -> zstandard.ZstdDecompressor:
-    """Return the process's one decompressor."""
+    """Return the zstd decompressor that this process shares."""
     return zstandard.ZstdDecompressor()
 
 
 def _cut(reason: str) -> _CutError:
-    """Return the error of a frame that is cut off."""
+    """Return the error for a zstd frame that the payload's end cuts off."""
     return _CutError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")
 
 
 def _failed(reason: str) -> DefectError:
-    """Return the defect of a payload that cannot be decompressed."""
+    """Return the error for a payload that cannot be decompressed."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")

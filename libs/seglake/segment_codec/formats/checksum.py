@@ -1,4 +1,4 @@
-"""Both checksums of Kafka's formats.
+"""The two checksums of Kafka's formats.
 
 CRC-32C (Castagnoli) covers a record batch of magic 2 from its attributes on; CRC-32 (zlib's) covers
 a message of magic 0 or 1 from its magic byte on. Source: apache/kafka 1eb7644, DefaultRecordBatch,
@@ -12,24 +12,24 @@ import crc32c as _crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-IEEE = 0xEDB88320  # polynomials in this module are reflected
+IEEE = 0xEDB88320  # the polynomials here are bit-reversed
 CASTAGNOLI = 0x82F63B78
 
 
 Checksum = Callable[[memoryview | bytes, int], int]
 
-# Both return an unsigned number. The second argument is the checksum of the bytes before, or 0.
+# Call as crc32c(data, before): `before` is the checksum of preceding bytes, or 0. Unsigned.
 crc32c = _crc32c.crc32c
 crc32 = zlib.crc32
 
 
 def slicing_tables(polynomial: int) -> NDArray[np.uint32]:
-    """Return the (8, 256) tables with which a kernel computes a 32-bit CRC, eight bytes a step.
+    """Return the (8, 256) tables with which a kernel computes a 32-bit CRC, eight bytes per step.
 
-    Table 0 is the usual table of one byte; table k has the effect of a byte k places earlier.
+    Table 0 is the usual table for one byte; table k is for a byte that is k bytes earlier.
 
     Args:
-        polynomial: the reflected polynomial of the checksum.
+        polynomial: the bit-reversed polynomial of the checksum.
     """
     tables = np.zeros((8, 256), np.uint32)
     for byte in range(256):

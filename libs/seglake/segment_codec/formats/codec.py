@@ -13,4 +13,4 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-CODECS = tuple(Codec)  # by id; an index is cheaper than a call of the enum
+CODECS = tuple(Codec)  # an index is faster than Codec(id)

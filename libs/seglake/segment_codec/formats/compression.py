@@ -1,7 +1,7 @@
-"""Bounded decompression of a batch's payload.
+"""Decompresses the payload of a batch, up to a size limit.
 
-Nothing on disk limits how far a payload expands, and a frame may lie about its size: every function
-here stops at `max_bytes` without allocating more.
+The formats do not limit the decompressed size, and the size in a frame's header may be false. So
+each function here stops at `max_bytes` without allocating more.
 """
 
 import struct
@@ -17,17 +17,17 @@ from seglake.segment_codec.formats.errors import DefectCode, DefectError, limit_
 
 
 def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) -> bytes | memoryview:
-    """Return the plain bytes of a payload; `data` itself without a codec.
+    """Decompress a payload; return `data` itself if it is not compressed.
 
     Args:
         codec: the codec in the attributes of the batch or wrapper.
         data: the whole payload.
-        magic: magic of the batch or wrapper; in magic 0, lz4 frames have a wrong header checksum.
-        max_bytes: most bytes that the result may have.
+        magic: magic of the batch or wrapper; lz4 frames in magic 0 have a wrong header checksum.
+        max_bytes: highest accepted size of the result.
 
     Raises:
-        DefectError: the stream is broken or cut (decompression_failed), or would become longer than
-            `max_bytes` (decompression_limit).
+        DefectError: the stream is damaged or truncated (decompression_failed), or expands to more
+            than `max_bytes` (decompression_limit).
     """
     if codec is Codec.LZ4 and magic == 0:
         return decompress_lz4(data, max_bytes, checks_header=False)
@@ -35,7 +35,7 @@ def decompress(codec: Codec, data: memoryview, *, magic: int, max_bytes: int) ->
 
 
 def _failed(reason: object) -> DefectError:
-    """Return the defect of a snappy payload that cannot be decompressed."""
+    """Return the DefectError for a snappy payload that cannot be decompressed, with the reason."""
     return DefectError(DefectCode.DECOMPRESSION_FAILED, f"snappy: {reason}")
 
 
@@ -46,9 +46,10 @@ _BLOCK_LENGTH = struct.Struct(">i")
 
 
 def _snappy(data: memoryview, max_bytes: int) -> bytes:
-    """Return the content of a xerial stream, or of one raw block without the stream's magic.
+    """Decompress a xerial stream, or one raw block if the stream's magic is missing.
 
-    Only the eight magic bytes decide: some writers give the two version words little-endian.
+    The two version numbers after the magic are ignored, since some writers store them
+    little-endian.
     """
     if len(data) < _XERIAL_HEADER_BYTES or data[:8] != _XERIAL_MAGIC:
         return _snappy_block(data, max_bytes, max_bytes)
@@ -72,7 +73,7 @@ def _snappy(data: memoryview, max_bytes: int) -> bytes:
 
 
 def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
-    """Return the content of one raw block; at most `room` bytes."""
+    """Decompress one raw block to at most `room` bytes."""
     claimed, shift = 0, 0
     for byte in block[:5]:
         claimed |= (byte & 0x7F) << shift
@@ -90,7 +91,7 @@ def _snappy_block(block: memoryview, room: int, max_bytes: int) -> bytes:
     return plain
 
 
-# Decompression above magic 0; the second argument is `max_bytes`.
+# Functions for magic 1 and 2; the second argument is `max_bytes`.
 DECOMPRESSORS: dict[Codec, Callable[[memoryview, int], bytes | memoryview]] = {
     Codec.NONE: lambda data, _: data,
     Codec.GZIP: decompress_gzip,

@@ -1,4 +1,4 @@
-"""Control records: markers that end transactions, and control records of the raft log.
+"""Control records: transaction markers, and control records of the Raft log.
 
 Layout of the key, integers big-endian::
 
@@ -35,10 +35,10 @@ _BY_NUMBER = tuple(ControlType)[:-1]
 
 
 def control_type(records: list[Record]) -> ControlType:
-    """Return the type of a control batch; its first record decides, as in Kafka's consumer.
+    """Return the type of a control batch, from its first record as in Kafka's consumer.
 
     Args:
-        records: all records of the batch; none is UNKNOWN: the cleaner emptied the batch.
+        records: all records of the batch; the type is UNKNOWN if the cleaner emptied the batch.
 
     Raises:
         DefectError: the key is shorter than four bytes or its version is negative.

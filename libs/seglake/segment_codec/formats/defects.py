@@ -1,4 +1,4 @@
-"""Values for bytes of a segment that are not records."""
+"""Values for bytes of a segment that are not part of a valid batch."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,18 @@ from seglake.segment_codec.formats.errors import DefectCode, TailKind
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Bytes that are not records; offsets, counts and checksums are claims, None where unknown.
+    """Damaged or misplaced bytes, with the header fields that could be read from them.
+
+    A header field is None if it could not be read, and may be false.
 
     Attributes:
         position: first byte in the segment.
-        detail: the reason, in words.
-        expected_offset: end offset of the sound batches before it.
-        unfinished_offset: end offset of a batch that its writer will never finish; None for other
-            damage, and if nothing confirms its header.
-        content: the bytes if they lie inside the compressed batch at `position`, whose codec is
-            `codec_id`; None if they lie in the file.
+        detail: the reason, as text.
+        expected_offset: exclusive end of the valid batches before these bytes.
+        unfinished_offset: exclusive end of a batch that its writer will never complete; None for
+            other damage, or if the header is implausible.
+        content: the damaged bytes, if they are inside of a compressed batch: then `position` is
+            that of the batch, and `codec_id` its codec. None if they are in the file itself.
     """
 
     position: int
@@ -37,7 +39,7 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Bytes from the last batch to the end of the file that are not damage."""
+    """Bytes after the last batch that are normal there, such as preallocated zeros."""
 
     position: int
     size_bytes: int

@@ -1,16 +1,17 @@
-"""Kinds of damage, as closed lists, and the library's exceptions.
+"""Kinds of damage, and the exceptions of this library.
 
-Bad bytes end as values: a `Defect` or a `Tail`, with a code from here. Inside the library they
-travel as `DefectError`, which the walk never raises. Wrong calls and a source that changes while it
-is read raise other children of `SegmentCodecError`.
+The walk returns bad bytes as values, a `Defect` or a `Tail` with a code from here, and never raises
+`DefectError`; decoding functions do. Wrong calls, and a source that changes while it is read, raise
+other subclasses of `SegmentCodecError`.
 """
 
 from enum import StrEnum
 
 
 class DefectCode(StrEnum):
-    """Reasons why bytes are not records: a closed list, in the order of the checks."""
+    """Kind of a defect, in the order in which the checks find them."""
 
+    TIER_CHUNK_BAD = "tier_chunk_bad"
     BAD_LENGTH = "bad_length"
     ZERO_FILLED = "zero_filled"
     TRUNCATED_BATCH = "truncated_batch"
@@ -30,11 +31,11 @@ class DefectCode(StrEnum):
 
 
 Fault = tuple[DefectCode, str]
-"""A code, and the details in words."""
+"""A defect code, and the reason as text."""
 
 
 class TailKind(StrEnum):
-    """Kinds of an undamaged end of a partition's last segment that is not a whole batch."""
+    """Kind of an undamaged end of a segment that is not a whole batch."""
 
     TORN = "tail_torn"
     ZERO = "tail_zero"
@@ -42,14 +43,14 @@ class TailKind(StrEnum):
 
 
 class SegmentCodecError(Exception):
-    """Base of every exception of this library."""
+    """Base of all exceptions of `segment_codec`."""
 
 
 class OutOfBoundsError(SegmentCodecError):
-    """A read outside the file: a mistake of the caller, not damage."""
+    """Error for a read outside of the file, which is a programming error, not damage."""
 
     def __init__(self, *, position: int, length: int, size_bytes: int) -> None:
-        """Keep the facts as attributes.
+        """Store the range of the read and the file's size.
 
         Args:
             position: first byte of the read.
@@ -65,34 +66,34 @@ class OutOfBoundsError(SegmentCodecError):
 
 
 class SourceChangedError(SegmentCodecError):
-    """A source returned fewer bytes than its size promised: it changed while it was read."""
+    """Error for a source that returned fewer bytes than its size: it changed while it was read."""
 
     def __init__(self, *, position: int, expected_bytes: int, read_bytes: int) -> None:
-        """Keep the facts as attributes.
+        """Store the read's position, and the expected and the returned number of bytes.
 
         Args:
             position: first byte of the read.
-            expected_bytes: bytes that the size of the source promised.
+            expected_bytes: bytes expected by the size of the source.
             read_bytes: bytes that the source returned.
         """
         self.position = position
         self.expected_bytes = expected_bytes
         self.read_bytes = read_bytes
         super().__init__(
-            f"at position {position} {expected_bytes} bytes were expected and {read_bytes} came: "
-            "the file changed while it was read"
+            f"{read_bytes} of {expected_bytes} bytes could be read at position {position}: the "
+            "file changed while it was read"
         )
 
 
 class DefectError(SegmentCodecError):
-    """Bytes that cannot be decoded, with the code under which they will be quarantined."""
+    """Error for bytes that cannot be decoded, with the code for their row in `quarantine`."""
 
     def __init__(self, code: DefectCode, detail: str) -> None:
-        """Keep the facts as attributes.
+        """Store code and reason.
 
         Args:
             code: the kind of damage.
-            detail: the reason, in words.
+            detail: the reason, as text.
         """
         self.code = code
         self.detail = detail
@@ -100,12 +101,12 @@ class DefectError(SegmentCodecError):
 
 
 def malformed(detail: str) -> DefectError:
-    """Return the defect of bytes that do not fit their layout; `detail` says why."""
+    """Return the error for bytes that do not fit their layout, with the reason as text."""
     return DefectError(DefectCode.MALFORMED_RECORD, detail)
 
 
 def limit_exceeded(max_bytes: int) -> DefectError:
-    """Return the defect of a payload that would expand to more than `max_bytes`."""
+    """Return the error for a payload that expands to more than `max_bytes`."""
     return DefectError(
         DefectCode.DECOMPRESSION_LIMIT,
         f"the payload expands to more than {max_bytes} bytes (limits.max_decompressed_batch_bytes)",
@@ -113,4 +114,4 @@ def limit_exceeded(max_bytes: int) -> DefectError:
 
 
 class MessageError(SegmentCodecError):
-    """A record of an internal topic that does not fit its layout although its checksum is right."""
+    """A record of an internal topic does not fit its layout, though its checksum is valid."""

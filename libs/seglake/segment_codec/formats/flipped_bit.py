@@ -1,13 +1,13 @@
-"""Finds the one bit whose flip explains a wrong checksum. Pure.
+"""Finds the single flipped bit that explains a wrong checksum.
 
-A CRC is linear: each bit of the covered bytes, if flipped, changes the checksum by a value that
-depends only on how many bits follow it. The last bit changes it by the polynomial, and each bit
-before by one step of the register more. The checksum's own field works like 32 more bits at the
-end. So the place of a flipped bit is a discrete logarithm, found in steps that grow with the square
-root of the length (baby steps and giant steps).
+A CRC is linear: a flipped bit changes the checksum by a value that depends only on the number of
+bits after it. For the last bit this value is the polynomial; for each earlier bit the register
+advances by one step. The checksum field itself works like 32 more bits at the end. So the position
+of a flipped bit is a discrete logarithm, which baby steps and giant steps find in a time that grows
+with the square root of the length.
 
-The places are unique below 2^31 bits. Other damage looks like one flipped bit by chance in one of
-2^32 / bits cases: one of 500 for a batch of 1 MiB.
+The position is unique below 2^31 bits. Other damage is mistaken for a flipped bit in one of 2^32 /
+bits cases: one of 500 for a batch of 1 MiB.
 """
 
 import struct
@@ -26,19 +26,20 @@ _MAGIC_PLACE = 16
 
 
 class FlippedBit(NamedTuple):
-    """A bit of a batch: `position` of its byte, from the batch's first; `bit` 0 is the lowest."""
+    """A bit of a batch: `position` is its byte, from the batch's start; bit 0 is the lowest."""
 
     position: int
     bit: int
 
 
 class _Logarithms(NamedTuple):
-    """Baby steps and giant step of the discrete logarithm of one polynomial.
+    """Tables for the discrete logarithm of one polynomial.
 
     Attributes:
-        following: number of bits after a flipped one, by its difference, for the last
-            `_BABY_STEPS`.
-        rows: for each bit of a register, its value `_BABY_STEPS` steps earlier.
+        following: the baby steps, which give the number of bits after a flipped bit by the change
+            that it makes to the checksum, for the last `_BABY_STEPS` bits.
+        rows: the giant step, which gives for each bit of the register the register's value
+            `_BABY_STEPS` steps earlier.
     """
 
     following: dict[int, int]
@@ -46,13 +47,13 @@ class _Logarithms(NamedTuple):
 
 
 def flipped_bit(batch: bytes | memoryview) -> FlippedBit | None:
-    """Return the bit of a batch or message whose flip makes its checksum right.
+    """Find the bit of a batch or message whose flip makes its checksum valid.
 
     Args:
-        batch: all bytes of a batch or message of magic 0 to 2, with a whole header.
+        batch: all bytes of a batch or message of magic 0 to 2, with a complete header.
 
     Returns:
-        None if no single bit explains the checksum, or if it is right already.
+        The bit; None if no single bit explains the checksum, or if it is valid.
     """
     if batch[_MAGIC_PLACE] == 2:
         start, polynomial = record_batch.CHECKSUM_START, CASTAGNOLI
@@ -69,7 +70,7 @@ def flipped_bit(batch: bytes | memoryview) -> FlippedBit | None:
     following = _following_bits(difference, polynomial, 8 * (len(batch) - start))
     if following is None:
         return None
-    return FlippedBit(len(batch) - 1 - following // 8, 7 - following % 8)  # the lowest bit is first
+    return FlippedBit(len(batch) - 1 - following // 8, 7 - following % 8)  # the lowest bit is bit 0
 
 
 def with_flipped(batch: bytes | memoryview, flipped: FlippedBit) -> bytes:
@@ -84,7 +85,7 @@ def with_flipped(batch: bytes | memoryview, flipped: FlippedBit) -> bytes:
 
 
 def _following_bits(difference: int, polynomial: int, bit_count: int) -> int | None:
-    """Return the number of bits after the one whose flip makes this difference, or None."""
+    """Return how many bits follow the bit whose flip makes this difference; None if none does."""
     if bit_count > _MOST_BITS:
         return None
     table = _logarithms(polynomial)
@@ -98,7 +99,7 @@ def _following_bits(difference: int, polynomial: int, bit_count: int) -> int | N
 
 @lru_cache(maxsize=2)
 def _logarithms(polynomial: int) -> _Logarithms:
-    """Return the tables of one polynomial; cached."""
+    """Return the tables of a polynomial, which are cached."""
     following: dict[int, int] = {}
     value = polynomial
     for count in range(_BABY_STEPS):
@@ -111,14 +112,14 @@ def _logarithms(polynomial: int) -> _Logarithms:
 
 
 def _undone(value: int, polynomial: int) -> int:
-    """Return the register one step earlier; its highest bit shows a step with the polynomial."""
+    """Return the CRC register one bit earlier: undo the shift, and the XOR if there was one."""
     if value & _HIGHEST:
         return ((value ^ polynomial) << 1 | 1) & _REGISTER
     return value << 1
 
 
 def _product(rows: tuple[int, ...], value: int) -> int:
-    """Return a register multiplied by a matrix of bits, given by its rows."""
+    """Multiply a CRC register by the matrix over GF(2) that has these rows."""
     result = 0
     while value:
         lowest = value & -value

@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1, alone or wrapped: what brokers wrote up to 0.10.2.
+"""Messages of magic 0 and 1, alone or in wrappers, as written by brokers up to 0.10.2.
 
 Layout, in bytes from the first byte of the message, integers big-endian::
 
@@ -11,10 +11,10 @@ Layout, in bytes from the first byte of the message, integers big-endian::
     26  key_length     i32  negative: no key
     30  key, value_length i32 (negative: no value), value
 
-A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. Their
-offsets are absolute in magic 0, relative to the last one in magic 1; the wrapper's magic decides.
-Kafka's reader ignores the wrapper's offset in magic 0, and an offset of 0 in magic 1. So does the
-walk (`offset_places`), if the offsets inside fit their neighbours.
+A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. In a
+wrapper of magic 0 their offsets are absolute, in magic 1 they are relative to the last one. Kafka's
+reader ignores the wrapper's offset in magic 0, and an offset of 0 in magic 1. So does the walk
+(`offset_places`), if the offsets inside fit the neighbouring batches.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
 """
@@ -35,8 +35,8 @@ SIZE_STOP = struct.calcsize(">qi")
 SMALLEST_SIZE = 14
 TIMESTAMP = struct.Struct(">q")
 LENGTH = struct.Struct(">i")
-LONG_MESSAGE_BYTES = 64 << 10  # longer messages are verified before they join a run
-RUN_BYTES = 4 << 20  # consecutive messages become one row of `batches` up to this size
+LONG_MESSAGE_BYTES = 64 << 10  # messages above this size are verified one by one
+RUN_BYTES = 4 << 20  # highest size of one run, which is a row of `batches`
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -44,16 +44,17 @@ LOG_APPEND_TIME = 0x08
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """A compressed message whose checksum is right; `value` is a view of the compressed set.
+    """A compressed message with a valid checksum; `value` is a view of the compressed messages.
 
-    The first offset is unknown until the set is decompressed, so `first_offset` is `last_offset`.
+    The first offset is unknown until the value is decompressed, so `first_offset` is `last_offset`.
 
     Attributes:
-        timestamp_ms: time of the wrapper, in ms since 1970; None in magic 0.
-        part: bytes [start, stop) of the decompressed set that this value stands for; None for all.
-        false_offset: the header's offset if the messages inside prove another `last_offset`.
-        follows: end of the batch before it, if the messages inside certainly begin there and their
-            end is unreadable.
+        timestamp_ms: timestamp of the wrapper, in ms since 1970; None in magic 0.
+        part: bytes [start, stop) of the decompressed messages that this object stands for; None
+            stands for all.
+        false_offset: offset in the header, if the messages inside prove another `last_offset`.
+        follows: end of the previous batch, if the messages inside certainly begin at this offset
+            and their own end is unreadable.
     """
 
     position: int
@@ -70,30 +71,30 @@ class Wrapper:
 
     @property
     def first_offset(self) -> int:
-        """Return the last offset: the first one is unknown before decompression."""
+        """Return the last offset, since the first one is unknown before decompression."""
         return self.last_offset
 
     @property
     def is_log_append_time(self) -> bool:
-        """Return whether the broker stamped the messages with its own time; never in magic 0."""
+        """Return whether the timestamp is the broker's append time; False in magic 0."""
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
 
     @property
     def is_resolved(self) -> bool:
-        """Return whether neighbours or inner messages replace or complete the header's offset."""
+        """Return whether messages inside or neighbours show that the header's offset is false."""
         return self.false_offset is not None or self.follows is not None
 
     @property
     def append_time_ms(self) -> int | None:
-        """Return the broker's append time of all inner messages; None if they have their own."""
+        """Return the append time of all inner messages; None if each has its own timestamp."""
         return self.timestamp_ms if self.is_log_append_time else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRun:
-    """Consecutive valid, uncompressed messages of one magic and timestamp type, offsets rising.
+    """Consecutive valid, uncompressed messages of one magic and timestamp type; offsets rise.
 
-    `crc` is the first message's; `data` is a view of all messages.
+    `crc` is the checksum of the first message; `data` is a view of all messages.
     """
 
     position: int
@@ -109,20 +110,20 @@ class MessageRun:
 
     @property
     def is_log_append_time(self) -> bool:
-        """Return whether the broker stamped the messages with its own time; never in magic 0."""
+        """Return whether timestamps are the broker's append times; False in magic 0."""
         return self.magic == 1 and self.attributes & LOG_APPEND_TIME != 0
 
 
 def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
-    """Return the decompressed bytes of a wrapper's messages, or of its `part` only.
+    """Decompress a wrapper's messages, or only its `part`.
 
     Args:
         wrapper: the wrapper.
-        max_bytes: most bytes that the whole set may have.
+        max_bytes: highest accepted size of all messages of the wrapper.
 
     Raises:
-        DefectError: unsupported_codec (zstd was never legal here), decompression_failed,
-            decompression_limit, or malformed_record if it has no message inside.
+        DefectError: unsupported_codec (zstd was never legal in this format), decompression_failed,
+            decompression_limit, or malformed_record if the wrapper is empty.
     """
     codec_id = wrapper.attributes & CODEC_MASK
     if codec_id >= Codec.ZSTD:
@@ -138,7 +139,7 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
 
 
 def timestamp_of(message: memoryview, magic: int) -> int | None:
-    """Return the time in the header of a message, in ms since the epoch; None in magic 0."""
+    """Return the timestamp in a message's header, in ms since 1970; None in magic 0."""
     return int(TIMESTAMP.unpack_from(message, PREFIX_BYTES)[0]) if magic else None
 
 
@@ -147,8 +148,8 @@ def single_message(position: int, head: memoryview, data: memoryview) -> Message
 
     Args:
         position: position of the message in the segment.
-        head: the bytes of its header, at least.
-        data: all bytes of the message; empty if only its header's claims are needed.
+        head: at least the bytes of the message's header.
+        data: all bytes of the message; empty if only the header's fields are needed.
     """
     offset, size, crc, magic, attributes = PREFIX.unpack_from(head)
     return MessageRun(
@@ -166,10 +167,10 @@ def single_message(position: int, head: memoryview, data: memoryview) -> Message
 
 
 def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview | None]:
-    """Return key and value of one whole message.
+    """Return key and value of a message.
 
     Raises:
-        DefectError: the two lengths do not use up the message exactly.
+        DefectError: key and value do not fill the message exactly.
     """
     key, position = _bytes_field(message, PREFIX_BYTES + (TIMESTAMP.size if magic else 0))
     value, position = _bytes_field(message, position)
@@ -181,14 +182,14 @@ def body(message: memoryview, magic: int) -> tuple[memoryview | None, memoryview
 def message_checksum(
     magic: int, key: bytes | None, value: bytes | None, timestamp_ms: int, *, is_append_time: bool
 ) -> int:
-    """Return the CRC-32 in the header of an uncompressed message.
+    """Return the CRC-32 that the header of an uncompressed message must have.
 
     Args:
         magic: 0 or 1.
-        key: the key, None for null.
-        value: the value, None for null.
-        timestamp_ms: the time in ms since 1970; ignored with magic 0.
-        is_append_time: the time is the broker's; ignored with magic 0.
+        key: the key; None for null.
+        value: the value; None for null.
+        timestamp_ms: the timestamp in ms since 1970; ignored for magic 0.
+        is_append_time: whether the timestamp is the broker's append time; ignored for magic 0.
     """
     attributes = LOG_APPEND_TIME if magic == 1 and is_append_time else 0
     start = struct.pack(">bb", magic, attributes) + TIMESTAMP.pack(timestamp_ms) * magic
@@ -196,12 +197,12 @@ def message_checksum(
 
 
 def _stored(content: bytes | None) -> bytes:
-    """Return a key or value as the message stores it, with its length."""
+    """Return a key or value in the bytes of a message: an i32 with its length, then the content."""
     return LENGTH.pack(-1) if content is None else LENGTH.pack(len(content)) + content
 
 
 def _bytes_field(message: memoryview, position: int) -> tuple[memoryview | None, int]:
-    """Return a key or value, None for null, and the position after it."""
+    """Return the key or value (None for null) at a position, and the position after it."""
     start = position + LENGTH.size
     if start > len(message):
         raise malformed("a message ends inside a length")

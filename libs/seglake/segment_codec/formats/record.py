@@ -1,10 +1,10 @@
-"""One Kafka record, as the plain-Python decoder returns it."""
+"""Value for one Kafka record, from the plain-Python decoder."""
 
 from typing import NamedTuple
 
 
 class RecordHeader(NamedTuple):
-    """A record's header; keys may repeat and may be empty; a null value is not an empty one."""
+    """Header of a record; keys may repeat or be empty, and null is not an empty value."""
 
     key: bytes
     value: bytes | None

@@ -1,4 +1,4 @@
-"""Record batches, magic 2: the unit that a broker appends, checksums and compresses.
+"""Record batches of magic 2, the unit of appends, checksums and compression.
 
 Layout, in bytes from the first byte of the batch, integers big-endian::
 
@@ -9,7 +9,7 @@ Layout, in bytes from the first byte of the batch, integers big-endian::
     17  crc                     u32  CRC-32C of the bytes from 21 to the end
     21  attributes              i16  codec 0-2, timestamp type 3, transactional 4, control 5,
                                      delete horizon 6
-    23  last_offset_delta       i32  survives compaction, even of the last record
+    23  last_offset_delta       i32  kept by compaction, even if the last record is not
     27  base_timestamp_ms       i64  or the delete horizon, with attribute bit 6
     35  max_timestamp_ms        i64
     43  producer_id             i64  -1 none
@@ -33,10 +33,11 @@ HEADER = struct.Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size
 CRC_START = struct.calcsize(">qiib")
 CHECKSUM_START = struct.calcsize(">qiibI")
-LENGTH_STOP = struct.calcsize(">qi")  # batch_length counts the bytes from here
+LENGTH_STOP = struct.calcsize(">qi")  # batch_length counts the bytes after this field
 SMALLEST_LENGTH = HEADER_BYTES - LENGTH_STOP
-MOST_MARKER_BYTES = 96  # a marker that ends a transaction has 78
-SMALLEST_RECORD_BYTES = 7  # its length, attributes, two deltas, two lengths, header count
+MOST_MARKER_BYTES = 96  # most bytes of a transaction marker: the usual one has 78
+# One byte each: length, attributes, two deltas, key and value lengths, header count.
+SMALLEST_RECORD_BYTES = 7
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -64,7 +65,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset by the header's delta; a negative delta counts as 0."""
+        """Return the last offset by the header; a negative (damaged) delta counts as 0."""
         return self.base_offset + max(self.last_offset_delta, 0)
 
     @property
@@ -74,7 +75,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_log_append_time(self) -> bool:
-        """Return whether the broker stamped all records with `max_timestamp_ms`."""
+        """Return whether all records have the broker's append time, `max_timestamp_ms`."""
         return self.attributes & LOG_APPEND_TIME != 0
 
     @property
@@ -84,32 +85,34 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        """Return whether the batch holds control records instead of a user's."""
+        """Return whether the batch has control records instead of user records."""
         return self.attributes & CONTROL != 0
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Return whether `base_timestamp_ms` is a delete horizon: tombstones may go after it."""
+        """Return whether `base_timestamp_ms` is the time after which tombstones may be removed."""
         return self.attributes & DELETE_HORIZON != 0
 
 
 def is_surely_data(header: BatchHeader, size_bytes: int) -> bool:
-    """Return whether a batch is data even if a few bytes of its header are wrong.
+    """Return whether a batch cannot be a transaction marker, even if some header fields are wrong.
 
-    A marker of a transaction is small, and has a producer id and no sequence.
+    A transaction marker is small, and has a producer id but no sequence number.
     """
     if header.is_control or header.last_offset_delta < 0:
         return False
-    is_like_marker = header.producer_id >= 0 and header.base_sequence <= 0  # a marker has -1
+    # a marker has a producer id, and the sequence -1
+    is_like_marker = header.producer_id >= 0 and header.base_sequence <= 0
     return size_bytes > MOST_MARKER_BYTES or not is_like_marker
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBatch:
-    """A batch whose checksum is right; `payload` is a view, still compressed.
+    """A batch with a valid checksum; `payload` is a view of the bytes, which may be compressed.
 
     Attributes:
-        is_corrected: the last offset delta comes from the records, because the header's is false.
+        is_corrected: whether the last offset delta comes from the records, because the header's is
+            false.
     """
 
     magic: ClassVar[int] = 2
@@ -121,35 +124,35 @@ class RecordBatch:
 
     @property
     def first_offset(self) -> int:
-        """Return the base offset, which a record may no longer have after compaction."""
+        """Return the base offset; after compaction, no record may have this offset."""
         return self.header.base_offset
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset, which a record may no longer have after compaction."""
+        """Return the last offset in the header; after compaction, no record may have it."""
         return self.header.last_offset
 
     @property
     def crc(self) -> int:
-        """Return the CRC-32C in the header."""
+        """Return the CRC-32C that the header states."""
         return self.header.crc
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether it has fewer records than offsets: the cleaner removed some."""
+        """Return whether the batch has fewer records than offsets, as after a compaction."""
         return self.header.record_count <= self.header.last_offset_delta
 
 
 def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
-    """Return the records of a batch, decompressed, not yet parsed.
+    """Return the decompressed bytes of a batch's records.
 
     Args:
         batch: the batch.
-        max_bytes: most bytes that the records may have.
+        max_bytes: highest accepted size of the result.
 
     Raises:
         DefectError: unsupported_codec, decompression_failed, decompression_limit, or
-            record_count_mismatch if the header claims a negative count.
+            record_count_mismatch if the count in the header is negative.
     """
     header = batch.header
     codec_id = header.attributes & CODEC_MASK

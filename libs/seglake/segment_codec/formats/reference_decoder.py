@@ -1,7 +1,7 @@
-"""Plain decoder of record bytes, written from the layout tables, one object per record.
+"""Decodes records in plain Python to one object per record, by the layout tables.
 
-It is the slow twin of the columnar decoder, with the same tests. It also serves where single
-records are needed: for markers, and to inspect a segment.
+It is slower than the columnar decoder (`kernels`), and passes the same tests. It is used where
+single records are needed: for markers, and to inspect a segment.
 """
 
 from seglake.segment_codec.formats.checksum import crc32
@@ -29,14 +29,14 @@ _SMALLEST_RECORD_BODY_BYTES = 6
 
 
 def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
-    """Return the records of one unit that Kafka's consumer returns, control records included.
+    """Decode the records of a unit that Kafka's consumer would return, and control records.
 
     Args:
         unit: the batch, wrapper or run of messages.
-        max_decompressed_bytes: most bytes that the plain records may have.
+        max_decompressed_bytes: highest accepted size of the uncompressed records.
 
     Raises:
-        DefectError: with the code under which the unit is quarantined.
+        DefectError: the unit is damaged; the error has the code for its row in quarantine.
     """
     match unit:
         case RecordBatch():
@@ -57,19 +57,19 @@ def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
 def given_records(
     batch: RecordBatch, max_decompressed_bytes: int
 ) -> tuple[list[Record], DefectError | None]:
-    """Return the records that Kafka's consumer returns before it finds that their count is wrong.
+    """Return the records that Kafka's consumer returns before it finds a wrong record count.
 
-    Offsets rise: a record at or below an earlier record's offset is skipped.
+    A record whose offset does not exceed all earlier offsets is skipped.
 
     Args:
         batch: the batch.
-        max_decompressed_bytes: most bytes that the plain records may have.
+        max_decompressed_bytes: highest accepted size of the uncompressed records.
 
     Returns:
-        The records, and the error of a wrong count or None.
+        The records, and the error for a wrong count, else None.
 
     Raises:
-        DefectError: the batch has another defect; then none of its records is trusted.
+        DefectError: the batch has another defect, so no record can be trusted.
     """
     records, error = stored_records(batch, max_decompressed_bytes)
     has_rest = error is not None and len(records) == batch.header.record_count
@@ -79,17 +79,17 @@ def given_records(
 def stored_records(
     batch: RecordBatch, max_decompressed_bytes: int
 ) -> tuple[list[Record], DefectError | None]:
-    """Return the counted records of a batch in the order of its bytes, skipped ones included.
+    """Return all records of a batch in the order of bytes, also those that Kafka's consumers skip.
 
     Args:
         batch: the batch.
-        max_decompressed_bytes: most bytes that the plain records may have.
+        max_decompressed_bytes: highest accepted size of the uncompressed records.
 
     Returns:
-        The records, and the error of a wrong count or None.
+        The records, and the error for a wrong count, else None.
 
     Raises:
-        DefectError: the batch has another defect; then none of its records is trusted.
+        DefectError: the batch has another defect, so no record can be trusted.
     """
     data = plain_records(batch, max_decompressed_bytes)
     records: list[Record] = []
@@ -109,7 +109,7 @@ def stored_records(
 
 
 def _rising(records: list[Record]) -> list[Record]:
-    """Return the records whose offsets are above those of all records before them."""
+    """Return the records whose offset exceeds those of all records before it."""
     found: list[Record] = []
     for record in records:
         if not found or record.offset > found[-1].offset:
@@ -118,7 +118,7 @@ def _rising(records: list[Record]) -> list[Record]:
 
 
 def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatch) -> Record:
-    """Return the record whose body, after its length, lies in [position, end)."""
+    """Parse the record in [position, end) of the data; its length field is before `position`."""
     timestamp_delta, position = read_varlong(data, position + 1, end)
     delta, position = read_varint(data, position, end)
     key, position = _field(data, position, end, "key")
@@ -153,7 +153,7 @@ def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatc
 def _field(
     data: bytes | memoryview, position: int, end: int, what: str
 ) -> tuple[bytes | None, int]:
-    """Return a key, value or header field, None for null, and the position after it."""
+    """Return the bytes (None for null) of the field `what`, and the position after it."""
     length, position = read_varint(data, position, end)
     if length < 0:
         return None, position
@@ -163,11 +163,11 @@ def _field(
 
 
 def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
-    """Return the records of the inner messages, with absolute offsets and the right times."""
+    """Return the records of the inner messages, with absolute offsets and final timestamps."""
     inner = _messages(data)
     last = inner[-1].offset
     shift = wrapper.last_offset - last if wrapper.magic == 1 else 0
-    if not 0 <= shift <= HIGHEST_OFFSET:  # Java's difference of the two would be negative
+    if not 0 <= shift <= HIGHEST_OFFSET:  # Java would compute a negative difference
         raise malformed(f"wrapper offset {wrapper.last_offset}, last inner offset {last}")
     if inner[0].offset + shift < 0:
         raise _out_of_order(f"inner offset {inner[0].offset}")
@@ -180,7 +180,10 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
 
 
 def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
-    """Return a record's time in ms; -1 for an inner message of magic 0 in magic 1, as in Kafka."""
+    """Return the timestamp in ms that Kafka's consumer gives to a message in a wrapper.
+
+    For a message of magic 0 in a wrapper of magic 1 it is -1.
+    """
     if record.timestamp_ms is None:
         return -1 if wrapper.magic == 1 else None
     time_ms = wrapper.append_time_ms
@@ -188,7 +191,7 @@ def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
 
 
 def _messages(data: memoryview) -> list[Record]:
-    """Return a record per message, with the offset in its header."""
+    """Return a record for each message, with the offset in its header."""
     records: list[Record] = []
     position = 0
     while position < len(data):
@@ -212,7 +215,7 @@ def _messages(data: memoryview) -> list[Record]:
 
 
 def _checked_message_end(data: memoryview, position: int) -> int:
-    """Return the end of the message at a position; raise DefectError if it is not sound."""
+    """Check the message at a position, and return its end."""
     left = len(data) - position
     if left < SIZE_STOP:
         raise malformed("the last inner message is cut")
@@ -235,15 +238,15 @@ def _checked_message_end(data: memoryview, position: int) -> int:
 
 
 def _wrapped_int64(value: int) -> int:
-    """Wrap a sum to 64 bits, as Java does."""
+    """Wrap a sum to a signed 64-bit integer, as Java's addition does."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _out_of_order(detail: str) -> DefectError:
-    """Return the defect of offsets that do not rise."""
+    """Return the error for a batch or set whose offsets do not rise."""
     return DefectError(DefectCode.OFFSET_OUT_OF_ORDER, detail)
 
 
 def _miscounted(detail: str) -> DefectError:
-    """Return the defect of a record count that does not fit the records."""
+    """Return the error for a batch whose header states a wrong record count."""
     return DefectError(DefectCode.RECORD_COUNT_MISMATCH, detail)

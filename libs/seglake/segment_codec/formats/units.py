@@ -1,6 +1,6 @@
-"""Units of a log in any format: a batch, a wrapper, or a run of single messages.
+"""Units of a log: a record batch (magic 2), or of magic 0 and 1 a wrapper or a run of messages.
 
-Every format has offset, length and magic in the same 17 bytes::
+All formats have offset, length and magic in the same 17 bytes::
 
      0  offset  i64
      8  length  i32  bytes after this field
@@ -20,7 +20,7 @@ Unit = RecordBatch | Wrapper | MessageRun
 
 PREFIX = struct.Struct(">qiIb")
 PREFIX_BYTES = PREFIX.size
-HIGHEST_OFFSET = (1 << 63) - 1  # no record has it: the next offset must fit an int64 too
+HIGHEST_OFFSET = (1 << 63) - 1  # exclusive: the offset after a record must fit an int64
 
 
 def smallest_length(magic: int) -> int:
@@ -37,10 +37,10 @@ def plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
 
     Args:
         unit: the batch, wrapper or run of messages.
-        max_bytes: most bytes that the result may have.
+        max_bytes: highest accepted size of the result.
 
     Raises:
-        DefectError: the unit cannot be decompressed, or would have more bytes.
+        DefectError: the unit cannot be decompressed, or expands to more than `max_bytes`.
     """
     match unit:
         case RecordBatch():

@@ -1,1 +1,1 @@
-"""Compiled loops over many batches at a time, and the arrays that they read and write."""
+"""Compiled loops over many batches, and the arrays that they read and write."""

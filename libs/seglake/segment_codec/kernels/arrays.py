@@ -1,4 +1,4 @@
-"""Arrays that `columns` passes to the compiled loops, grouped in named tuples."""
+"""Named tuples of the arrays that `columns` passes to the compiled loops."""
 
 from typing import Any, NamedTuple
 
@@ -7,15 +7,16 @@ from numpy.typing import NDArray
 
 
 class BatchArrays(NamedTuple):
-    """Batches of magic 2; the plain records of batch i are data[starts[i] : stops[i]].
+    """Arrays of magic 2 batches; batch i has the uncompressed records data[starts[i] : stops[i]].
 
     Attributes:
-        floors: records of batch i below floors[i] are checked, but give no rows.
-        ceilings: records of batch i from ceilings[i] on are checked, but give no rows.
-        next_offsets: end of the offsets of each batch, by its header.
-        counts: record count of each header, bounded by the payload.
-        is_late: the batch lies in a hole of the batches before it.
-        lows: end of the batches before that are not in these arrays; lower offsets are theirs.
+        floors: records of batch i below floors[i] are checked, but get no rows.
+        ceilings: records of batch i at or above ceilings[i] are checked, but get no rows.
+        next_offsets: exclusive end of each batch's offsets, from its header.
+        counts: record count in each header, limited by the size of the payload.
+        is_late: whether the batch is out of order: it fills a hole between earlier batches.
+        lows: exclusive end of earlier batches that are not in these arrays; records below it were
+            already read.
     """
 
     starts: NDArray[np.int64]
@@ -31,13 +32,13 @@ class BatchArrays(NamedTuple):
 
 
 class MessageSetArrays(NamedTuple):
-    """Sets of messages of magic 0 and 1: runs, and the contents of wrappers.
+    """Sets of messages of magic 0 and 1: runs, and the decompressed messages of wrappers.
 
-    The first four arrays have the meaning that they have in `BatchArrays`.
+    For the first four arrays see `BatchArrays`.
 
     Attributes:
-        last_offsets: for wrappers, the offset in the header.
-        is_append_time: messages of magic 1 in this set have the time in `append_times`.
+        last_offsets: offset in the wrapper's header.
+        is_append_time: whether all messages of magic 1 in the set have the time in `append_times`.
     """
 
     starts: NDArray[np.int64]
@@ -52,14 +53,14 @@ class MessageSetArrays(NamedTuple):
 
 
 class UnitResults(NamedTuple):
-    """Results that a kernel writes per unit.
+    """Results of a compiled loop: arrays with one element per batch or set of messages.
 
     Attributes:
-        statuses: a status of `faults`.
+        statuses: status of the unit, see `faults`.
         row_stops: number of rows written up to the end of the unit.
-        is_kept: the batch has rows; for batches of magic 2, also if its status is not OK.
-        next_offsets: for kept batches of magic 2, the end of their offsets.
-        skipped_counts: for batches of magic 2, the number of records without a row though in range.
+        is_kept: whether the unit has rows; in magic 2 this is possible with a status other than OK.
+        next_offsets: exclusive end of a kept batch of magic 2.
+        skipped_counts: number of records in the range without a row, in a batch of magic 2.
     """
 
     statuses: NDArray[np.int32]
@@ -76,7 +77,7 @@ class UnitResults(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Rows as arrays, in the order of the log; timestamps are -1 in magic 0."""
+    """Rows of records as arrays, in the order of the log; a timestamp is -1 in magic 0."""
 
     offsets: NDArray[np.int64]
     timestamps: NDArray[np.int64]
@@ -87,7 +88,7 @@ class RowArrays(NamedTuple):
 
 
 class HeaderArrays(NamedTuple):
-    """Headers of all rows, one after another; stops are running ends, and begin with a 0."""
+    """Headers of all rows, concatenated; `stops` are cumulative ends that start with 0."""
 
     row_stops: NDArray[np.int32]  # (rows + 1,)
     name_stops: NDArray[np.int32]  # (headers + 1,)
@@ -98,20 +99,20 @@ class HeaderArrays(NamedTuple):
 
 
 class KeptArrays:
-    """Arrays that are reused by one flush after another: fresh memory costs a page fault per page.
+    """Arrays that are reused, since each page of new memory costs a page fault.
 
-    Pages that stay unused cost nothing.
+    Pages that are never touched cost nothing.
     """
 
     def __init__(self) -> None:
-        """Start without arrays; each is made on first use."""
+        """Start with no arrays; each is made when it is first used."""
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def empty(self, name: str, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """Return an uninitialised array, reused if the kept one is large enough.
+        """Return an uninitialised array: the kept array of this name if it is large enough.
 
         Args:
-            name: name of the array; it has one user at a time, and always the same kind.
+            name: name of the array; it must have one user at a time, and always the same type.
             count: number of elements.
             kind: type of an element.
         """
@@ -122,14 +123,20 @@ class KeptArrays:
 
 
 def unit_results(count: int) -> UnitResults:
-    """Return zeroed results for `count` units."""
-    kinds: dict[str, type[np.generic]] = {"statuses": np.int32, "is_kept": np.bool_}
-    arrays = (np.zeros(count, kinds.get(name, np.int64)) for name in UnitResults._fields)
-    return UnitResults(*arrays)
+    """Return arrays of zeros for the results of `count` units."""
+    return UnitResults(
+        statuses=np.zeros(count, np.int32),
+        row_stops=np.zeros(count, np.int64),
+        first_offsets=np.zeros(count, np.int64),
+        record_counts=np.zeros(count, np.int64),
+        is_kept=np.zeros(count, np.bool_),
+        next_offsets=np.zeros(count, np.int64),
+        skipped_counts=np.zeros(count, np.int64),
+    )
 
 
 def row_arrays(kept: KeptArrays, capacity: int) -> RowArrays:
-    """Return arrays with room for `capacity` rows, borrowed from the kept ones."""
+    """Return arrays with room for `capacity` rows, which belong to `kept`."""
     return RowArrays(
         offsets=kept.empty("offsets", capacity, np.int64),
         timestamps=kept.empty("timestamps", capacity, np.int64),
@@ -143,13 +150,13 @@ def row_arrays(kept: KeptArrays, capacity: int) -> RowArrays:
 def header_arrays(
     kept: KeptArrays, *, row_capacity: int, header_capacity: int, byte_capacity: int
 ) -> HeaderArrays:
-    """Return arrays with room for rows and headers, borrowed from the kept ones.
+    """Return arrays with room for headers of rows, which belong to `kept`.
 
     Args:
         kept: arrays to reuse.
-        row_capacity: most rows.
-        header_capacity: most headers of all rows.
-        byte_capacity: most bytes of all names, and of all values.
+        row_capacity: highest number of rows.
+        header_capacity: highest number of headers in all rows.
+        byte_capacity: highest total size of all names, and of all values, in bytes.
     """
     return HeaderArrays(
         row_stops=kept.empty("header_stops", row_capacity + 1, np.int32),
@@ -162,7 +169,7 @@ def header_arrays(
 
 
 def no_header_arrays(row_count: int) -> HeaderArrays:
-    """Return arrays for rows without headers."""
+    """Return header arrays for `row_count` rows that have no headers."""
     arrays = header_arrays(KeptArrays(), row_capacity=row_count, header_capacity=0, byte_capacity=0)
     for array in arrays:
         array.fill(0)

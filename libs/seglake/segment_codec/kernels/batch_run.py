@@ -1,7 +1,7 @@
-"""Many sound batches of magic 2 as one unit: their headers are an array, not objects.
+"""Consecutive valid batches of magic 2 that are handled as one: their headers are an array.
 
-A run has only batches that the exact walk would call sound: no damaged one, no control batch except
-a marker in its usual form, and none that crosses an offset where runs break.
+A run has only batches that `SegmentWalk.items` would yield as valid. It has no control batches
+except markers in their usual form, and no batch that crosses one of `run_breaks`.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,9 @@ from seglake.segment_codec.formats.record_batch import (
     RecordBatch,
 )
 
-FIELD_PLACES = {name: place for place, name in enumerate(BatchHeader._fields)}  # in `headers`
-FEWEST = 4  # below, an array costs more than it saves
+# Columns of `headers`.
+FIELD_PLACES = {name: place for place, name in enumerate(BatchHeader._fields)}
+FEWEST = 4  # a shorter run would be slower than single batches
 
 
 class BatchKind(IntEnum):
@@ -37,26 +38,26 @@ class BatchKind(IntEnum):
     """
 
     DATA = 0
-    EMPTY = 1  # without records: the cleaner keeps the last batch of a producer
-    ABORT = 2  # a marker
+    EMPTY = 1  # the cleaner keeps a producer's last batch without records
+    ABORT = 2  # transaction marker
     COMMIT = 3
 
 
 MARKER_KINDS = (BatchKind.ABORT, BatchKind.COMMIT)
-CONTROL_TYPES = (None, None, ControlType.ABORT, ControlType.COMMIT)  # by kind
+CONTROL_TYPES = (None, None, ControlType.ABORT, ControlType.COMMIT)  # by `BatchKind`
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRun:
-    """Consecutive batches whose offsets rise.
+    """Consecutive batches with rising offsets.
 
     Attributes:
         position: position of the first batch in the segment.
         headers: array (n, 13), in the order of `BatchHeader`.
         kinds: array (n,) of `BatchKind`.
         starts: array (n,) of the batches' positions, relative to `position`.
-        data: a view of all bytes; empty after a walk by headers only, and once the records were
-            decoded. Then `batch` returns headers without payloads.
+        data: a view of all bytes. It is empty if only headers were read, or after the records were
+            decoded; then `batch` returns batches without payloads.
     """
 
     position: int
@@ -71,7 +72,7 @@ class BatchRun:
 
     @property
     def size_bytes(self) -> int:
-        """Return the bytes from the first batch to the end of the last one."""
+        """Return the number of bytes from the first batch to the end of the last one."""
         return int(self.starts[-1] + self.headers[-1, 1]) + LENGTH_STOP
 
     @property
@@ -90,12 +91,12 @@ class BatchRun:
         return int(self.headers[0, 4])
 
     def column(self, name: str) -> NDArray[np.int64]:
-        """Return one field of all headers, as a view."""
+        """Return one header field of all batches, as a view."""
         return self.headers[:, FIELD_PLACES[name]]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Return the bytes of each batch, headers included."""
+        """Return the size of each batch in bytes, with its header."""
         return self.column("batch_length") + LENGTH_STOP
 
     @property
@@ -105,7 +106,7 @@ class BatchRun:
 
     @property
     def is_marker(self) -> NDArray[np.bool_]:
-        """Return for each batch whether it is a marker of a transaction."""
+        """Return for each batch whether it is a transaction marker."""
         return self.kinds >= BatchKind.ABORT
 
     @property
@@ -115,21 +116,21 @@ class BatchRun:
 
     @property
     def next_offsets(self) -> NDArray[np.int64]:
-        """Return the end of the offsets of each batch."""
+        """Return the exclusive end of each batch's offsets."""
         return self.column("base_offset") + self.column("last_offset_delta") + 1
 
     def stretches(self) -> Iterator[tuple[int, int]]:
-        """Return the offset ranges [start, stop) of batches without holes between them."""
+        """Yield the offset ranges [start, stop) without a hole that make up the run."""
         first, after = self.column("base_offset"), self.next_offsets
         is_break = first[1:] != after[:-1]
-        if not is_break.any():  # the usual case
+        if not is_break.any():  # most runs have no hole
             return iter([(self.first_offset, self.last_offset + 1)])
         breaks = np.flatnonzero(is_break) + 1
         starts = first[np.concatenate(([0], breaks))].tolist()
         return zip(starts, after[np.append(breaks - 1, len(self) - 1)].tolist(), strict=True)
 
     def batch(self, index: int) -> RecordBatch:
-        """Return one batch as an object, as the exact walk would return it."""
+        """Return the batch with this index as an object."""
         start = int(self.starts[index])
         header = BatchHeader._make(self.headers[index].tolist())
         size_bytes = header.batch_length + LENGTH_STOP
@@ -137,7 +138,7 @@ class BatchRun:
         return RecordBatch(self.position + start, size_bytes, header, payload)
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the run of the batches [start, stop), at least one."""
+        """Return the batches with indexes [start, stop), which must not be empty."""
         begin = int(self.starts[start])
         end = self.size_bytes if stop == len(self) else int(self.starts[stop])
         return type(self)(
@@ -149,11 +150,11 @@ class BatchRun:
         )
 
     def without_data(self) -> Self:
-        """Return the run without its bytes, so that it keeps no piece of the file in memory."""
+        """Return the run without its bytes, so that they can be freed."""
         return type(self)(self.position, self.headers, self.kinds, self.starts, memoryview(b""))
 
     def chosen(self, places: NDArray[np.int64]) -> Self:
-        """Return some of the batches, by index; the bytes of the others stay between them."""
+        """Return the batches with the given indexes; `data` keeps the bytes of all batches."""
         if len(places) == len(self):
             return self
         return type(self)(
@@ -166,7 +167,7 @@ class BatchRun:
 
 
 class PlainRun(NamedTuple):
-    """Uncompressed batches: the records of batch i are data[starts[i] : stops[i]]."""
+    """Uncompressed records of a run; those of batch i are data[starts[i] : stops[i]]."""
 
     data: memoryview
     starts: NDArray[np.int64]
@@ -174,7 +175,7 @@ class PlainRun(NamedTuple):
 
 
 def plain_run_of(run: BatchRun) -> PlainRun:
-    """Return the batches of an uncompressed run, up to one too small for its record count."""
+    """Return an uncompressed run's records; end before a batch too small for its record count."""
     starts, stops = run.starts + HEADER_BYTES, run.starts + run.sizes
     is_right = run.column("record_count") <= (stops - starts) // SMALLEST_RECORD_BYTES
     count = len(run) if is_right.all() else int(is_right.argmin())
@@ -183,11 +184,11 @@ def plain_run_of(run: BatchRun) -> PlainRun:
 
 
 def plain_records_of(run: BatchRun, max_bytes: int) -> Iterator[bytes | memoryview]:
-    """Yield the plain records of each batch, up to one that `plain_records` refuses.
+    """Yield the decompressed records of each batch; end before one that `plain_records` rejects.
 
     Args:
         run: the run, with its bytes.
-        max_bytes: most bytes that the records of one batch may have.
+        max_bytes: highest accepted size of a batch's records.
     """
     fields = zip(
         (run.column("attributes") & CODEC_MASK).tolist(),

@@ -1,7 +1,4 @@
-"""Decodes batches to flat arrays, ready for Arrow, without a Python object per record.
-
-Decompressed batches are collected until enough of them can be decoded together.
-"""
+"""Decodes many batches at once to flat arrays for Arrow, without a Python object per record."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +22,17 @@ _MOST_ROOM_BYTES = 256 << 20
 
 
 class ColumnBuilder:
-    """Collector of decompressed batches, which are decoded together.
+    """Collector of decompressed batches, which a flush decodes together.
 
-    A flush never mixes magic 2 with older formats: call `accepts` first.
+    A flush must not mix magic 2 with older formats: call `accepts` before adding.
 
     Args:
-        max_decompressed_batch_bytes: most plain bytes of a batch; a larger batch is a defect.
-        full_bytes: bytes that are collected before a flush, 0 if unknown. After the first few, the
-            builder makes room for all.
-        reached_offset: lowest offset of the first records. Each later record is above the records
-            before it, or gives no row. If None, that holds only within each batch.
+        max_decompressed_batch_bytes: highest accepted size of a batch after decompression; a larger
+            batch is a defect.
+        full_bytes: number of bytes that are collected before a flush, for which memory is reserved;
+            0 if unknown.
+        reached_offset: first offset that may get a row. A record gets none if an earlier record of
+            any batch has its offset or a higher one. If None, only records of its own batch matter.
     """
 
     def __init__(
@@ -43,19 +41,19 @@ class ColumnBuilder:
         full_bytes: int = 0,
         reached_offset: int | None = None,
     ) -> None:
-        """Store the limits and make room for the first bytes."""
+        """Store the limits, and reserve memory for the first bytes."""
         self._max_bytes = max_decompressed_batch_bytes
-        # A quarter more: the last run exceeds it. Unused memory costs nothing.
+        # Room for a quarter more: the last run may exceed it, and unused memory costs nothing.
         self._full_bytes = min(full_bytes + full_bytes // 4, _MOST_ROOM_BYTES)
         self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", _FIRST_BYTES, np.uint8)
         self._room = self._plain.data
         self._units: list[Unit | BatchRun] = []
-        self._starts: list[int] = []  # these lists have one element per batch
+        self._starts: list[int] = []  # these lists have an element per batch
         self._stops: list[int] = []
         self._floors: list[int] = []
         self._ceilings: list[int] = []
-        self._late: set[int] = set()  # indexes of late batches
+        self._late: set[int] = set()  # which batches are out of order
         self._lows: list[int] = []
         self._passed_offset = LOWEST_OFFSET
         is_followed = reached_offset is not None
@@ -64,13 +62,13 @@ class ColumnBuilder:
         self.plain_bytes = 0
 
     def accepts(self, unit: Unit | BatchRun) -> bool:
-        """Return whether the unit has the format of those added since the last flush."""
+        """Return whether a unit can be added before the next flush, which needs one format."""
         if not self._units:
             return True
         return isinstance(unit, RECORD_BATCHES) == isinstance(self._units[0], RECORD_BATCHES)
 
     def passed(self, next_offset: int) -> None:
-        """Skip records below the end of a batch that is not added, in all batches added later."""
+        """Record that a batch was skipped: records of later batches below its end get no rows."""
         self._passed_offset = max(self._passed_offset, next_offset)
 
     def add(
@@ -80,10 +78,10 @@ class ColumnBuilder:
 
         Args:
             unit: the batch, wrapper or run of messages.
-            floor_offset: records below it give no rows.
-            ceiling_offset: records from it on give no rows.
-            is_late: the unit lies in a hole of the batches before it, so only offsets of its header
-                give rows.
+            floor_offset: records below it get no rows.
+            ceiling_offset: records at or above it get no rows.
+            is_late: whether the unit is out of order: it fills a hole between earlier batches. Only
+                records within the header's range of offsets get rows.
 
         Raises:
             DefectError: the unit cannot be decompressed; the builder is unchanged.
@@ -109,17 +107,17 @@ class ColumnBuilder:
         most_plain_bytes: int,
         lows: NDArray[np.int64] | None = None,
     ) -> int:
-        """Decompress and add the batches of a run, and return how many were added.
+        """Decompress and add the batches of a run, and return the number added.
 
-        It stops early once `most_plain_bytes` are collected, and before a batch that cannot be
-        decompressed.
+        It stops when `most_plain_bytes` are collected, or at a batch that cannot be decompressed.
 
         Args:
             run: the run, with its bytes.
-            floor_offset: records below it give no rows.
-            ceiling_offset: records from it on give no rows.
-            most_plain_bytes: plain bytes in the builder at which to stop.
-            lows: for each batch, the end of the batch before it, if other batches lie between them.
+            floor_offset: records below it get no rows.
+            ceiling_offset: records at or above it get no rows.
+            most_plain_bytes: number of collected bytes at which to stop.
+            lows: exclusive end of the batch before each batch; None unless the run was cut from a
+                longer one.
         """
         before, start = len(self._stops), self.plain_bytes
         if run.is_compressed:
@@ -144,7 +142,7 @@ class ColumnBuilder:
         return count
 
     def _append(self, data: bytes | memoryview) -> None:
-        """Copy plain bytes to the end of the collected ones, and make room if needed."""
+        """Append uncompressed bytes to the collected bytes, and reserve memory if needed."""
         stop = self.plain_bytes + len(data)
         if stop > len(self._plain):
             before = self._plain[: self.plain_bytes]
@@ -155,7 +153,7 @@ class ColumnBuilder:
         self.plain_bytes = stop
 
     def flush(self) -> tuple[Columns, list[UnitOutcome | PiecesOutcome]]:
-        """Decode all added units and empty the builder; return rows and an outcome per batch."""
+        """Decode all added units and clear the builder; return rows and an outcome per batch."""
         columns, outcomes = self.flush_runs()
         return columns, [
             of_batch
@@ -166,9 +164,10 @@ class ColumnBuilder:
         ]
 
     def flush_runs(self) -> tuple[Columns, list[Outcome]]:
-        """Decode all added units and empty the builder; return the rows and an outcome per unit.
+        """Decode all added units and clear the builder; return the rows, and an outcome per unit.
 
-        The outcome of a run covers all its batches. The arrays are borrowed, see `Columns`.
+        A run has one outcome for all its batches. The next `add` overwrites the arrays, see
+        `Columns`.
         """
         data = self._plain[: max(self.plain_bytes, 1)]
         data.flags.writeable = False

@@ -1,11 +1,10 @@
-"""Finds the sound messages of a wrapper if some of its messages are damaged.
+"""Finds the valid messages of a wrapper in which some messages are damaged.
 
-Kafka's consumer stops at an inner message that it refuses; told to, it continues after it. Here
-each range of sound messages is a part of the wrapper, and each damaged message is a defect.
+Each range of valid messages becomes a part of the wrapper, and each damaged message a defect.
 
-Offsets follow Kafka's reader: the last message of a wrapper of magic 1 has the wrapper's offset. A
-consumer skips messages that do not rise above those before them; messages above the wrapper's
-offset would hide the next batch. Both are defects.
+Offsets are computed as in Kafka's reader: the last message of a wrapper of magic 1 has the
+wrapper's offset. A message whose offset does not exceed all earlier ones would be skipped by
+consumers, and a message above the wrapper's offset would hide the next batch: both are defects.
 """
 
 import struct
@@ -25,18 +24,18 @@ from seglake.segment_codec.kernels.faults import FAULTS, INNER_OFFSETS, OK
 
 _SMALLEST_MESSAGE_BYTES = 26
 _OFFSET_FIELD = struct.Struct(">q")
-_MOST_DAMAGED = 4096  # a bomb of damaged messages is one defect
+_MOST_DAMAGED = 4096  # above this number, the whole set is one defect
 _START, _STATUS, _OFFSET, _IS_MESSAGE = range(4)
 
 _Bytes = bytes | memoryview | NDArray[np.uint8]
 
 
 class InnerPart(NamedTuple):
-    """Consecutive sound messages of a wrapper.
+    """Consecutive valid messages inside of a damaged wrapper.
 
     Attributes:
         wrapper: the wrapper, limited to these messages.
-        place: their bytes [start, stop) in the decompressed set.
+        place: bytes [start, stop) of the messages in the decompressed set.
     """
 
     wrapper: Wrapper
@@ -55,21 +54,21 @@ InnerPiece = InnerPart | Defect
 def pieces_of(
     wrapper: Wrapper, content: bytes | memoryview | NDArray[np.uint8]
 ) -> list[InnerPiece]:
-    """Return the parts and the defects of a wrapper that is damaged inside, in their order.
+    """Return the parts and the defects of a wrapper that is damaged inside, in order of bytes.
 
     Args:
         wrapper: the wrapper.
-        content: its decompressed set.
+        content: its decompressed messages.
 
     Raises:
-        DefectError: no message of it is usable, or too many are damaged.
+        DefectError: no message is usable, or too many are damaged.
     """
     table = _laid_out(content)
     shift = _shift(wrapper, table)
-    from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
+    from seglake.segment_codec.kernels import message_kernels  # imports numba, which takes 0.2 s
 
     highest = wrapper.last_offset
-    if wrapper.magic == 0:  # a consumer reads the offsets inside only
+    if wrapper.magic == 0:  # in magic 0, consumers ignore the wrapper's offset
         highest = max(highest, int(table[-1, _OFFSET]))
     message_kernels.judge_offsets(table, shift, highest)
     damaged = table[table[:, _STATUS] != OK]
@@ -79,8 +78,8 @@ def pieces_of(
 
 
 def _laid_out(content: _Bytes) -> NDArray[np.int64]:
-    """Return a row per piece: start, status, offset field, whether it is a single message."""
-    from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
+    """Split the set; return per piece: start, status, offset field, whether it is one message."""
+    from seglake.segment_codec.kernels import message_kernels  # imports numba, which takes 0.2 s
 
     data = np.frombuffer(content, np.uint8)
     table = np.empty((len(data) // _SMALLEST_MESSAGE_BYTES + 1, 4), np.int64)
@@ -88,7 +87,7 @@ def _laid_out(content: _Bytes) -> NDArray[np.int64]:
 
 
 def _shift(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
-    """Return the difference between absolute offsets and the offset fields; 0 in magic 0."""
+    """Return what to add to the messages' offset fields for absolute offsets; 0 in magic 0."""
     last = int(table[-1, _OFFSET])
     if wrapper.magic == 0:
         return 0
@@ -100,7 +99,7 @@ def _shift(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
 
 
 def _shift_by_first(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
-    """Return the shift that lets the first message follow the batch before the wrapper."""
+    """Return the number to add to offset fields if the first message follows the previous batch."""
     highest = int(table[:-1, _OFFSET].max(initial=0))
     shift = -1 if wrapper.follows is None else wrapper.follows - int(table[0, _OFFSET])
     if shift < 0 or highest > wrapper.last_offset - shift:
@@ -111,7 +110,7 @@ def _shift_by_first(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
 def _pieces(
     wrapper: Wrapper, table: NDArray[np.int64], data: NDArray[np.uint8]
 ) -> Iterator[InnerPiece]:
-    """Yield the parts and defects by the rows of the table."""
+    """Yield a part for each range of valid messages in the table; each other piece is a defect."""
     is_sound = table[:, _STATUS] == OK
     breaks = np.flatnonzero(~is_sound[1:] | ~is_sound[:-1]) + 1
     previous = -1
@@ -131,7 +130,7 @@ def _pieces(
 
 
 def false_offset_defect(wrapper: Wrapper) -> Defect:
-    """Return the defect of a wrapper whose only fault is the offset in its header."""
+    """Return the defect for a wrapper whose only fault is the offset in its header."""
     claimed = wrapper.false_offset or 0
     return Defect(
         position=wrapper.position,
@@ -154,7 +153,7 @@ def _defect(
     begin: int,
     content: NDArray[np.uint8],
 ) -> Defect:
-    """Return the defect of one damaged piece; `previous` is the last sound offset before it."""
+    """Return the defect for a damaged piece; `previous` is the last valid offset before it."""
     code, text = FAULTS[status]
     if status == INNER_OFFSETS:
         text = f"offset {offset} after {previous}, in a set that ends at {wrapper.last_offset}"

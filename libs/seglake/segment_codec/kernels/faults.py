@@ -1,15 +1,15 @@
-"""Statuses that the compiled loops return for each unit, and the defect code and text of each.
+"""Statuses that the compiled loops return for units, with the defect code and text of each.
 
 This module does not import numba.
 """
 
 from seglake.segment_codec.formats.errors import DefectCode
 
-# A reading helper of a kernel returns the index after the bytes read, or the negative status.
+# Kernel functions return the index after the bytes read, or a status as a negative number.
 OK = 0
 VARINT = 1
 RECORD_LENGTH = 2
-CONTRADICTED = 3  # no fault: sound records, at other offsets than their header claims
+CONTRADICTED = 3  # no fault: records are valid, but not at the header's offsets
 KEY_LENGTH = 4
 VALUE_LENGTH = 5
 HEADER_COUNT = 6

@@ -1,7 +1,7 @@
-"""One flush of batches through the kernels: their input, their output, and the outcomes.
+"""Decodes collected batches together: prepares the kernels' input, runs them, reads their output.
 
-Row i has `offsets[i]`, `timestamps_ms[i]`, a key and a value as binary views into `data`, and the
-headers [header_stops[i], header_stops[i + 1]).
+Row i has `offsets[i]`, `timestamps_ms[i]`, key and value as binary views into `data`, and the
+headers with indexes [header_stops[i], header_stops[i + 1]).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,11 +47,12 @@ from seglake.segment_codec.kernels.outcomes import (
 
 RECORD_BATCHES = (RecordBatch, BatchRun)
 
-_SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8  # two lengths, both null
+# The smallest message has no key and no value, only their two lengths of 4 bytes (-1 for null).
+_SMALLEST_MESSAGE_BYTES = PREFIX_BYTES + 8
 
 
 class Columns(NamedTuple):
-    """Arrays of a flush with n rows and h headers. Borrowed: the next `add` reuses them."""
+    """Decoded records as arrays: n rows and h headers; the next `add` overwrites them."""
 
     data: NDArray[np.uint8]
     offsets: NDArray[np.int64]  # (n,)
@@ -70,20 +71,22 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flush:
-    """Units of one flush, and the arrays that the kernels read and write for them.
+    """Units of a flush, and the arrays that the kernels read and write for them.
+
+    All arrays except `data` and `reach` have one element per batch.
 
     Attributes:
-        units: units all of magic 2, or all of older formats.
-        data: the decompressed bytes of all batches.
-        starts: for each batch, the start of its bytes in `data`.
-        stops: for each batch, the end of its bytes in `data`.
-        floors: for each batch, the offset below which records give no rows.
-        ceilings: for each batch, the offset from which on records give no rows.
-        is_late: for each batch, whether it lies in a hole of the batches before it.
-        lows: for each batch, the end of the batches before it that are not in this flush.
+        units: units, all of magic 2 or all of older formats.
+        data: decompressed bytes of all batches.
+        starts: start of a batch's bytes in `data`.
+        stops: end of a batch's bytes in `data`.
+        floors: offset below which records get no rows.
+        ceilings: offset at or above which records get no rows.
+        is_late: whether the batch is out of order: it fills a hole between earlier batches.
+        lows: exclusive end of earlier batches that are not in this flush.
         kept: arrays to reuse.
         reach: state of `decode_records` between flushes; the kernel updates it.
-        results: the kernels' results per batch.
+        results: results of the kernels.
     """
 
     units: list[Unit | BatchRun]
@@ -99,7 +102,7 @@ class Flush:
     results: UnitResults
 
     def columns(self, rows: RowArrays, headers: HeaderArrays) -> Columns:
-        """Return the parts of the arrays that the kernel filled, as views."""
+        """Return views of the parts of the arrays that the kernel has filled."""
         n = int(self.results.row_stops[-1]) if self.units else 0
         h = int(headers.row_stops[n])
         return Columns(
@@ -119,10 +122,10 @@ class Flush:
         )
 
     def in_parts(self, pieces: Mapping[int, list[InnerPiece]]) -> "Flush":
-        """Return a flush with the parts of damaged wrappers in their place.
+        """Return a flush in which damaged wrappers are replaced by their parts.
 
         Args:
-            pieces: parts and defects of damaged wrappers, by their index in `units`.
+            pieces: parts and defects of damaged wrappers, by the wrapper's index in `units`.
         """
         units: list[Unit | BatchRun] = []
         places: list[int] = []
@@ -148,7 +151,7 @@ class Flush:
         )
 
     def outcomes(self) -> list[Outcome]:
-        """Return an outcome per unit or run of magic 2."""
+        """Return an outcome for each batch of magic 2, or for each run of batches."""
         found: list[Outcome] = []
         start = 0
         for unit in self.units:
@@ -164,11 +167,11 @@ class Flush:
     def message_outcomes(
         self, units: Sequence[Unit | BatchRun], pieces: Mapping[int, list[InnerPiece]]
     ) -> Iterator[Outcome]:
-        """Yield one outcome per added unit of the old formats.
+        """Yield an outcome for each added unit of the old formats.
 
         Args:
-            units: the units as they were added; `self` may have parts in place of some.
-            pieces: parts and defects of damaged wrappers, by their index in `units`.
+            units: the units as they were added, before wrappers were replaced by parts.
+            pieces: parts and defects of damaged wrappers, by the wrapper's index in `units`.
         """
         decoded = (
             self._of_unit(unit, index)
@@ -183,7 +186,7 @@ class Flush:
                 yield PiecesOutcome(unit, tuple(of_each))
 
     def _of_run(self, run: BatchRun, start: int, stop: int, first_row: int) -> RunOutcome:
-        """Return the outcome of a run, whose batches have the indexes [start, stop)."""
+        """Return the outcome of a run whose batches are at [start, stop) in the arrays."""
         return RunOutcome(
             run=run,
             first_row=first_row,
@@ -192,7 +195,7 @@ class Flush:
         )
 
     def _of_unit(self, unit: Unit, index: int) -> UnitOutcome:
-        """Return the outcome of the unit with an index."""
+        """Return the outcome of a unit, which is at `index` in the arrays."""
         plain_bytes = int(self.stops[index] - self.starts[index])
         return unit_outcome(unit, self.results, index, plain_bytes)
 
@@ -211,11 +214,11 @@ def decoded(flush: Flush) -> tuple[Columns, list[Outcome]]:
 
 
 def _decode_records(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
-    """Decode batches of magic 2; retry with more room for headers until they fit."""
+    """Decode batches of magic 2; repeat with more memory for headers until they fit."""
     from seglake.segment_codec.kernels.record_kernel import decode_records  # numba takes 0.2 s
 
     base_offsets = _of_headers(flush.units, "base_offset")
-    # A false count may be huge: one record more than the payload has room for proves it wrong.
+    # One record more than the payload can hold is enough to prove a header's count false.
     most_records = (flush.stops - flush.starts) // SMALLEST_RECORD_BYTES + 1
     batches = BatchArrays(
         starts=flush.starts,
@@ -250,7 +253,7 @@ def _decode_records(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
 
 
 def _decode_messages(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
-    """Decode sets of messages of magic 0 and 1."""
+    """Decode sets of messages of magic 0 and 1 to rows."""
     from seglake.segment_codec.kernels.message_kernels import decode_messages  # numba takes 0.2 s
 
     units = [unit for unit in flush.units if not isinstance(unit, BatchRun)]
@@ -273,24 +276,25 @@ def _decode_messages(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
 
 
 def _pieces_of_damaged(flush: Flush) -> dict[int, list[InnerPiece]]:
-    """Return the usable pieces of wrappers that failed, by index, if they have any."""
+    """Return the parts and defects of wrappers with some valid messages, by index in `units`."""
     found: dict[int, list[InnerPiece]] = {}
     for index in np.flatnonzero(flush.results.statuses).tolist():
         unit = flush.units[index]
         if isinstance(unit, Wrapper):
             content = flush.data[flush.starts[index] : flush.stops[index]]
-            with suppress(DefectError):  # the fault is in the wrapper's outcome
+            # Without a valid message, the outcome keeps the wrapper's fault.
+            with suppress(DefectError):
                 found[index] = pieces_of(unit, content)
     return found
 
 
 def _int64s(values: Sequence[object], attribute: str) -> NDArray[np.int64]:
-    """Return one attribute of all values as an array."""
+    """Return one attribute of all units as an array of int64."""
     return np.fromiter(map(attrgetter(attribute), values), np.int64, len(values))
 
 
 def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int64]:
-    """Return one field of the headers of batches and runs of magic 2, as an array."""
+    """Return one header field of all batches of magic 2, as an array."""
     parts = [np.zeros(0, np.int64)]
     for kind, group in groupby(units, type):
         if kind is BatchRun:
@@ -302,7 +306,7 @@ def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int6
 
 
 def _stamp_records(flush: Flush, timestamps: NDArray[np.int64]) -> None:
-    """Give records with log append time their batch's time; the times on disk are stale."""
+    """Set the batch's append time as timestamp of its records, for batches with log append time."""
     is_append_time = _of_headers(flush.units, "attributes") & LOG_APPEND_TIME != 0
     if not is_append_time.any():
         return

@@ -1,6 +1,7 @@
-"""Compiled walk over batches of magic 2: headers to an array, as long as nothing is odd.
+"""Compiled loop that reads headers of consecutive plain batches of magic 2 into an array.
 
-It judges nothing. It stops at a batch that is not plainly sound, and the exact walk judges that.
+Plain are valid data batches, and markers in their usual form. The loop stops at any other batch and
+reports no defect: `SegmentWalk` judges that batch.
 """
 
 from typing import NamedTuple
@@ -33,10 +34,10 @@ _LAST_CODEC = int(max(Codec))
 _DATA, _EMPTY = int(BatchKind.DATA), int(BatchKind.EMPTY)
 _ABORT, _COMMIT = int(BatchKind.ABORT), int(BatchKind.COMMIT)
 _ODD = -1
-_MOST_TABLE_BYTES = 1024  # for more bytes, the library is faster in spite of the call
+_MOST_TABLE_BYTES = 1024  # above this size, the library's CRC is faster than the kernel's
 _TABLES = slicing_tables(CASTAGNOLI)
 
-# Bytes of a marker's record: lengths of the record, key and value, and zeros; -1 is any byte.
+# Bytes of a marker's record: lengths of record, key and value, and zeros; -1 is any byte.
 _MARKER = np.array(
     [0x20, 0, 0, 0, 8, 0, 0, 0, -1, 12, -1, -1, -1, -1, -1, -1, 0],
     np.int64,
@@ -46,15 +47,15 @@ _MARKER_BYTES = HEADER_BYTES + len(_MARKER)
 
 
 class RunLimits(NamedTuple):
-    """Limits of a run.
+    """Limits within which batches may belong to a run.
 
     Attributes:
         low: lowest offset of the run.
-        high: offset from which on batches do not belong to the run.
+        high: exclusive upper limit of the run's offsets.
         may_have_holes: 1 if offsets may be missing between batches, else 0.
-        verifies_all: 1 to verify all checksums. If 0, only those of batches that may be damaged
-            markers are verified, and of the others only the headers must be in memory.
-        size_bytes: end of the last batch, at most, from the first byte of data.
+        verifies_all: 1 verifies all checksums; 0 only those of batches that may be damaged markers,
+            and needs only the headers of other batches in memory.
+        size_bytes: upper limit for the end of the last batch, relative to the first byte of data.
     """
 
     low: Int
@@ -84,12 +85,12 @@ def _read_header(data: Array, p: Int, header: Array) -> None:
 
 @inlined
 def _kind_of(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
-    """Return the kind of a batch, or _ODD; a control batch's kind is in its record."""
+    """Return the `BatchKind` of the batch at p; _ODD if the batch is not plain."""
     attributes, record_count = header[5], header[12]
     if header[6] < 0 or attributes & CODEC_MASK > _LAST_CODEC:
         return _ODD
     if record_count > header[6] + 1:
-        return _ODD  # its records reach above the offsets that it claims
+        return _ODD  # the header states more records than offsets
     if attributes & CONTROL != 0:
         return _marker_kind(data, p, header, size_bytes)
     if record_count > 0:
@@ -99,7 +100,7 @@ def _kind_of(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
 
 @inlined
 def _marker_kind(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
-    """Return the kind of a marker in its usual form, or _ODD."""
+    """Return the kind of a control batch; _ODD unless it is a marker in its usual form."""
     is_usual = size_bytes == _MARKER_BYTES and header[12] == 1 and header[6] == 0
     if not is_usual or header[5] & (TRANSACTIONAL | CODEC_MASK) != TRANSACTIONAL:
         return _ODD
@@ -115,7 +116,7 @@ def _marker_kind(data: Array, p: Int, header: Array, size_bytes: Int) -> Int:
 
 @inlined
 def _is_in_place(header: Array, expected: Int, limits: RunLimits) -> bool:
-    """Return whether a batch's offsets continue the run, within its limits."""
+    """Return whether a batch's offsets continue the run and are within its limits."""
     first = header[0]
     if first < expected or (first > expected and limits.may_have_holes == 0):
         return False
@@ -130,7 +131,7 @@ def _may_be_marker(header: Array, size_bytes: Int) -> bool:
 
 @inlined
 def _needs_all(size_bytes: Int, limits: RunLimits) -> bool:
-    """Return whether all bytes of a batch must be in memory, to be verified or as a marker."""
+    """Return whether all bytes of a batch must be in memory."""
     return bool(limits.verifies_all != 0 or size_bytes <= MOST_MARKER_BYTES)
 
 
@@ -138,13 +139,13 @@ def _needs_all(size_bytes: Int, limits: RunLimits) -> bool:
 def scan_batches(
     data: Array, limits: RunLimits, headers: Array, kinds: Array, checked: Array
 ) -> Int:
-    """Write the headers of the plain batches at the start of data (n,), and return their number.
+    """Read the headers of the plain batches at the start of data (n,), and return their number.
 
-    The last batch may end after data if only its header is needed, see `RunLimits`.
+    If only headers are needed, the last batch may end after data, see `RunLimits`.
 
-    headers (m, 13) is filled in the order of `BatchHeader`, for at most m batches, kinds (m,) with
-    `BatchKind`. checked (m,) is True if the checksum is right or need not be verified; the caller
-    verifies those of large batches.
+    Three arrays are written, for at most m batches: headers (m, 13) in the order of `BatchHeader`,
+    kinds (m,) with `BatchKind`, and checked (m,), which is False if the caller must verify the
+    checksum of a large batch.
     """
     p: Int = np.int64(0)
     stop = data.shape[0]
@@ -159,7 +160,7 @@ def scan_batches(
         if size_bytes > stop - p and _needs_all(size_bytes, limits):
             break
         if count == 0 and header[0] > expected:
-            expected = header[0]  # a hole before the run is the caller's to report
+            expected = header[0]  # a hole before the first batch is reported by the caller
         kind = _kind_of(data, p, header, size_bytes)
         if kind == _ODD or not _is_in_place(header, expected, limits):
             break

@@ -1,6 +1,6 @@
-"""Compiled loops over messages of magic 0 and 1, and the search for a header.
+"""Compiled loops over messages of magic 0 and 1, and the search for a batch or message header.
 
-The slow twin of `decode_messages` is `reference_decoder`.
+The slow counterpart of `decode_messages` is `reference_decoder`.
 """
 
 from typing import NamedTuple
@@ -33,11 +33,11 @@ from seglake.segment_codec.kernels.parts import (
 )
 
 
-@numba.njit(inline="always")  # by numba, not by LLVM: the loops become 8 % faster
+@numba.njit(inline="always")  # numba inlines it: LLVM's inlining is 8 % slower
 def _message_status(data: Array, p: Int, stop: Int, is_sound: bool) -> Int:
-    """Return the status of one message at p in a set that ends at stop.
+    """Return the status of the message at p in a set that ends at stop.
 
-    Its checksum is verified too, unless is_sound.
+    Its checksum is verified unless is_sound.
     """
     if stop - p < 12:
         return INNER_CUT
@@ -83,11 +83,11 @@ def scan_messages(
     """Continue the run of valid uncompressed messages at the start of data.
 
     The run ends before the first message that is cut off or invalid, has another magic or other
-    attributes, or whose offset is not above the one before it or reaches high. Unless
-    may_have_holes, it also ends at the first hole in the offsets. It ends before a message longer
-    than LONG_MESSAGE_BYTES, but for the one at the place sound, whose checksum is known to hold.
-    run (8,) is read and written: bytes, messages, first offset, last offset, largest timestamp,
-    then bytes, last offset and largest timestamp without the last message.
+    attributes, or has an offset that does not exceed the previous one or reaches high. Unless
+    may_have_holes, it also ends at the first hole in the offsets. It also ends before a message
+    longer than LONG_MESSAGE_BYTES, unless the message is at the index sound, where the checksum is
+    known to be valid. run (8,) is read and written: bytes, messages, first offset, last offset,
+    largest timestamp, then bytes, last offset and largest timestamp without the last message.
     """
     p = run[0]
     count = run[1]
@@ -123,10 +123,10 @@ def scan_messages(
 
 @compiled
 def span_messages(data: Array, result: Array) -> None:
-    """Find the first and the last offset of the messages in data, by their lengths alone.
+    """Find the first and the last offset of the messages in data, by their lengths only.
 
-    result (2,) is written: first and last offset, or -1 and -1 if the lengths do not use up data,
-    or the offsets are negative or do not rise.
+    result (2,) is written: first and last offset. Both are -1 if the lengths do not fill data, or
+    if the offsets are negative or do not rise.
     """
     p = 0
     stop = data.shape[0]
@@ -146,7 +146,7 @@ def span_messages(data: Array, result: Array) -> None:
 
 @inlined
 def _leads_on(data: Array, p: Int, stop: Int) -> bool:
-    """Return whether the set ends at p, or a message may begin there, by its size and magic."""
+    """Return whether the set ends at p, or a plausible message (by size and magic) begins there."""
     if p == stop:
         return True
     if stop - p < 26 or data[p + 16] > 1:
@@ -158,7 +158,7 @@ def _leads_on(data: Array, p: Int, stop: Int) -> bool:
 
 @inlined
 def _end_of_damaged(data: Array, p: Int, stop: Int) -> Int:
-    """Find the end of a damaged message by its size, else by its fields; 0 if neither leads on."""
+    """Find the end of a damaged message by its size or by its fields; 0 if neither is plausible."""
     if stop - p < 26:
         return np.int64(0)
     size = int32(data, p + 8)
@@ -180,11 +180,11 @@ def _end_of_damaged(data: Array, p: Int, stop: Int) -> Int:
 
 @compiled
 def lay_out_messages(data: Array, pieces: Array) -> int:
-    """Cut a damaged set into messages, sound or not, and return how many pieces there are.
+    """Split a damaged set into messages, valid or not, and return the number of pieces.
 
-    After a message whose size and fields do not lead to another, the rest is one piece. Payloads
-    are not searched for messages: a value may hold messages of another log. pieces (n, 4) is
-    written, row by row: start, status, offset field, whether it is a single message.
+    If the end of a message cannot be found, the rest of the set is one piece. Payloads are not
+    searched for messages, since a value may contain messages of another log. pieces (n, 4) is
+    written; a row has start, status, offset field, and whether the piece is one message.
     """
     p: Int = np.int64(0)
     stop: Int = np.int64(data.shape[0])
@@ -203,11 +203,10 @@ def lay_out_messages(data: Array, pieces: Array) -> int:
 
 @compiled
 def judge_offsets(pieces: Array, shift: int, last_offset: int) -> None:
-    """Set the status INNER_OFFSETS on messages that a consumer would skip, or not expect.
+    """Set the status INNER_OFFSETS on messages whose offsets do not rise or exceed last_offset.
 
-    A sound message counts if its offset, with the shift, is above all that counted before and not
-    above last_offset. pieces (n, 4) is the output of `lay_out_messages`; its offsets become
-    absolute.
+    pieces (n, 4) is the output of `lay_out_messages`; shift is added to its offsets, which makes
+    them absolute.
     """
     reached: Int = np.int64(-1)
     for i in range(pieces.shape[0]):
@@ -220,7 +219,7 @@ def judge_offsets(pieces: Array, shift: int, last_offset: int) -> None:
 
 
 class _Set(NamedTuple):
-    """Result of checking a set: the first status that is not OK, and the messages before it."""
+    """Status of a set's first faulty message, and counts of the valid messages before it."""
 
     status: Int
     count: Int
@@ -230,7 +229,7 @@ class _Set(NamedTuple):
 
 @inlined
 def _check_set(data: Array, p: Int, stop: Int) -> _Set:
-    """Check the messages of a set up to the first faulty one."""
+    """Check the messages of a set up to the first faulty message."""
     status: Int = np.int64(OK)
     count = first = last = np.int64(0)
     while p < stop:
@@ -251,7 +250,7 @@ def _check_set(data: Array, p: Int, stop: Int) -> _Set:
 
 @inlined
 def _write_row(data: Array, p: Int, offset: Int, rows: RowArrays, row: Int) -> None:
-    """Write the row of the message at p, which has been checked."""
+    """Write the row for the valid message at p."""
     magic = np.int64(data[p + 16])
     rows.offsets[row] = offset
     rows.timestamps[row] = int64(data, p + 18) if magic == 1 else np.int64(-1)
@@ -271,9 +270,9 @@ def _write_row(data: Array, p: Int, offset: Int, rows: RowArrays, row: Int) -> N
 def decode_messages(
     data: Array, sets: MessageSetArrays, results: UnitResults, rows: RowArrays
 ) -> None:
-    """Decode sets of messages of magic 0 and 1 in data (n,) to rows and results.
+    """Decode sets of messages of magic 0 and 1 in data (n,), and write rows and results.
 
-    A set with a faulty message has no rows. First offsets in the results are absolute.
+    A set with a faulty message gets no rows. First offsets in the results are absolute.
     """
     row = 0
     for i in range(sets.starts.shape[0]):
@@ -305,10 +304,10 @@ def decode_messages(
 
 @compiled
 def find_header(data: Array, start: int, left: int, low: int, high: int) -> int:
-    """Return the first place from start on that looks like a header of a batch or message, or -1.
+    """Return the first index >= `start` where a batch or a message seems to begin; else -1.
 
-    left is the number of bytes from data's first byte to the end of the file; offsets must lie in
-    [low, high). The last 61 bytes of data are searched only if the file ends there.
+    `left` is the number of bytes from `data[0]` to the end of the file. The header's offset must be
+    in [`low`, `high`). The last 61 bytes of `data` are searched only if the file ends with them.
     """
     size = data.shape[0]
     stop = size - 17 if size == left else size - 61

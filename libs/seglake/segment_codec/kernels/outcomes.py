@@ -1,4 +1,4 @@
-"""Results of decoding batches and runs of batches, as values."""
+"""Results of decoding batches and runs of batches."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,15 +18,17 @@ REPEATED: Fault = DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"
 
 
 class UnitOutcome(NamedTuple):
-    """Result of one unit; its rows are [row_stop of the previous unit, row_stop).
+    """Result of decoding one unit; its rows end before `row_stop`, the next unit's begin there.
 
     Attributes:
-        fault: code and text of the unit's fault, None if it has none.
-        is_kept: the unit has rows, possibly in spite of a fault: a record count that differs from
-            the records.
-        next_offset: end of its records or of its header's offsets, whichever is higher; if there
-            are more records than the count, the end of the counted ones.
-        skipped_count: number of its records at offsets that were read before or are above the end.
+        fault: code and text of the unit's fault; None if there is none.
+        is_kept: whether the unit has rows, which it also has if its only fault is a wrong record
+            count.
+        next_offset: exclusive end of the unit's offsets, which is the higher of the records' end
+            and the header's end. If there are more records than the header counts, it is the end of
+            the counted records.
+        skipped_count: number of records without rows, because their offsets were read before or are
+            above the end of the range.
     """
 
     unit: Unit
@@ -41,12 +43,12 @@ class UnitOutcome(NamedTuple):
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether it has fewer records than offsets: the cleaner removed some."""
+        """Return whether the unit has fewer records than offsets, as after a compaction."""
         return self.record_count <= self.unit.last_offset - self.first_offset
 
     @property
     def fault_of_rest(self) -> Fault | None:
-        """Return why some records of a unit have no row, None if all have one."""
+        """Return why some records of the unit have no row, as a defect; None if all have a row."""
         if self.fault is not None or not self.skipped_count:
             return self.fault
         counts = f"{self.skipped_count} of {self.record_count}"
@@ -55,20 +57,20 @@ class UnitOutcome(NamedTuple):
 
 
 def unit_outcome(unit: Unit, results: UnitResults, index: int, plain_bytes: int) -> UnitOutcome:
-    """Return the outcome of one unit from the results of all.
+    """Return the outcome of one unit from the kernels' results.
 
     Args:
         unit: a batch, a wrapper or a run of messages.
-        results: results of the kernels.
-        index: place of the unit in the results.
-        plain_bytes: size of its decompressed bytes.
+        results: results of all units.
+        index: index of the unit in the results.
+        plain_bytes: size of the decompressed unit.
     """
     status = int(results.statuses[index])
     record_count, next_offset = int(results.record_counts[index]), unit.last_offset + 1
     if isinstance(unit, RecordBatch):
-        record_count = unit.header.record_count  # of any size; the kernel's has a bound
+        record_count = unit.header.record_count  # `results` has this count with a limit
         next_offset = int(results.next_offsets[index])
-    return UnitOutcome(  # per batch: by position, for speed
+    return UnitOutcome(  # positional arguments are faster
         unit,
         int(results.row_stops[index]),
         FAULTS.get(status),
@@ -82,7 +84,7 @@ def unit_outcome(unit: Unit, results: UnitResults, index: int, plain_bytes: int)
 
 
 class RunOutcome(NamedTuple):
-    """Results of a run's batches; statuses are those of the kernels."""
+    """Results of decoding the batches of one run."""
 
     run: BatchRun
     first_row: int
@@ -91,7 +93,7 @@ class RunOutcome(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Return whether all batches are undamaged and have the offsets of their headers."""
+        """Return whether no batch is damaged and all records have the headers' offsets."""
         return not self.results.statuses.any()
 
     @property
@@ -100,13 +102,13 @@ class RunOutcome(NamedTuple):
         return np.diff(self.results.row_stops, prepend=self.first_row)
 
     def of_batches(self) -> Iterator[UnitOutcome]:
-        """Yield an outcome per batch."""
+        """Yield an outcome for each batch."""
         for index, plain_bytes in enumerate(self.plain_bytes.tolist()):
             yield unit_outcome(self.run.batch(index), self.results, index, plain_bytes)
 
 
 class PiecesOutcome(NamedTuple):
-    """Results of a wrapper that is damaged inside: of its parts, and the defects between."""
+    """Results of a wrapper that is damaged inside: outcomes of its parts, and defects."""
 
     unit: Unit
     pieces: tuple[UnitOutcome | Defect, ...]

@@ -1,10 +1,10 @@
-"""Parts shared by the compiled loops: integers, varints, CRC-32 and Arrow's binary views.
+"""Building blocks of the compiled loops: integers, varints, CRC-32 and Arrow's binary views.
 
-numba checks no bounds, so the loops do: every index is compared with its end before it is used. A
-kernel never raises; it returns a status of `faults`, where each has its defect.
+numba does not check bounds, so the loops compare each index with its end before they use it.
+Kernels never raise errors; they return a status of `faults`.
 
-A binary view is four int32: the length, then up to twelve bytes inline, or the first four bytes,
-the number of the buffer (always 0) and the position in it.
+A binary view is four int32: the length, followed by up to twelve bytes, or by the first four bytes,
+the number of the buffer (always 0) and the position in the buffer.
 """
 
 from collections.abc import Callable
@@ -16,22 +16,22 @@ import numpy as np
 from seglake.segment_codec.formats.checksum import IEEE, slicing_tables
 from seglake.segment_codec.kernels.faults import VARINT
 
-Array = Any  # numba compiles for the types of the arguments
-Int = Any  # a machine integer inside a kernel, of the width that the code names
+Array = Any  # numba infers the types
+Int = Any  # a machine integer; the kernels state its width
 
 _CRC32 = slicing_tables(IEEE)
-_NO_VALUE = -(1 << 62)  # no length or delta of 32 bits can be this
+_NO_VALUE = -(1 << 62)  # no 32-bit length or delta has this value
 
-# The loops allocate nothing, so numba need not count references. Counting costs two atomic
-# instructions per array taken from a named tuple, which makes the loops three times slower.
+# The loops allocate nothing, so numba need not count references.
+# Counting makes the loops three times slower: two atomic instructions for each access.
 _OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}  # numba's stubs lack some options
 _INLINED = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
-    """Return the kernel, compiled at its first call and cached for other processes.
+    """Return the kernel, which is compiled at its first call and cached for other processes.
 
-    If numba can write neither beside the code nor in a home, each process compiles it again.
+    If numba can write neither beside the code nor in the home folder, each process compiles it.
     """
     try:
         return numba.njit(cache=True, **_OPTIONS)(kernel)
@@ -40,13 +40,13 @@ def compiled(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to m
 
 
 def inlined(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
-    """Return a part of kernels that LLVM inlines; Python cannot call it."""
+    """Return a function that kernels call and LLVM inlines; Python cannot call it."""
     return numba.njit(**_INLINED)(kernel)
 
 
 @inlined
 def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """Return a 32-bit zig-zag varint and the index after it, or (_, -VARINT)."""
+    """Return a 32-bit zig-zag varint and the index after it; in case of a fault (_, -VARINT)."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 35:
@@ -62,7 +62,7 @@ def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
 
 @inlined
 def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """Return a 64-bit zig-zag varint and the index after it, or (_, -VARINT)."""
+    """Return a 64-bit zig-zag varint and the index after it; in case of a fault (_, -VARINT)."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 70:
@@ -77,7 +77,7 @@ def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
 
 @inlined
 def int32(data: Array, p: Int) -> Int:
-    """Return the big-endian int32 at p, as int64; its bounds are the caller's to check."""
+    """Return the big-endian int32 at p, as int64; the caller must check the bounds."""
     return np.int64(
         np.int32(
             np.uint32(data[p]) << 24
@@ -90,7 +90,7 @@ def int32(data: Array, p: Int) -> Int:
 
 @inlined
 def int64(data: Array, p: Int) -> Int:
-    """Return the big-endian int64 at p; its bounds are the caller's to check."""
+    """Return the big-endian int64 at p; the caller must check the bounds."""
     value = np.uint64(0)
     for i in range(8):
         value = value << np.uint64(8) | np.uint64(data[p + i])
@@ -122,7 +122,7 @@ def copy(target: Array, at: Int, data: Array, p: Int, length: Int) -> None:
 
 @inlined
 def checksum(tables: Array, data: Array, start: Int, stop: Int) -> Int:
-    """Return the CRC of data[start:stop] by the tables of `slicing_tables`, eight bytes a step."""
+    """Return the CRC of data[start:stop], by the tables of `slicing_tables`."""
     crc = np.uint32(0xFFFFFFFF)
     p = start
     while p + 8 <= stop:
@@ -151,13 +151,13 @@ def checksum(tables: Array, data: Array, start: Int, stop: Int) -> Int:
 
 @inlined
 def crc32(data: Array, start: Int, stop: Int) -> Int:
-    """Return the CRC-32 of data[start:stop]."""
+    """Return the CRC-32 (zlib's) of data[start:stop]."""
     return checksum(_CRC32, data, start, stop)
 
 
 @compiled
 def product(left: int, right: int, polynomial: int) -> int:
-    """Return the product of two polynomials modulo a checksum's; all reflected, of 32 bits."""
+    """Multiply two polynomials modulo a checksum's polynomial; all are 32 bits, bit-reversed."""
     found = 0
     while left:
         if left & 0x80000000:

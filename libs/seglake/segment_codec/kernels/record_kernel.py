@@ -1,6 +1,6 @@
-"""Compiled decoder of records of magic 2; its slow twin is `reference_decoder`.
+"""Compiled decoder of records of magic 2; its slow counterpart is `reference_decoder`.
 
-A reading helper returns the index after the bytes read or, if they are invalid, the negative
+Functions that read return the index after the bytes read or, if these are invalid, the negative
 status.
 """
 
@@ -39,14 +39,14 @@ from seglake.segment_codec.kernels.parts import (
     varlong,
 )
 
-_NO_ROOM = -1  # a status that never leaves this module
+_NO_ROOM = -1  # `headers` has too little room: status used only here
 _REACHED, _IS_STRETCHED, _IS_FOLLOWED = 0, 1, 2  # indexes of `reach`
 _SMALLEST_BODY_BYTES = 6
-_NULL = -(1 << 31)  # any negative length means null
+_NULL = -(1 << 31)  # a negative length means null
 
 
 class _Batch(NamedTuple):
-    """Facts about one batch of the arrays; `next_offset` is the end by its header."""
+    """Fields and limits of a batch; `next_offset` is the exclusive end in its header."""
 
     stop: Int
     floor: Int
@@ -58,7 +58,7 @@ class _Batch(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """Counts of written rows, headers, bytes of header names and bytes of header values."""
+    """Numbers of rows, headers, bytes of header names and bytes of header values written."""
 
     rows: Int
     headers: Int
@@ -67,13 +67,14 @@ class _Written(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """Records that Kafka's consumer returns: those with offsets above all that it returned before.
+    """Records of a batch that Kafka's consumer would return: those whose offsets rise.
 
     Attributes:
-        first_offset: base offset of the batch, or the offset of a lower record.
-        next_offset: end of the last returned record.
-        record_count: number of returned records.
-        skipped_count: number of records at offsets that were read before, or above the end.
+        first_offset: base offset of the batch, or a lower offset of a record.
+        next_offset: exclusive end of the last of these records.
+        record_count: number of these records.
+        skipped_count: number of other records, whose offsets were read before or are above the end
+            of the range.
     """
 
     first_offset: Int
@@ -83,7 +84,7 @@ class _Given(NamedTuple):
 
 
 class _Head(NamedTuple):
-    """End of a record, and its two deltas."""
+    """End of a record, and its deltas of timestamp and offset."""
 
     end: Int
     timestamp_delta: Int
@@ -102,7 +103,7 @@ class _Payload(NamedTuple):
 
 @inlined
 def _length(data: Array, p: Int, end: Int, least: Int, fault: Int) -> tuple[Int, Int]:
-    """Return a length from least up to the bytes after it; if p is a status, pass it on."""
+    """Read a length, at least `least`, that fits into the bytes left; return a negative p as is."""
     if p < 0:
         return np.int64(0), p
     length, p = varint(data, p, end)
@@ -120,7 +121,7 @@ def _read_head(data: Array, p: Int, stop: Int) -> tuple[_Head, Int]:
     end = p + length
     timestamp_delta = offset_delta = np.int64(0)
     if p >= 0:
-        # One byte of attributes is skipped: none is defined, and Kafka ignores it too.
+        # Byte p is the record's attributes: no bit is defined, and Kafka ignores them.
         timestamp_delta, p = varlong(data, p + 1, end)
     if p >= 0:
         offset_delta, p = varint(data, p, end)
@@ -155,7 +156,7 @@ def _read_headers(
     headers: HeaderArrays,
     at: _Written,
 ) -> tuple[_Written, Int]:
-    """Check the headers of one record, and write them if the record gives a row."""
+    """Check the headers of a record, and write them if the record gets a row."""
     number, names_at, values_at = at.headers, at.name_bytes, at.value_bytes
     for _ in range(count):
         name_length, name_start = _length(data, p, end, 0, HEADER_KEY_LENGTH)
@@ -181,7 +182,7 @@ def _read_headers(
 def _write_row(
     data: Array, rows: RowArrays, row: Int, offset: Int, timestamp: Int, payload: _Payload
 ) -> None:
-    """Write the row of one record."""
+    """Write the row of one record to the row arrays."""
     rows.offsets[row] = offset
     rows.timestamps[row] = timestamp
     rows.has_key[row] = payload.key_length >= 0
@@ -192,13 +193,13 @@ def _write_row(
 
 @inlined
 def _is_skipped(batch: _Batch, offset: Int, is_given: bool) -> bool:
-    """Return whether a record has no row although its offset is in the wanted range."""
+    """Return whether a record gets no row although its offset is within floor and ceiling."""
     return bool(not is_given and (offset < batch.base_offset or offset >= batch.floor))
 
 
 @inlined
 def _is_far(batch: _Batch, offset: Int) -> bool:
-    """Return whether an offset is above the header's offsets and above the ceiling."""
+    """Return whether an offset is above the header's last offset, and above the ceiling too."""
     return bool(batch.base_offset < batch.ceiling <= offset and offset >= batch.next_offset)
 
 
@@ -213,10 +214,10 @@ def _decode_batch(
     at: _Written,
     low: Int,
 ) -> tuple[Int, _Written, _Given]:
-    """Decode the first `count` records of one batch to rows and headers.
+    """Decode the first `count` records of a batch to rows and headers.
 
-    Offsets below `low` were returned before. The result is the status, the end of the output, and
-    the returned records.
+    Offsets below `low` were read before. The result is the status, the numbers written so far, and
+    the records that a consumer would return.
     """
     nothing: Int = np.int64(0)
     given = _Given(batch.base_offset, low, nothing, nothing)
@@ -255,7 +256,7 @@ def _decode_batch(
 
 @inlined
 def _judged(batch: _Batch, status: Int, given: _Given, low: Int) -> Int:
-    """Return the status of a batch whose records are sound, by the offsets of the records."""
+    """Return the status of a batch that decoded without fault, judged by its records' offsets."""
     if status not in (OK, TOO_FEW_RECORDS):
         return status
     if batch.count > 0 and given.record_count == 0 and batch.next_offset <= low:
@@ -275,9 +276,9 @@ def _given_batch(
     at: _Written,
     low: Int,
 ) -> tuple[Int, _Written, _Given]:
-    """Decode the records of a batch that Kafka's consumer returns.
+    """Decode the records of a batch that Kafka's consumer would return.
 
-    If bytes are left after the counted records, these are all but the last one.
+    If bytes are left after the counted records, the last counted record is not among them.
     """
     count = batch.count
     status, after, given = _decode_batch(data, p, batch, count, rows, headers, at, low)
@@ -288,14 +289,14 @@ def _given_batch(
 
 @inlined
 def _is_kept(status: Int, given: _Given) -> bool:
-    """Return whether the rows of a batch stay: before a wrong count they do, if there are any."""
+    """Return whether a batch's rows are kept, as they are if only the record count is wrong."""
     is_miscounted = status in (TOO_FEW_RECORDS, TOO_MANY_BYTES)
     return bool(status in (OK, CONTRADICTED) or (is_miscounted and given.record_count > 0))
 
 
 @inlined
 def _next_offset(batch: _Batch, status: Int, given: _Given, is_late: Int) -> Int:
-    """Return the end of a batch's offsets, by its records and its header."""
+    """Return the exclusive end of a batch's offsets, from its records and its header."""
     if status == TOO_MANY_BYTES:
         return given.next_offset
     return batch.next_offset if is_late else max(batch.next_offset, given.next_offset)
@@ -310,12 +311,11 @@ def decode_records(
     headers: HeaderArrays,
     reach: Array,
 ) -> bool:
-    """Decode the plain records of batches of magic 2 in data (n,) to rows, headers and results.
+    """Decode the uncompressed records of batches of magic 2 in data (n,).
 
-    Return whether the arrays of `headers` had room for all headers. reach (3,) is the state between
-    calls: the end of the records of earlier batches, 1 if the records of one ended above its
-    header's last offset, and 1 if both are updated here. If the last is 0, each batch is judged
-    alone.
+    It writes rows, headers and results, and returns False if `headers` has too little room. reach
+    (3,) is the state between calls: the exclusive end of earlier records; 1 if records of a batch
+    exceeded its header's last offset; and 1 if this call updates both, 0 to judge each batch alone.
     """
     nothing: Int = np.int64(0)
     at = _Written(nothing, nothing, nothing, nothing)
@@ -338,7 +338,8 @@ def decode_records(
         if status == _NO_ROOM:
             return False
         if is_late and reach[_IS_STRETCHED] != 0:
-            status = np.int64(REPEATED_OFFSETS)  # the stretched batch's offsets are not remembered
+            # Only `reach` knows where the earlier, longer batch ends.
+            status = np.int64(REPEATED_OFFSETS)
         if _is_kept(status, given):
             at = after
             results.is_kept[i] = True

@@ -1,1 +1,1 @@
-"""Walk through a segment from its first byte to its last: batches, damage, order."""
+"""Walks through a segment from its first byte to its last, and finds batches, damage and order."""

@@ -1,8 +1,8 @@
-"""Checksums of possible batches, in time that is linear in the file whatever headers claim.
+"""Computes checksums of possible batches, in time linear in the file's size.
 
-Damage, or a value that looks like headers, may claim any number of batches that reach far into the
-file. Each claim is refuted by its checksum. If too many bytes were read again, the checksum of a
-range is combined from those of the file's blocks, each computed once::
+Damaged bytes, or values that look like headers, may claim many long batches that overlap, and each
+claim needs a checksum. If too many bytes would be read again, the checksum of a range is combined
+from the checksums of the file's blocks, each computed once::
 
     crc(AB) = shift(crc(A), length of B) ^ crc(B)
 
@@ -21,32 +21,33 @@ _LOOK_BYTES = 1 << 20
 _BLOCK_BITS = 12
 _BLOCK_BYTES = 1 << _BLOCK_BITS
 _MOST_REPEATED_BYTES = 16 << 20
-_ONE = 1 << 31  # polynomials are reflected: the highest bit is x^0
+_ONE = 1 << 31  # polynomials are bit-reversed: the highest bit is x^0
 
 
 class BatchChecksums:
-    """Computes the checksums that the batches of one file should have."""
+    """Checksums computed from the file's bytes, to compare with those in batch headers."""
 
     def __init__(self, window: Window) -> None:
         """Start at the beginning of a file.
 
         Args:
-            window: bytes of the file; borrowed.
+            window: bytes of the file.
         """
         self._window = window
-        self._stop = 0  # end of the bytes that were read so far
+        self._stop = 0  # the file is read in order up to here
         self._repeated_bytes = 0
         self._old = _Ranges(window, crc32, IEEE)
         self._new = _Ranges(window, crc32c, CASTAGNOLI)
 
     def of(self, position: int, size_bytes: int, magic: int, *, is_ahead: bool = False) -> int:
-        """Return the checksum that a batch or message should have.
+        """Compute the checksum of a batch or message from its bytes.
 
         Args:
             position: position of the batch in the file.
-            size_bytes: bytes of the batch, as claimed; they must lie in the file.
+            size_bytes: size of the batch in its header; it must not exceed the file.
             magic: magic of the batch, which decides the kind of checksum.
-            is_ahead: the walk is not at this batch, so its window must stay where it is.
+            is_ahead: whether the walk has not reached this batch, so that the window must not be
+                moved.
         """
         stop = position + size_bytes
         if size_bytes > 2 * _BLOCK_BYTES and self._repeated_bytes > _MOST_REPEATED_BYTES:
@@ -61,23 +62,31 @@ class BatchChecksums:
 
 
 def batch_checksum(window: Views, position: int, size_bytes: int, magic: int) -> int:
-    """Return the checksum of one batch or message, computed piece by piece.
+    """Compute the checksum of a batch or message, piece by piece.
 
-    A damaged length may claim most of the file, which need not be in memory to be refuted.
+    A damaged length may span most of the file, which need not be in memory.
     """
-    # View from the first byte on: a caller that reads the whole batch next finds it in the window.
+    # The first view begins at the batch, so that the window then holds the batch for the caller.
     window.view(position, min(_PIECE_BYTES, size_bytes))
     checksum = crc32c if magic == 2 else crc32
     return _checksum(window, position + _start(magic), position + size_bytes, checksum)
 
 
+def stated_checksum(header: memoryview, magic: int) -> int:
+    """Return the checksum field of a batch's or message's header, which must be complete."""
+    if magic == 2:
+        return record_batch.BatchHeader._make(record_batch.HEADER.unpack_from(header)).crc
+    crc: int = message_set.PREFIX.unpack_from(header)[2]
+    return crc
+
+
 def _start(magic: int) -> int:
-    """Return the number of leading bytes that the checksum does not cover."""
+    """Return how many bytes at the start of a batch or message its checksum leaves out."""
     return record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
 
 
 def _checksum(window: Views, start: int, stop: int, checksum: Checksum, before: int = 0) -> int:
-    """Return the checksum of the bytes [start, stop); `before` is that of the bytes before."""
+    """Return the checksum of [start, stop); `before` is the checksum of the bytes before."""
     while start < stop:
         piece = window.view(start, min(_PIECE_BYTES, stop - start))
         before = checksum(piece, before)
@@ -86,15 +95,15 @@ def _checksum(window: Views, start: int, stop: int, checksum: Checksum, before: 
 
 
 class _Ranges:
-    """Checksums of overlapping ranges; `polynomial` is the checksum's, reflected."""
+    """Checksums of overlapping byte ranges, combined from blocks; `polynomial` is bit-reversed."""
 
     def __init__(self, window: Window, checksum: Checksum, polynomial: int) -> None:
-        """Start without sums; the window is borrowed."""
+        """Start without any block's checksum."""
         self._window = window
         self._checksum = checksum
         self._polynomial = polynomial
-        self._first = -1  # first block with a sum
-        self._sums = array("L", [0])  # sums[i]: checksum of the first i blocks from there
+        self._first = -1  # index of the first block with a sum
+        self._sums = array("L", [0])  # sums[i]: checksum of i blocks from the first
         self._shifts = array("L", [_ONE])  # shifts[i]: shift by i blocks
 
     def of(self, start: int, stop: int) -> int:
@@ -109,13 +118,13 @@ class _Ranges:
         return self._sum(last << _BLOCK_BITS, stop, middle)
 
     def _sum(self, start: int, stop: int, before: int = 0) -> int:
-        """Return a checksum from the bytes themselves."""
+        """Compute a checksum by reading; `before` is the checksum of the bytes before."""
         return _checksum(
             self._window.beside(start, stop - start), start, stop, self._checksum, before
         )
 
     def _extend(self, first: int, last: int) -> None:
-        """Compute the missing block sums; a walk goes forward, except for a look ahead."""
+        """Compute the checksums of blocks from `first` to `last` that are not known yet."""
         if self._first < 0 or first < self._first:
             self._first = first if self._first < 0 else 0
             del self._sums[1:]
@@ -132,14 +141,15 @@ class _Ranges:
             self._shifts.append(self._product(self._shifts[-1], self._shifts[1]))
 
     def _shift_of_a_block(self) -> int:
-        """Return the polynomial that shifts a checksum by one block."""
-        power = _ONE >> 1  # x, then squared for each doubling
+        """Return the factor that shifts a checksum by one block."""
+        power = _ONE >> 1  # the polynomial x, which is squared until it shifts by a block
         for _ in range(_BLOCK_BITS + 3):
             power = self._product(power, power)
         return power
 
     def _product(self, left: int, right: int) -> int:
-        """Return the product of two polynomials, modulo the checksum's."""
-        from seglake.segment_codec.kernels.parts import product  # numba takes 0.2 s
+        """Return the product of two polynomials, modulo the polynomial of the checksum."""
+        # imported only when needed, since numba takes 0.2 s
+        from seglake.segment_codec.kernels.parts import product
 
         return int(product(left, right, self._polynomial))

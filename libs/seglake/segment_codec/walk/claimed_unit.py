@@ -1,4 +1,4 @@
-"""Reads the header of damaged bytes as the batch that it claims."""
+"""Parses the header with which damaged bytes begin, without trusting its fields."""
 
 from seglake.segment_codec.formats import message_set, record_batch
 from seglake.segment_codec.formats.message_set import Wrapper
@@ -11,17 +11,17 @@ _NO_BYTES = memoryview(b"")
 
 
 def claimed_unit(source: ByteSource, position: int, size_bytes: int) -> Unit | None:
-    """Return the batch or single message that a header claims, without its payload.
+    """Return the batch or message that a header describes, without its payload.
 
-    Nothing of it is proved except that the claimed length fits.
+    Any field may be false; only the length is checked to fit.
 
     Args:
-        source: bytes of the file; borrowed.
+        source: bytes of the file.
         position: position of the header.
-        size_bytes: number of damaged bytes from there.
+        size_bytes: number of damaged bytes from `position` on.
 
     Returns:
-        None if no batch of the claimed length fits into these bytes.
+        The batch or message; None if its length does not fit into these bytes.
     """
     if size_bytes <= PREFIX_BYTES:
         return None

@@ -1,4 +1,4 @@
-"""Finds runs of messages of the old formats: consecutive messages that can be one unit."""
+"""Finds runs of messages of the old formats: consecutive messages that become one unit."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ _LOWEST, _HIGHEST = -(1 << 63) + 1, 1 << 62
 
 
 class MessageRunFinder:
-    """Finder of the runs of messages in one walk."""
+    """Finder of consecutive valid messages in a segment."""
 
     def __init__(
         self,
@@ -23,30 +23,30 @@ class MessageRunFinder:
         *,
         compares_neighbours: bool,
     ) -> None:
-        """Start a walk; the arguments are those of `SegmentWalk`.
+        """Start before the first message; the arguments are those of `SegmentWalk`.
 
         Args:
-            window: bytes of the file; borrowed.
+            window: bytes of the file.
             bounds: bounds of the segment.
-            stop: end of the walk in the file.
-            checksums: checksums of the file.
-            compares_neighbours: end a run before a last message whose offset the next one
-                contradicts.
+            stop: position at which the walk ends.
+            checksums: checksums of the file's batches.
+            compares_neighbours: whether to end a run before a last message whose offset the next
+                message contradicts.
         """
         self._window = window
         self._bounds = bounds
         self._stop = stop
         self._checksums = checksums
         self._compares_neighbours = compares_neighbours
-        self._found = np.zeros(8, np.int64)  # see `scan_messages`
+        self._found = np.zeros(8, np.int64)  # the array `run` of `scan_messages`
 
     def run_at(self, position: int, size_bytes: int, low_offset: int) -> MessageRun | None:
-        """Return the run that begins with an uncompressed message; None if that is not valid.
+        """Return the run that begins with an uncompressed message; None if the message is invalid.
 
         Args:
             position: position of the message.
-            size_bytes: bytes of the message, as claimed.
-            low_offset: end of the offsets read before.
+            size_bytes: size of the message in its header.
+            low_offset: exclusive end of the offsets read so far.
         """
         head = self._window.view(position, message_set.PREFIX_BYTES)
         if size_bytes > message_set.LONG_MESSAGE_BYTES and not self._is_sound(position, head):
@@ -54,7 +54,7 @@ class MessageRunFinder:
         offset = message_set.PREFIX.unpack_from(head)[0]
         most = min(max(message_set.RUN_BYTES, size_bytes), self._stop - position)
         low, high = low_offset, self._bounds.limit_offset
-        if offset < low:  # a late message: the run ends where the order is right again
+        if offset < low:  # an out-of-order run must end where later messages are in order
             low, high = offset, low
         breaks = (stop for stop in self._bounds.run_breaks if offset < stop < high)
         high = min(breaks, default=high)
@@ -70,18 +70,19 @@ class MessageRunFinder:
         return self._run_of(position, data)
 
     def lone(self, position: int, data: memoryview) -> MessageRun | None:
-        """Return a sound message whose offset is out of order; None if it is out of bounds."""
+        """Return a run of one out-of-order message; None if its offset is out of bounds."""
         self._begin(_LOWEST)
         self._scan(data, _HIGHEST, 0)
         return self._run_of(position, data)
 
     def _begin(self, low: int) -> None:
-        """Begin an empty run whose messages have at least the offset `low`."""
+        """Start an empty run whose messages must have offsets from `low` on."""
         self._found[:] = (0, 0, -1, max(low, _LOWEST) - 1, -(1 << 63), 0, 0, 0)
 
     def _scan(self, data: memoryview, high: int, sound: int) -> None:
-        """Extend the run by the valid messages that follow in `data`, by `scan_messages`."""
-        from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
+        """Extend the run by the valid messages in `data`, see `scan_messages`."""
+        # imported only when needed, since numba takes 0.2 s
+        from seglake.segment_codec.kernels import message_kernels
 
         message_kernels.scan_messages(
             np.frombuffer(data, np.uint8),
@@ -94,11 +95,11 @@ class MessageRunFinder:
         )
 
     def _continuation(self, position: int, data: memoryview, most: int) -> tuple[int | None, int]:
-        """Return how the run at `position` may continue after the part found in `data`.
+        """Return how the run continues after the part in `data`, and how many bytes that needs.
 
         Returns:
-            The place in `data` of a long message with a valid checksum, -1 if a short message may
-                follow, None if the run ends; and the number of bytes of the run to read for it.
+            The index in `data` of a long message with a valid checksum, -1 if a short message may
+            follow, or None if the run ends; and the number of bytes of the run to read for it.
         """
         at = int(self._found[0])
         rest = data[at:]
@@ -113,13 +114,13 @@ class MessageRunFinder:
         return (-1 if stop > len(data) else None), stop
 
     def _is_sound(self, position: int, head: memoryview, *, is_ahead: bool = False) -> bool:
-        """Return whether the checksum of a message is right; its claimed length may be false."""
+        """Return whether a message's checksum is valid for the length that its header states."""
         _, size, crc, magic, _ = message_set.PREFIX.unpack_from(head)
         size_bytes = message_set.SIZE_STOP + size
         return bool(self._checksums.of(position, size_bytes, magic, is_ahead=is_ahead) == crc)
 
     def _run_of(self, position: int, data: memoryview) -> MessageRun | None:
-        """Return the run as a value, None if it is empty."""
+        """Return the messages found so far as a MessageRun; None if there are none."""
         size_bytes, count, first, last, largest = (int(value) for value in self._found[:5])
         if count == 0:
             return None
@@ -141,9 +142,10 @@ class MessageRunFinder:
         )
 
     def _is_last_contradicted(self, position: int) -> bool:
-        """Return whether the next message's offset shows that a run's last offset may be false.
+        """Return whether the message after a run contradicts the run's last offset.
 
-        Such a run, which may have holes, ends before its last message, which is judged by itself.
+        Then the run ends before its last message, which is judged by itself. Only runs that may
+        have holes are checked.
         """
         size_bytes, count, _, last = (int(value) for value in self._found[:4])
         if not self._bounds.may_have_holes or not self._compares_neighbours or count < 2:

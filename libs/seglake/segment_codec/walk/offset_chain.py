@@ -1,9 +1,9 @@
-"""Decides whether the neighbours of a batch allow the offsets that its header claims.
+"""Decides from neighbouring batches whether the offsets in a batch's header are true.
 
-No checksum covers a batch's offset, but one covers how many offsets it spans. In a log that was
-never compacted each batch begins where the one before it ends. So if two batches overlap, the false
-one is the one without which the log has no hole. If both or neither can be true, neither is
-trusted.
+A checksum covers the number of a batch's offsets, but not its base offset. In a log that was never
+compacted, each batch begins where the previous batch ends. So if two batches overlap, the false
+batch is the one whose removal leaves no hole in the log. If neither removal leaves a hole, or if
+both do, neither batch is trusted.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from seglake.segment_codec.walk.offset_order import OffsetOrder
 
 
 class Claim(NamedTuple):
-    """Offsets that one header claims, [first_offset, next_offset).
+    """Offsets [first_offset, next_offset) in a header.
 
     Attributes:
         position: position of the header in the segment; -1 for the end of the segment.
-        is_adjacent: no damage lies between the batch and the one before it.
+        is_adjacent: whether there is no damage between the batch and the previous one.
     """
 
     position: int
@@ -28,16 +28,16 @@ class Claim(NamedTuple):
 
     @property
     def spanned(self) -> int:
-        """Return the number of claimed offsets, which a checksum covers."""
+        """Return the number of claimed offsets; the batch's checksum covers this number."""
         return self.next_offset - self.first_offset
 
     def __str__(self) -> str:
-        """Return the claimed offsets as text, both inclusive."""
+        """Return the first and last offset as text."""
         return f"offsets {self.first_offset} to {self.next_offset - 1}"
 
 
 class _Verdict(Enum):
-    """Verdict on the offsets that a batch claims."""
+    """Verdict on whether a batch's offsets are true."""
 
     IN_PLACE = 0
     FALSE = 1
@@ -45,7 +45,7 @@ class _Verdict(Enum):
 
 
 class OffsetChain:
-    """Chain of the batches of one segment, in the order of their bytes."""
+    """Chain of the batches of a segment: tells by neighbours which offsets in headers are true."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class OffsetChain:
         durable_offset: int,
         ends_log: bool,
     ) -> None:
-        """Start before the first batch.
+        """Start before the segment's first batch.
 
         Args:
-            order: offsets of the partition that were read; borrowed.
+            order: offsets of the partition that were read.
             next_offset: expected offset of the first batch.
-            is_start_known: offsets missing before the first batch would be a hole of the log.
-            may_have_holes: the cleaner may have removed batches.
-            durable_offset: the log is proved to reach this offset, exclusive.
-            ends_log: nothing is known about bytes after the segment.
+            is_start_known: whether offsets missing before the first batch are a hole of the log.
+            may_have_holes: whether the log cleaner may have removed batches.
+            durable_offset: exclusive end up to which the log is proved to exist.
+            ends_log: whether the segment is the last known one.
         """
         self._order = order
         self.next_offset = next_offset
@@ -75,24 +75,24 @@ class OffsetChain:
         self._durable_offset = durable_offset
         self._ends_log = ends_log
         self._doubted: dict[int, str] = {}
-        self.hole_count = 0  # holes that no damage explains
+        self.hole_count = 0  # holes so far, without those next to damage
 
     @property
     def has_doubts(self) -> bool:
-        """Return whether a batch contradicted a later one, which is in doubt too."""
+        """Return whether a later batch is in doubt, because an earlier batch contradicted it."""
         return bool(self._doubted)
 
     @property
     def proved_end(self) -> int | None:
-        """Return where the next batch certainly begins; None if the log may have holes here."""
+        """Return the offset at which the next batch must begin; None if the log may have a hole."""
         return None if self._is_explained or self._has_holes else self.next_offset
 
     def contradiction(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """Return why the offsets of a batch are not trusted, None if they are.
+        """Return why the offsets of a batch are not trusted, as text; None if they are.
 
         Args:
-            claim: the batch's claim.
-            following: claims of the batches after it.
+            claim: offsets in the batch's header.
+            following: offsets in the headers of the batches after it.
         """
         if claim.position in self._doubted:
             self._is_explained = True
@@ -110,29 +110,29 @@ class OffsetChain:
             case _Verdict.FALSE:
                 return self._reason(claim, later)
             case _Verdict.UNDECIDED:
-                reason = f"{claim} and {_span(later)} overlap, and nothing tells which are false"
+                reason = f"{claim} and {_span(later)} overlap, and nothing shows which are false"
                 self._doubted[later.position] = reason
                 self._is_explained = True
                 return reason
         return None
 
     def unproved_end(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """Return a contradiction that headers alone prove: only of the last batch of a log.
+        """Return why the last batch of a log is not trusted, as far as headers alone show it.
 
         Args:
-            claim: the batch's claim.
-            following: claims of the batches after it.
+            claim: offsets in the batch's header.
+            following: offsets in the headers of the batches after it.
         """
         is_odd = claim.first_offset > self.next_offset and not self._has_holes and self._ends_log
         return self._at_the_end(claim) if is_odd and next(following, None) is None else None
 
     def accept(self, first_offset: int, next_offset: int, *, is_cleaned: bool) -> None:
-        """Continue the chain after a batch with trusted offsets [first_offset, next_offset).
+        """Extend the chain by a batch with trusted offsets [first_offset, next_offset).
 
         Args:
             first_offset: first offset of the batch.
-            next_offset: end of its offsets.
-            is_cleaned: the cleaner removed records from it.
+            next_offset: exclusive end of the batch's offsets.
+            is_cleaned: whether the cleaner has removed records from the batch.
         """
         self._is_cleaned |= is_cleaned
         if first_offset >= self.next_offset:
@@ -143,14 +143,14 @@ class OffsetChain:
             self._is_explained = False
 
     def reject(self, claim: Claim, following: Iterator[Claim]) -> str:
-        """Continue the chain after a batch without trusted offsets.
+        """Extend the chain by a batch without trusted offsets.
 
         Args:
-            claim: the batch's claim.
-            following: claims of the batches after it.
+            claim: offsets in the batch's header.
+            following: offsets in the headers of the batches after it.
 
         Returns:
-            A text with the offsets that its neighbours prove, empty if they prove none.
+            A text with the offsets that its neighbours prove; empty if they prove none.
         """
         later = next(following, None)
         if later is None or not self._proves(claim, later):
@@ -167,18 +167,18 @@ class OffsetChain:
         self._is_explained = True
 
     def _proves(self, claim: Claim, later: Claim) -> bool:
-        """Return whether the batch fits exactly between its neighbours, whatever it claims."""
+        """Return whether the batch exactly fills the offsets between its neighbours."""
         is_known = not self._is_explained and later.is_adjacent
         return is_known and later.first_offset == self.next_offset + claim.spanned
 
     def _reason(self, claim: Claim, later: Claim) -> str:
-        """Return the text that a claim contradicts its neighbours."""
+        """Return, as text, how a batch's offsets contradict those before and after it."""
         return f"{claim} between offset {self.next_offset - 1} and {_span(later)}"
 
     def _early(self, claim: Claim, later: Claim, third: Claim | None) -> _Verdict:
-        """Judge a batch that leaves a hole before it, and overlaps the next one.
+        """Judge a batch that leaves a hole before it and has offsets of the next one.
 
-        The explanation that leaves the fewest holes in the log wins.
+        The explanation that leaves the fewest holes in the log is chosen.
         """
         hole = int(not self._is_explained)
         fits = self.next_offset + claim.spanned
@@ -191,19 +191,23 @@ class OffsetChain:
         if third is None or third.first_offset >= follows:
             true.append(hole + _hole(follows, third))
         if self.next_offset <= later.first_offset and later.next_offset <= claim.first_offset:
-            stays = claim.next_offset, later.next_offset  # the log goes on, or late batches do
+            stays = (
+                claim.next_offset,
+                later.next_offset,
+            )  # either the log continues here, or out-of-order batches continue
             if third is None or third.first_offset >= stays[0] or third.first_offset == stays[1]:
                 hole_offsets = self.next_offset, claim.first_offset
                 is_whole = (later.first_offset, later.next_offset) == hole_offsets
                 goes_on = third is None or third.first_offset in stays
                 true.append(int(not is_whole) + int(not goes_on))
-        if not false and not true:  # one of both is too much; the log continues after the other
+        # Exactly one explanation leaves no hole: that one of the two batches is false.
+        if not false and not true:
             is_true = _hole(claim.next_offset, third) == 0
             return _Verdict.IN_PLACE if is_true else _Verdict.UNDECIDED
         if not false or not true:
             return _Verdict.FALSE if false else _Verdict.IN_PLACE
         if self._has_holes:
-            # A fitting hole is no proof in such a log. A third batch right after the next one is.
+            # In a log with holes, only a third batch right after the next one is a proof.
             is_sure = third is not None and third.is_adjacent
             is_sure = is_sure and _hole(later.next_offset, third) == 0
             return _Verdict.FALSE if is_sure else _Verdict.UNDECIDED
@@ -212,11 +216,11 @@ class OffsetChain:
         return _Verdict.FALSE if min(false) < min(true) else _Verdict.IN_PLACE
 
     def _late(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """Judge a batch with offsets below those before it: it came late, or its claim is false."""
+        """Judge a batch with offsets below earlier batches: out of order, or with false offsets."""
         hole = self._order.hole_around(claim.first_offset, claim.next_offset)
         later = next(following, None)
         if hole is None:
-            return None  # these offsets were read before: `OffsetOrder` reports that
+            return None  # offsets that an earlier batch has; `OffsetOrder` reports them
         fits = self.next_offset + claim.spanned
         if later is not None and later.first_offset < fits:
             return None
@@ -224,24 +228,24 @@ class OffsetChain:
         if later is None and is_whole and not self._is_cleaned:
             return None
         if later is None:
-            place = f"{claim} behind offset {self.next_offset - 1}"
-            return f"{place}, and nothing tells whether they came late"
+            place = f"{claim} after offset {self.next_offset - 1}"
+            return f"{place}, and nothing shows whether they are only out of order"
         return self._reason(claim, later)
 
     def _at_the_end(self, claim: Claim) -> str | None:
-        """Judge a last batch that leaves a hole before it."""
+        """Judge the last batch of a log if offsets are missing before it."""
         is_odd = self._ends_log and not self._has_holes and not self._is_explained
         if not is_odd or claim.next_offset <= self._durable_offset:
             return None
-        place = f"{claim} behind offset {self.next_offset - 1}"
-        return f"{place} in a log without holes, and nothing behind proves them"
+        place = f"{claim} after offset {self.next_offset - 1}"
+        return f"{place} in a log without holes, and no later batch proves them"
 
 
 def _hole(next_offset: int, claim: Claim | None) -> int:
-    """Return 1 if offsets are missing before a batch and no damage explains it, else 0."""
+    """Return 1 if offsets before a batch are missing without damage that explains them, else 0."""
     return int(claim is not None and claim.is_adjacent and claim.first_offset != next_offset)
 
 
 def _span(claim: Claim) -> str:
-    """Return the claimed offsets as text, both inclusive."""
+    """Return the first and last offset of a claim as text."""
     return f"{claim.first_offset} to {claim.next_offset - 1}"

@@ -1,7 +1,7 @@
-"""Tracks the offsets read from a partition, so that no offset is read twice.
+"""Tracks the offsets read from a partition, so that no offset is ingested twice.
 
-No checksum covers the header's offset, and copies, crashes and old bugs leave batches twice or in
-the wrong order, so a valid batch may still be in the wrong place.
+No checksum covers a header's offset, and copies, crashes and old bugs leave batches repeated or in
+the wrong order. So a valid batch may be misplaced.
 """
 
 from bisect import bisect_right
@@ -15,10 +15,10 @@ MOST_HOLES = 65_536
 
 
 class OffsetOrder:
-    """Offsets of one partition that were read, in the order of the segments' bytes.
+    """Offsets of a partition that were read, in the order of bytes.
 
-    `next_offset` is the end of the batches so far. The newest MOST_HOLES holes below it are
-    remembered: a batch inside a hole came late and is accepted; all other offsets below
+    `next_offset` is the exclusive end of the batches so far. The newest MOST_HOLES holes below it
+    are stored. A batch within a hole is out of order, and is accepted. All other offsets below
     `next_offset` were read before.
 
     >>> order = OffsetOrder(0)
@@ -28,21 +28,21 @@ class OffsetOrder:
     """
 
     def __init__(self, next_offset: int) -> None:
-        """Start at the first expected offset; offsets below it count as read."""
+        """Start at the first expected offset; all offsets below it count as read."""
         self.next_offset = next_offset
         self._holes: list[tuple[int, int]] = []
-        # Only the last offset of a wrapper is known before decoding, so there may be a hole before
-        # it: another wrapper may belong there, and decoding shows whether it does.
+        # Possible holes before wrappers, whose first offset is unknown before decoding.
+        # Another wrapper within such a hole is accepted; decoding shows whether it is right.
         self._unknown: list[tuple[int, int]] = []
         self._late_from: int | None = None
         self._has_forgotten = False
 
     @property
     def proved_offset(self) -> int:
-        """Return the offset below which early batches are proved: later ones filled their holes.
+        """Return the exclusive end up to which the order of batches is proved.
 
-        While all batches came in order, this is `next_offset`; after a late batch, it is the first
-        offset from its hole on that is still missing.
+        While all batches are in order, it is `next_offset`. Once an out-of-order batch has filled a
+        hole, it is the first offset still missing at or above the start of that hole.
         """
         if self._late_from is None:
             return self.next_offset
@@ -52,20 +52,20 @@ class OffsetOrder:
         return min(holes, default=self.next_offset)
 
     def advance(self, stretches: Iterable[tuple[int, int]]) -> None:
-        """Mark rising ranges of offsets, from `next_offset` on, as read."""
+        """Mark offset ranges as read; they rise, and all are at or above `next_offset`."""
         for start, stop in stretches:
             self._advance(start, stop, self._holes)
 
     def judge(
         self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
     ) -> DefectCode | None:
-        """Return the defect of the unit's place, or mark its offsets as read and return None.
+        """Return the defect if a unit is misplaced; else mark its offsets as read, and return None.
 
         Args:
             unit: the batch, wrapper or run of messages.
             base_offset: base offset of the segment.
-            limit_offset: offsets from here on cannot be in this segment.
-            first_offset: first offset of a wrapper, None if it is unknown.
+            limit_offset: exclusive upper limit of the segment's offsets.
+            first_offset: first offset of a wrapper; None if unknown.
         """
         first, last = unit.first_offset, unit.last_offset
         is_open = isinstance(unit, Wrapper) and first_offset is None
@@ -85,7 +85,7 @@ class OffsetOrder:
         return None
 
     def _advance(self, start: int, stop: int, holes: list[tuple[int, int]]) -> None:
-        """Mark the offsets [start, stop) as read, and remember a hole before them in `holes`."""
+        """Mark the offsets [start, stop) as read, and store a hole before them in `holes`."""
         if start > self.next_offset:
             holes.append((self.next_offset, start))
             self._has_forgotten |= len(holes) > MOST_HOLES
@@ -93,13 +93,13 @@ class OffsetOrder:
         self.next_offset = stop
 
     def hole_around(self, start: int, stop: int) -> tuple[int, int] | None:
-        """Return the hole that contains a range of offsets; None without one."""
+        """Return the hole that contains a range of offsets; None if there is none."""
         index = _index_around(self._holes, start, stop)
         return None if index is None else self._holes[index]
 
 
 def _index_around(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
-    """Return the index of the hole around a range of offsets, None without one."""
+    """Return the index of the hole that contains a range of offsets; None if there is none."""
     index = bisect_right(holes, (start, stop)) - 1
     for candidate in (index, index + 1):
         if 0 <= candidate < len(holes):
@@ -110,7 +110,10 @@ def _index_around(holes: list[tuple[int, int]], start: int, stop: int) -> int | 
 
 
 def _filled(holes: list[tuple[int, int]], start: int, stop: int) -> int | None:
-    """Remove a range from the hole around it and return that hole's start; None without one."""
+    """Remove a range from the hole that contains it.
+
+    Returns the start of that hole; None if no hole contains the range.
+    """
     index = _index_around(holes, start, stop)
     if index is None:
         return None

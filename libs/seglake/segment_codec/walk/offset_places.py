@@ -1,4 +1,4 @@
-"""Decides which valid batches have true offsets, and describes the fault of the others."""
+"""Decides which valid batches have true offsets, and describes the faults of the others."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -22,13 +22,13 @@ _MOST_WRAPPED_BYTES = 64 << 20
 
 
 class OffsetPlaces:
-    """Judge of batches, by the order so far and by the bounds of their segment."""
+    """Check of batches' offsets against the order so far and the bounds of the segment."""
 
     def __init__(self, order: OffsetOrder, bounds: SegmentBounds) -> None:
-        """Start a walk.
+        """Start with no batch; the walk adds them in the order of bytes.
 
         Args:
-            order: offsets of the partition that were read; sound batches change it.
+            order: offsets of the partition that were read; valid batches are added.
             bounds: bounds of the segment.
         """
         self._order = order
@@ -42,22 +42,22 @@ class OffsetPlaces:
 
     @property
     def run_offset(self) -> int | None:
-        """Return the lowest offset of a run that needs no further check; None if all do."""
+        """Return the offset from which a run of batches needs no check; None if all need one."""
         return self._order.next_offset
 
     def accept_run(self, run: BatchRun) -> None:
-        """Accept a run that begins at or above `run_offset`; its batches prove each other."""
+        """Accept a run of batches unchecked; it begins at or above `run_offset`."""
         self._order.advance(run.stretches())
 
     def damage(self) -> None:
-        """Add bytes that are not a batch."""
+        """Record that damaged bytes come next, which may explain missing offsets."""
 
     def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
-        """Return the batch with the offsets that its contents prove, and their fault."""
+        """Return the batch with the offsets that its records prove, and the offsets' fault."""
         return unit, self._judged(unit, None)
 
     def _judged(self, unit: Unit, first_offset: int | None) -> Fault | None:
-        """Return the fault of a unit by the order and the bounds, None if it is in place."""
+        """Return why order or bounds disprove a unit's offsets; None if they do not."""
         expected = self._order.next_offset
         code = self._order.judge(unit, self._base_offset, self._limit_offset, first_offset)
         if code is None:
@@ -66,7 +66,7 @@ class OffsetPlaces:
         offsets = f"offsets {first} to {unit.last_offset}"
         if code is DefectCode.OFFSET_OUT_OF_SEGMENT:
             last = self._limit_offset - 1
-            return code, f"{offsets} in a segment of offsets {self._base_offset} to {last}"
+            return code, f"{offsets} outside the segment's range, {self._base_offset} to {last}"
         return code, f"{offsets} after offset {expected - 1}, read before"
 
 
@@ -79,16 +79,16 @@ def places_of(
     items: Callable[[int], Iterable[object]] | None,
     headers_only: bool,
 ) -> OffsetPlaces:
-    """Return the judge of the batches of one walk.
+    """Return the check of offsets for a walk.
 
     Args:
         bounds: bounds of the segment.
-        order: offsets of the partition that were read; sound batches change it.
-        is_whole: the walk begins with the segment.
-        reaches_end: the walk ends with the segment.
-        items: returns the items from a position on, not judged; None if neighbours are not
-            compared.
-        headers_only: leave contradictions to a walk in full, which can resolve them.
+        order: offsets of the partition that were read; valid batches are added.
+        is_whole: whether the walk begins at the segment's start.
+        reaches_end: whether the walk ends at the segment's end.
+        items: returns the batches, defects and tail from a position on, before their offsets are
+            checked; None if a batch is not compared with its neighbours.
+        headers_only: whether contradictions stay unresolved. A later full walk resolves them.
     """
     if items is None:
         return OffsetPlaces(order, bounds)
@@ -105,7 +105,7 @@ def places_of(
 
 
 class _ComparedPlaces(OffsetPlaces):
-    """Judge that also compares each batch with its neighbours."""
+    """Check of batches' offsets that also compares each batch with its neighbours."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class _ComparedPlaces(OffsetPlaces):
         is_end_known: bool,
         headers_only: bool,
     ) -> None:
-        """Start a walk; the arguments are those of `places_of`, and the chain of its batches."""
+        """Start with no batch; for the arguments see `places_of`; `chain` compares neighbours."""
         super().__init__(order, bounds)
         self._chain = chain
         self._items = items
@@ -132,24 +132,24 @@ class _ComparedPlaces(OffsetPlaces):
 
     @property
     def run_offset(self) -> int | None:
-        """Return the lowest offset of a run that needs no further check; None while in doubt."""
+        """Return the offset from which a run needs no check; None while a batch is in doubt."""
         if self._chain.has_doubts:
             return None
         return max(self._order.next_offset, self._chain.next_offset)
 
     def accept_run(self, run: BatchRun) -> None:
-        """Accept a run that begins at or above `run_offset`."""
+        """Accept a run of batches unchecked; it begins at or above `run_offset`."""
         super().accept_run(run)
         is_sparse = bool(run.is_sparse.any())
         for start, stop in run.stretches():
             self._chain.accept(start, stop, is_cleaned=is_sparse)
 
     def damage(self) -> None:
-        """Add bytes that are not a batch, which may explain missing offsets."""
+        """Record that damaged bytes come next, which may explain missing offsets."""
         self._chain.damage()
 
     def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
-        """Return the batch with the offsets that its contents prove, and their fault."""
+        """Return the batch with the offsets that its records prove, and the offsets' fault."""
         chain, first = self._chain, unit.first_offset
         if isinstance(unit, Wrapper):
             try:
@@ -169,10 +169,10 @@ class _ComparedPlaces(OffsetPlaces):
         return unit, fault
 
     def _corrected(self, batch: RecordBatch) -> RecordBatch:
-        """Return the batch with the last offset of its records, if the next batch follows on it.
+        """Return the batch, with a false last offset corrected by its records and the next batch.
 
-        A log that was never cleaned has no batch with fewer records than offsets. So a batch is
-        wrong if it claims offsets of the next one, and the next one follows on its records.
+        In a log that was never cleaned, no batch has fewer records than offsets. So the last offset
+        is false if it overlaps the next batch and the next batch begins right after the records.
         """
         if self._may_have_holes or self._headers_only:
             return batch
@@ -193,7 +193,7 @@ class _ComparedPlaces(OffsetPlaces):
         return replace(batch, header=header, is_corrected=True)
 
     def _compared(self, unit: Unit, claim: Claim) -> Fault | None:
-        """Return the fault of a unit by its neighbours, the order and the bounds."""
+        """Return why neighbours, order or bounds disprove a unit's offsets; None if none does."""
         reason: str | None = None
         if self._is_inside(claim):
             ask = self._chain.unproved_end if self._headers_only else self._chain.contradiction
@@ -209,7 +209,7 @@ class _ComparedPlaces(OffsetPlaces):
         return code, detail + self._chain.reject(claim, self._following(unit, goes_on=False))
 
     def _accept(self, unit: Unit, first_offset: int) -> None:
-        """Continue the chain after a sound unit."""
+        """Add a unit with accepted offsets to the chain."""
         is_sparse = False
         if isinstance(unit, RecordBatch):
             is_sparse = unit.is_sparse
@@ -218,20 +218,22 @@ class _ComparedPlaces(OffsetPlaces):
         self._chain.accept(first_offset, unit.last_offset + 1, is_cleaned=is_sparse)
 
     def _unreadable(self, wrapper: Unit, error: DefectError) -> Fault | None:
-        """Return the fault of a damaged wrapper's offset; other faults are found by decoding it."""
+        """Return the fault of a damaged wrapper's offset; decoding finds its other faults."""
         self._chain.damage()
         is_inside = self._base_offset <= wrapper.last_offset < self._limit_offset
-        if not is_inside or error.code is DefectCode.DECOMPRESSION_LIMIT:  # settings may allow more
+        if (
+            not is_inside or error.code is DefectCode.DECOMPRESSION_LIMIT
+        ):  # another limit of decompressed bytes may let it be decoded
             return self._judged(wrapper, None)
         is_false = error.code is DefectCode.OFFSET_CONTRADICTED
         return (error.code, error.detail) if is_false else None
 
     def _following(self, unit: Unit, *, goes_on: bool = True) -> Iterator[Claim]:
-        """Yield the claims after the header of a batch.
+        """Yield the offsets that the headers after a batch state.
 
-        With `goes_on`, also those after damage and after batches out of the segment. It is False
-        where only the next batch can be a proof: for many batches out of the segment it takes too
-        long.
+        With `goes_on`, they continue after damage and after batches outside of the segment's
+        bounds. Without it, they end there, because many batches outside of the bounds would take
+        too long. This is enough where only the next batch can be a proof.
         """
         is_adjacent = True
         if isinstance(unit, MessageRun):
@@ -257,16 +259,17 @@ class _ComparedPlaces(OffsetPlaces):
             yield Claim(-1, self._limit_offset, self._limit_offset, is_adjacent)
 
     def _is_inside(self, claim: Claim) -> bool:
-        """Return whether all claimed offsets are within the segment's bounds."""
+        """Return whether all offsets of a claim are within the segment's bounds."""
         is_above = claim.first_offset >= self._base_offset
         return is_above and claim.next_offset <= self._limit_offset
 
 
 def claims_of(item: object) -> Iterator[Claim]:
-    """Yield the offsets that headers claim: one claim per message in a run, else one per batch.
+    """Yield the offsets in an item's headers, one range for each batch or message of a run.
 
     Raises:
-        DefectError: offset_contradicted if only a wrapper's offset is wrong; else it is damaged.
+        DefectError: offset_contradicted if only a wrapper's offset is false; other codes if the
+            wrapper is damaged.
     """
     match item:
         case RecordBatch():
@@ -290,21 +293,23 @@ def first_offset_of(unit: Unit) -> int | None:
 
 
 def proved(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim]:
-    """Return the wrapper with the offsets that the messages inside prove, and its claim.
+    """Return the wrapper, corrected by the messages inside, and the offsets that they prove.
 
-    Kafka's consumer reads the offsets inside: in magic 0 they are absolute and the checksum covers
-    them, in magic 1 they end at the wrapper's offset, unless that is 0.
+    Kafka's consumer uses the offsets inside: in magic 0 they are absolute and covered by the
+    checksum; in magic 1 they end at the wrapper's offset, unless that is 0.
 
     Args:
         wrapper: the wrapper.
-        follows: offset at which it certainly begins, None if unknown.
+        follows: offset at which the wrapper certainly begins; None if unknown.
 
     Raises:
-        DefectError: offset_contradicted if only its offset is wrong; else it is damaged.
+        DefectError: offset_contradicted if only the wrapper's offset is false; other codes if it is
+        damaged.
     """
     content = np.frombuffer(wrapped_messages(wrapper, _MOST_WRAPPED_BYTES), np.uint8)
     span = np.zeros(2, np.int64)
-    from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
+    # imported only when needed, since numba takes 0.2 s
+    from seglake.segment_codec.kernels import message_kernels
 
     message_kernels.span_messages(content, span)
     first, last, end = int(span[0]), int(span[1]), wrapper.last_offset
@@ -328,7 +333,7 @@ def proved(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim
 
 
 def _damaged(wrapper: Wrapper, content: NDArray[np.uint8]) -> tuple[Wrapper, Claim]:
-    """Return wrapper and claim by its sound messages, if some are damaged."""
+    """Return a damaged wrapper and its offsets, corrected by its valid messages."""
     pieces = pieces_of(wrapper, content)
     firsts = [piece.first_offset for piece in pieces if isinstance(piece, InnerPart)]
     if wrapper.magic == 0:

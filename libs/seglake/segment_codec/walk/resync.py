@@ -1,9 +1,9 @@
 """Finds the next batch after damaged bytes of unknown length.
 
-A forward scan looks for bytes that look like a header, and the checksum decides. A value may itself
-hold whole batches (a topic of backups, a tool's test data), so a match must also lead on: the chain
-of valid batches that begins with it must touch a known batch start, or reach the end of the file
-or a header that continues the offsets.
+A forward scan finds bytes that look like a header, and then verifies the checksum. A value may
+itself contain whole batches, for example in a topic of backups. So the chain of valid batches from
+a match must also reach a known batch start, the end of the file, or a header that continues the
+offsets.
 """
 
 import struct
@@ -22,11 +22,12 @@ from seglake.segment_codec.walk.zero_bytes import ZeroEnd
 _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
 _NEAR_STOPS = 16
-_MOST_VAIN_STOPS = 1 << 14  # about 6 microseconds each
+# Failed tries before far headers are skipped; each takes some 6 microseconds.
+_MOST_VAIN_STOPS = 1 << 14
 
 
 class _Search(NamedTuple):
-    """Result of one search: the first position from `start` on that leads on, and its offset."""
+    """Last search: where it started, and the first position from there where the log continues."""
 
     start: int
     low_offset: int
@@ -35,7 +36,7 @@ class _Search(NamedTuple):
 
 
 class Resync:
-    """Finder of the next valid batch in one segment."""
+    """Finder of the next valid batch in a segment."""
 
     def __init__(
         self,
@@ -47,11 +48,11 @@ class Resync:
         """Start a walk.
 
         Args:
-            window: bytes of the file; borrowed.
+            window: bytes of the file.
             stop: a batch start or the end of the file; nothing after it is read.
-            limit_offset: offsets from here on cannot be in the segment.
-            anchors: returns positions that may be batch starts; one counts only if a valid batch
-                begins there.
+            limit_offset: exclusive upper limit of the segment's offsets.
+            anchors: returns positions that may be batch starts; a position is used only if a valid
+                batch begins there.
         """
         self._window = window
         self.checksums = BatchChecksums(window)
@@ -65,15 +66,15 @@ class Resync:
         self._vain_stops = 0
 
     def next_valid(self, start: int, low_offset: int) -> int | None:
-        """Return the first position from `start` on where the log continues, or None.
+        """Return the first position from `start` on where the log continues; None if there is none.
 
-        Time is linear in the bytes searched: a result holds for every start between the old start
-        and the result, so a series of damaged batches is searched once. It also holds for a higher
-        `low_offset`: what is rejected for a low one is rejected for a higher one, too.
+        The last result is kept, so a series of damaged batches is searched only once. It is also
+        valid for a higher `low_offset`, because a position that was rejected would be rejected
+        again.
 
         Args:
             start: first position to search.
-            low_offset: lowest offset that the batch may have.
+            low_offset: lowest offset that a batch there may have.
         """
         may_be_old = self._may_be_old(start - 1)
         last, begin = self._last[may_be_old], start
@@ -92,24 +93,28 @@ class Resync:
         return found
 
     def proved_stop(self, position: int, size_bytes: int, magic: int, expected: int) -> int | None:
-        """Return the header where a batch of a false length ends, if its checksum proves it.
+        """Return the true end of a batch whose length is too large, if its checksum proves one.
 
-        No checksum covers a length. A length that is too large ends at the start of another batch
-        by chance, and hides the batches before that. The nearest headers are always tried. Those
-        farther away are tried until this finder has tried too many in vain: each of a thousand
-        batches may claim to reach over all after it.
+        No checksum covers the length. By chance a false length may end at the start of another
+        batch and hide the batches before it. Each header within the length may be the true end. The
+        nearest headers are always tried; farther ones only until this finder has failed too often,
+        since each of a thousand batches may have a length that spans all later ones.
 
         Args:
             position: position of the batch.
-            size_bytes: its bytes, as claimed.
-            magic: its magic.
-            expected: the checksum in its header.
+            size_bytes: size of the batch by its length field.
+            magic: magic of the batch.
+            expected: checksum in the batch's header.
 
         Returns:
-            The position of the header, None if no header is proved to be the end.
+            The position of the header at the true end; None if none is proved.
         """
         stop = min(position + size_bytes + record_batch.HEADER_BYTES, self._stop)
-        for index, candidate in enumerate(self._candidates(position + 1, stop, 0)):
+        # A shorter batch would have no bytes for the checksum, and that of no bytes is 0.
+        start = position + record_batch.LENGTH_STOP + smallest_length(magic)
+        for index, candidate in enumerate(
+            self._candidates(start, stop, 0, self._window.size_bytes)
+        ):
             found = candidate - position
             if found >= size_bytes:
                 return None
@@ -121,11 +126,11 @@ class Resync:
         return None
 
     def may_continue_at(self, position: int, *, may_be_cut: bool) -> bool:
-        """Return whether the file ends here, is zero from here on, or has a plausible header.
+        """Return whether a batch may end at a position: a header, zeros or the file's end follow.
 
         Args:
             position: position after a batch.
-            may_be_cut: the next batch may be longer than the file, as in the last segment.
+            may_be_cut: whether the next batch may be truncated, as in the last segment.
         """
         left = self._window.size_bytes - position
         if left < PREFIX_BYTES:
@@ -136,15 +141,15 @@ class Resync:
         return length == 0 and self._zero_end.has(position)
 
     def is_valid(self, position: int, low_offset: int) -> bool:
-        """Return whether a batch or message with a right checksum begins at a position."""
+        """Return whether a batch or message with a valid checksum begins at a position."""
         return self._verified(position, low_offset) is not None
 
     def _search(self, start: int, low_offset: int, may_be_old: bool) -> int | None:
-        """Return the first position from `start` on that leads on, or None."""
+        """Search for the first position from `start` on where the log continues."""
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
         seen: set[int] = set()
-        for candidate in self._candidates(start, self._stop, low_offset):
+        for candidate in self._candidates(start, self._stop, low_offset, self._stop):
             if candidate in seen:
                 continue
             if self._leads_on(candidate, low_offset, seen, may_be_old):
@@ -152,14 +157,18 @@ class Resync:
         return None
 
     def _may_be_old(self, damaged: int) -> bool:
-        """Return whether damaged bytes may be an old message; the magic byte may be damaged too."""
+        """Return whether damaged bytes may be a message of magic 0 or 1, by their magic."""
         if damaged < 0 or self._stop - damaged < PREFIX_BYTES:
             return True
         return int(self._seen(damaged, PREFIX_BYTES)[PREFIX_BYTES - 1]) != 2
 
-    def _candidates(self, start: int, stop: int, low_offset: int) -> Iterator[int]:
-        """Yield positions of possible headers, whole ones of 61 bytes except at the file's end."""
-        from seglake.segment_codec.kernels import message_kernels  # numba: 0.2 s
+    def _candidates(self, start: int, stop: int, low_offset: int, end: int) -> Iterator[int]:
+        """Yield positions in [start, stop) of possible headers of batches that end by `end`.
+
+        A header has 61 bytes, except at the file's end.
+        """
+        # imported only when needed, since numba takes 0.2 s
+        from seglake.segment_codec.kernels import message_kernels
 
         piece_start = start
         while stop - piece_start >= PREFIX_BYTES:
@@ -167,7 +176,7 @@ class Resync:
             most = min(_PIECE_BYTES, stop - piece_start)
             piece = self._window.buffered(piece_start, least, most)
             data = np.frombuffer(piece, np.uint8)
-            left = self._stop - piece_start
+            left = end - piece_start
             place = message_kernels.find_header(data, 0, left, low_offset, self._limit_offset)
             while place >= 0:
                 yield piece_start + place
@@ -179,7 +188,7 @@ class Resync:
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
     def _leads_on(self, start: int, low_offset: int, seen: set[int], may_be_old: bool) -> bool:
-        """Return whether valid batches lead from `start` to where the log continues."""
+        """Return whether valid batches from `start` lead to a place where the log continues."""
         anchors = self._anchors or frozenset()
         value_stops: frozenset[int] = frozenset()
         position = start
@@ -201,11 +210,11 @@ class Resync:
         return position != start and self._goes_on(position, low_offset)
 
     def _value_stops(self, position: int, may_be_old: bool) -> frozenset[int]:
-        """Return the possible ends of a value that begins here, by the bytes before as its length.
+        """Return the possible ends of a value at a position, if the bytes before it are its length.
 
-        The length is an int32 in the old formats, a varint of some bytes in magic 2. The log may
-        well continue after a value: it is the last field of an old message, and nearly the last of
-        a new one, which ends with a count of headers and so never at the end of the file.
+        The length is an int32 in the old formats, and a varint in magic 2. The log may continue at
+        such an end: a value is the last field of an old message. In magic 2 only a count of headers
+        comes after it, so there a value never ends with the file.
         """
         before = bytes(self._seen(max(0, position - 5), min(5, position)))
         old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
@@ -218,7 +227,7 @@ class Resync:
         return frozenset(stops | ({position + old} if old > 0 else set()))
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
-        """Return whether the log plausibly continues at a position after valid batches."""
+        """Return whether the log plausibly continues at a position, which valid batches precede."""
         left = self._stop - position
         if left < _OFFSET.size:
             return left == 0
@@ -228,12 +237,12 @@ class Resync:
             return bool(is_next)
         _, length, _, magic = PREFIX.unpack_from(self._seen(position, PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
-            # If the length is impossible, it is damaged or no length at all: the offset must fit.
+            # An impossible length is damage or no header at all: then the offset must fit exactly.
             return bool(length >= smallest_length(magic) or offset == low_offset)
         return length == 0 and self._zero_stop.has(position)
 
     def _verified(self, position: int, low_offset: int) -> tuple[int, int] | None:
-        """Return size and end offset of the batch here, None unless its checksum is right."""
+        """Return size and end offset of the batch at a position; None without a valid one."""
         left = self._stop - position
         if left < PREFIX_BYTES:
             return None
@@ -256,5 +265,5 @@ class Resync:
         return size_bytes, header.last_offset + 1
 
     def _seen(self, position: int, length: int) -> memoryview:
-        """Return a view of bytes ahead of the walk, whose window stays where it is."""
+        """Return bytes at any position; the walk's window stays where it is."""
         return self._window.beside(position, length).view(position, length)

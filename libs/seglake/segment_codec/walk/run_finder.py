@@ -1,4 +1,4 @@
-"""Finds the runs of plain batches in a walk."""
+"""Finds runs of plain batches of magic 2 in a walk."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _MOST_SKIPPED = 64
 
 
 class RunFinder:
-    """Finder of the runs of one walk; after a short run it waits longer until it tries again."""
+    """Finder of runs; after a short run it waits for some more batches before it tries again."""
 
     def __init__(
         self,
@@ -31,15 +31,16 @@ class RunFinder:
         headers_only: bool = False,
         compares_neighbours: bool = False,
     ) -> None:
-        """Start a walk; the arguments are those of `SegmentWalk`.
+        """Start before the first batch; the arguments are those of `SegmentWalk`.
 
         Args:
-            window: bytes of the file; borrowed.
+            window: bytes of the file.
             bounds: bounds of the segment.
-            stop: end of the walk in the file.
-            headers_only: verify only checksums of batches that may be markers; runs have no bytes.
-            compares_neighbours: end a run before a last batch whose offsets only the next one
-                proves.
+            stop: position at which the walk ends.
+            headers_only: whether to verify only checksums of batches that may be markers; then runs
+                have no bytes.
+            compares_neighbours: whether to end a run before a last batch whose offsets need the
+                next batch as a proof.
         """
         self._window = window
         self._bounds = bounds
@@ -53,11 +54,11 @@ class RunFinder:
         self._patience = 0
 
     def run_at(self, position: int, low_offset: int) -> BatchRun | None:
-        """Return the run that begins at a position, None without one.
+        """Return the run that begins at a position; None if there is none.
 
         Args:
             position: start of a batch.
-            low_offset: end of the offsets read before.
+            low_offset: exclusive end of the offsets read so far.
         """
         if self._skipped < self._patience:
             self._skipped += 1
@@ -72,29 +73,30 @@ class RunFinder:
         headers, kinds = self._headers[:count].copy(), self._kinds[:count].copy()
         sizes = headers[:, 1] + LENGTH_STOP
         starts = np.cumsum(sizes) - sizes
-        # A view, even an empty one, would keep its piece of the file in memory.
+        # An empty view of `data` would still keep that piece of the file in memory.
         kept = memoryview(b"") if self._headers_only else data[: int(sizes.sum())]
         return BatchRun(position, headers, kinds, starts, kept)
 
     def _buffered(self, position: int) -> memoryview | None:
-        """Return the batch and the bytes in memory after it; None for another format."""
+        """Return a whole batch and what is in memory after it; None for another format."""
         left = self._stop - position
         if left < HEADER_BYTES:
             return None
         head = HEADER.unpack_from(self._window.view(position, HEADER_BYTES))
         size_bytes = head[1] + LENGTH_STOP
         if head[3] != 2 or not HEADER_BYTES <= size_bytes <= min(left, _MOST_BYTES):
-            return None  # a length that damage made large is not worth reading
+            return None  # a length so large may be damage
         if self._headers_only:
             least = HEADER_BYTES
-        else:  # a few batches at the end of the window are read again, with those after them
+        else:  # read the unit again, so that the window has the next batches too
             few_bytes = FEWEST * size_bytes
             least = few_bytes if few_bytes <= min(_MOST_BYTES, left) else size_bytes
         return self._window.buffered(position, least, min(_MOST_BYTES, left))
 
     def _scanned(self, data: memoryview, low_offset: int, size_bytes: int) -> int:
-        """Return the number of plain batches that `data` begins with, within `size_bytes`."""
-        from seglake.segment_codec.kernels.header_kernel import (  # numba: 0.2 s
+        """Return the number of plain batches at the start of `data`, within `size_bytes`."""
+        # imported only when needed, since numba takes 0.2 s
+        from seglake.segment_codec.kernels.header_kernel import (
             RunLimits,
             scan_batches,
         )
@@ -118,7 +120,7 @@ class RunFinder:
         return count - self._is_last_unproved(count)
 
     def _verified(self, data: memoryview, count: int) -> int:
-        """Return how many of the batches, from the first, have the checksums in their headers."""
+        """Return the number of batches before the first one with an invalid checksum."""
         places = np.flatnonzero(~self._checked[:count])
         sizes = self._headers[:count, 1] + LENGTH_STOP
         stops = np.cumsum(sizes)[places]
@@ -131,7 +133,7 @@ class RunFinder:
         return count
 
     def _is_last_unproved(self, count: int) -> bool:
-        """Return whether the last batch, sparse or after a hole, needs the next one as a proof."""
+        """Return whether the last batch, sparse or after a hole, needs the next one as proof."""
         if not self._compares_neighbours or count < 2:
             return False
         before, last = self._headers[count - 2], self._headers[count - 1]

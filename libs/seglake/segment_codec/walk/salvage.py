@@ -1,11 +1,11 @@
-"""Decodes a batch whose checksum is wrong, if its structure is whole. Pure.
+"""Decodes a batch with a wrong checksum, if its structure is intact.
 
-Whole means: the codec accepts the bytes, the lengths use them up exactly, there are as many records
-as the header says, and their offsets rise inside the range that it claims. The decoder of sound
-batches decodes the bytes. It verifies the checksums of messages inside a set, so it gets a copy of
-the set with corrected checksums; which of them were right is kept.
+The structure is intact if the bytes can be decompressed, the lengths fill them exactly, the number
+of records is the one in the header, and their offsets rise within the header's range. The usual
+decoder is used. It verifies the checksums of messages inside a compressed set, so it gets a copy of
+the set with corrected checksums; the result shows which of them were valid.
 
-The records cannot be trusted: any byte of them may be wrong.
+The records cannot be trusted, because any byte of them may be wrong.
 """
 
 import struct
@@ -26,10 +26,10 @@ from seglake.segment_codec.kernels.flush import Columns
 from seglake.segment_codec.kernels.outcomes import UnitOutcome
 
 CHECKSUM_FIELD = "crc"
-_MAGIC_PLACE = record_batch.CRC_START - 1  # the same in all formats
+_MAGIC_PLACE = record_batch.CRC_START - 1  # all formats have the magic here
 _CODEC_BITS = range(3)
 _CONTROL_BIT = 5
-# Bits of magic and attributes that decide which bytes are records, if any.
+# Bits of magic and attributes that change how the bytes are parsed.
 _MISREAD_MESSAGE = frozenset(
     [FlippedBit(_MAGIC_PLACE, bit) for bit in range(8)]
     + [FlippedBit(_MAGIC_PLACE + 1, bit) for bit in _CODEC_BITS]
@@ -37,7 +37,8 @@ _MISREAD_MESSAGE = frozenset(
 _MISREAD_BATCH = frozenset(
     FlippedBit(record_batch.CHECKSUM_START + 1, bit) for bit in (*_CODEC_BITS, _CONTROL_BIT)
 )
-_MISREAD = (_MISREAD_MESSAGE, _MISREAD_MESSAGE, _MISREAD_BATCH)  # by magic
+# These bits, for magic 0, 1 and 2.
+_MISREAD = (_MISREAD_MESSAGE, _MISREAD_MESSAGE, _MISREAD_BATCH)
 _CRC = struct.Struct(">I")
 
 
@@ -48,13 +49,13 @@ _FIELD_STOPS = tuple(
 
 
 class WholeBatch(NamedTuple):
-    """Records of a damaged batch that decodes whole.
+    """Records of a damaged batch with an intact structure.
 
     Attributes:
-        flipped: the one bit whose flip makes the checksum right, None without one.
+        flipped: the single bit whose flip makes the checksum valid; None if there is none.
         timestamp_type: Kafka's number; -1 for magic 0.
-        has_right_checksum: for each message of a compressed set, True if its own checksum is right;
-            None for other batches, whose records have no checksum.
+        has_right_checksum: for each message of a compressed set, whether its own checksum is valid;
+            None for other batches, whose records have no checksums.
     """
 
     columns: Columns
@@ -66,15 +67,15 @@ class WholeBatch(NamedTuple):
 
 
 def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = None) -> WholeBatch:
-    """Return the records of a batch, a compressed set or a message, whatever its checksum says.
+    """Decode a batch, a compressed set or a message whose checksum is wrong.
 
     Args:
         content: all bytes of the batch, set or message.
-        max_bytes: most bytes that the plain records may have.
-        inner_offset: absolute offset of a message inside a set, whose own may be relative.
+        max_bytes: highest accepted size of the uncompressed records.
+        inner_offset: absolute offset of a message from a set; the offset in it may be relative.
 
     Raises:
-        DefectError: the structure is not whole, or there are no records, as in a marker.
+        DefectError: the structure is not intact, or there are no records, as in a marker.
     """
     magic = content[_MAGIC_PLACE] if len(content) > _MAGIC_PLACE else -1
     if magic == 2:
@@ -89,7 +90,7 @@ def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = No
 
 
 def holds_no_record(content: bytes) -> bool:
-    """Return whether a sound batch is a marker, or was emptied by the cleaner."""
+    """Return whether a batch has no user records: it is a control batch, or emptied."""
     if content[_MAGIC_PLACE] != 2:
         return False
     header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
@@ -97,7 +98,10 @@ def holds_no_record(content: bytes) -> bool:
 
 
 def header_field(content: bytes, position: int) -> str | None:
-    """Return the name of the header field of a byte; in the old formats only of the checksum."""
+    """Return the name of the header field at a byte of the batch; None if it is not in the header.
+
+    Of the old formats, only the checksum has a name.
+    """
     if content[_MAGIC_PLACE] == 2:
         return next((name for stop, name in _FIELD_STOPS if position < stop), None)
     checksum = range(message_set.CRC_START, message_set.CHECKSUM_START)
@@ -105,7 +109,7 @@ def header_field(content: bytes, position: int) -> str | None:
 
 
 def _record_batch(content: bytes, max_bytes: int) -> WholeBatch:
-    """Return the records of a batch of magic 2."""
+    """Decode a damaged batch of magic 2."""
     if len(content) < record_batch.HEADER_BYTES:
         raise malformed(f"a batch of {len(content)} bytes")
     header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
@@ -133,7 +137,7 @@ def _record_batch(content: bytes, max_bytes: int) -> WholeBatch:
 
 
 def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeBatch:
-    """Return the records of a message, or of a compressed set."""
+    """Decode a damaged message, or a damaged compressed set, of magic 0 or 1."""
     if len(content) < message_set.PREFIX_BYTES:
         raise malformed(f"a message of {len(content)} bytes")
     offset, size, _, magic, attributes = message_set.PREFIX.unpack_from(content)
@@ -165,7 +169,7 @@ def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeB
 
 
 def _set(content: memoryview, max_bytes: int) -> tuple[Wrapper, NDArray[np.bool_]]:
-    """Return a compressed set as an uncompressed one with corrected checksums."""
+    """Decompress a set, correct its checksums, and return which of them were valid."""
     offset, _, crc, magic, attributes = message_set.PREFIX.unpack_from(content)
     timestamp_ms = message_set.timestamp_of(content, magic)
     value = message_set.body(content, magic)[1]
@@ -179,7 +183,7 @@ def _set(content: memoryview, max_bytes: int) -> tuple[Wrapper, NDArray[np.bool_
 def _with_right_checksums(
     messages: bytes | memoryview,
 ) -> tuple[memoryview, NDArray[np.bool_]]:
-    """Return a copy of messages with corrected checksums, and whether each was right before."""
+    """Return a copy of messages with corrected checksums, and whether each was valid before."""
     restored = bytearray(messages)
     was_right = bytearray()
     position = 0
@@ -199,7 +203,7 @@ def _with_right_checksums(
 
 
 def _columns(unit: Unit, max_bytes: int) -> Columns:
-    """Return the rows of one unit; raise DefectError if it has a fault or no record."""
+    """Decode a unit to columns; raise DefectError if it is damaged or has no records."""
     builder = ColumnBuilder(max_bytes)
     builder.add(unit, LOWEST_OFFSET, HIGHEST_OFFSET)
     columns, (outcome,) = builder.flush()

@@ -1,10 +1,10 @@
-"""Walk through one segment file: valid batches, defects, and the kind of its end.
+"""Walks through a segment file, and yields valid batches, defects, and the kind of its end.
 
-Every format has offset, length and magic in the same 17 bytes, so one walk covers all of them.
-Every byte from the start of a walk to its end lies in exactly one item.
+All formats have offset, length and magic in the same 17 bytes, so one walk reads all of them. Each
+byte from the start of a walk to its end is in exactly one item.
 
-A walk checks length, magic, checksum, then the order of the offsets. The contents of a batch are
-checked when it is decoded. Source of the rules for the end of a file: apache/kafka 1eb7644,
+A walk checks length, magic, checksum, and then the order of offsets. The records of a batch are
+checked when they are decoded. Source of the rules for the end of a file: apache/kafka 1eb7644,
 FileLogInputStream.java, LogSegment.recover.
 """
 
@@ -16,8 +16,16 @@ from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectCode, DefectError, TailKind
 from seglake.segment_codec.formats.message_set import Wrapper
 from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
-from seglake.segment_codec.formats.units import HIGHEST_OFFSET, PREFIX, PREFIX_BYTES, Unit
+from seglake.segment_codec.formats.units import (
+    HIGHEST_OFFSET,
+    PREFIX,
+    PREFIX_BYTES,
+    Unit,
+    smallest_length,
+)
 from seglake.segment_codec.kernels.batch_run import BatchRun
+from seglake.segment_codec.walk.batch_checksums import stated_checksum
+from seglake.segment_codec.walk.holes import Hole, text_of
 from seglake.segment_codec.walk.message_runs import MessageRunFinder
 from seglake.segment_codec.walk.offset_order import OffsetOrder
 from seglake.segment_codec.walk.offset_places import OffsetPlaces, places_of
@@ -32,7 +40,7 @@ Item = Unit | Defect | Tail
 
 
 class SegmentWalk:
-    """Walk through one segment, from any batch start on."""
+    """Walk through a segment, from any batch start on."""
 
     def __init__(
         self,
@@ -47,28 +55,28 @@ class SegmentWalk:
         """Store the arguments; nothing is read yet.
 
         Args:
-            window: bytes of the file; borrowed.
-            bounds: bounds of the segment's offsets, and facts about its end.
-            order: offsets of the partition that were read; the caller carries it from segment to
-                segment.
-            stop: end of the walk: a known batch start, or None for the end of the file.
-            headers_only: verify checksums only of markers and of batches that may be damaged
-                markers, and read no payloads: views in the items are empty. For a survey, which
-                repeats the walk in full if it finds a fault.
-            compares_neighbours: treat the offsets of a batch as false if its neighbours contradict
-                them. Not needed if they were compared before, or if a batch is read alone.
+            window: bytes of the file.
+            bounds: limits of the segment's offsets, and how its end is treated.
+            order: offsets of the partition that were read; consecutive segments share it.
+            stop: position at which the walk ends, a known batch start; None for the end of the
+                file.
+            headers_only: whether to verify only the checksums of batches that may be markers, and
+                to read no payloads, so that views in the items are empty. A survey walks so first,
+                and walks in full if it finds a fault.
+            compares_neighbours: whether to reject offsets of a batch that its neighbours
+                contradict; not needed if they were compared before, or if a batch is read alone.
         """
         self._window = window
         self._bounds = bounds = bounds.of_int64()
         self._order = order
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
-        # A log may end in a torn batch that begins right at the limit of a run.
+        # If this run stops at an offset, an incomplete batch may begin there.
         last_limit = min(limit_after(bounds.base_offset, bounds.limit_offset), HIGHEST_OFFSET)
         limit_offset = last_limit if bounds.is_last else bounds.limit_offset
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
         self._end = UnfinishedEnd(window, last_limit)
-        self._begun_offset = 0  # end of the unfinished batches that continue the log
+        self._begun_offset = 0  # exclusive end of the incomplete batches at the log's end
         self._compares_neighbours = compares_neighbours
         self._messages = MessageRunFinder(
             window,
@@ -81,17 +89,17 @@ class SegmentWalk:
 
     @property
     def hole_count(self) -> int:
-        """Return the number of holes so far without damage; batches beside them are unproved."""
+        """Return the number of holes so far that no damage explains."""
         return self._places.hole_count
 
     def items(self, position: int = 0) -> Iterator[Item]:
-        """Yield the items from `position`, a batch start, to the end, in the order of the bytes."""
+        """Yield the items from `position`, a batch start, to the end, in the order of bytes."""
         self._begin(position)
         for item in self._unplaced(position):
             yield self._placed(item)
 
     def _begin(self, position: int) -> None:
-        """Make the judge of offsets for a walk from a position."""
+        """Prepare the check of offsets for a walk that begins at `position`."""
         self._places = places_of(
             self._bounds,
             self._order,
@@ -102,14 +110,14 @@ class SegmentWalk:
         )
 
     def _unplaced(self, position: int) -> Iterator[Item]:
-        """Yield the items from a position, their offsets not judged."""
+        """Yield the items from a position on; their offsets are not checked yet."""
         while position < self._stop:
             item = self._item(position)
             yield item
             position += item.size_bytes
 
     def _placed(self, item: Item) -> Item:
-        """Return the item, or a defect if its offsets are wrong."""
+        """Judge the offsets of a batch; return it, or a defect in its place."""
         if isinstance(item, Defect | Tail):
             self._places.damage()
             return item
@@ -126,7 +134,7 @@ class SegmentWalk:
         )
 
     def runs(self, position: int = 0) -> Iterator[Item | BatchRun]:
-        """Yield the items from `position`; consecutive plain batches of magic 2 as runs."""
+        """Yield the items from `position` on, with consecutive plain batches of magic 2 as runs."""
         self._begin(position)
         finder = RunFinder(
             self._window,
@@ -138,7 +146,7 @@ class SegmentWalk:
         while position < self._stop:
             low_offset = self._places.run_offset
             run = None if low_offset is None else finder.run_at(position, low_offset)
-            if run is None:
+            if run is None or self._holes_in(run):
                 item: Item | BatchRun = self._placed(self._item(position))
             else:
                 item = run
@@ -147,16 +155,39 @@ class SegmentWalk:
             position += item.size_bytes
 
     def _item(self, position: int) -> Item:
-        """Return the item at a position, its offsets not judged."""
+        """Return the batch, defect or tail at a position, a defect if a hole touches it."""
+        item = self._readable_item(position)
+        holes = self._holes_in(item)
+        if not holes:
+            return item
+        code, detail = DefectCode.TIER_CHUNK_BAD, text_of(holes)
+        if isinstance(item, Defect):
+            return replace(item, code=code, detail=detail, unfinished_offset=None)
+        if isinstance(item, Tail):
+            return self._defect(position, item.size_bytes, code, detail)
+        base_offset = None if isinstance(item, Wrapper) else item.first_offset
+        claims = {"base_offset": base_offset, "last_offset": item.last_offset, "magic": item.magic}
+        return self._defect(position, item.size_bytes, code, detail, **claims)
+
+    def _holes_in(self, item: Item | BatchRun) -> list[Hole]:
+        """Return the holes that an item touches; most sources have none."""
+        holed = self._window.holed
+        if holed is None:
+            return []
+        return holed.holes_in(item.position, item.position + item.size_bytes)
+
+    def _readable_item(self, position: int) -> Item:
+        """Return the batch, defect or tail at a position, regardless of holes."""
         left = self._stop - position
         if left < PREFIX_BYTES:
             return self._unreadable(position)
         prefix = self._window.view(position, PREFIX_BYTES)
         offset, length, _, magic = PREFIX.unpack_from(prefix)
-        smallest = record_batch.SMALLEST_LENGTH if magic == 2 else message_set.SMALLEST_SIZE
-        if length < smallest or length > left - record_batch.LENGTH_STOP:
-            return self._unreadable(position)
         size_bytes = record_batch.LENGTH_STOP + length
+        if length < smallest_length(magic) or position + size_bytes > self._window.size_bytes:
+            return self._unreadable(position)
+        if size_bytes > left:
+            return self._too_long(position, size_bytes, magic)
         if magic == 2:
             return self._record_batch(position, size_bytes)
         if magic in (0, 1):
@@ -217,15 +248,14 @@ class SegmentWalk:
     def _bad_checksum(
         self, position: int, size_bytes: int, offset: int, magic: int, expected: int, computed: int
     ) -> Item:
-        """Return the tail or defect of bytes whose checksum is wrong."""
+        """Return the item for a batch with a wrong checksum: a tail if it may be unflushed."""
         is_unflushed = self._is_unflushed(position)
         if is_unflushed and not self._bounds.is_final:
             return self._tail(position, TailKind.UNFLUSHED)
         if not is_unflushed:
-            stop = self._resync.proved_stop(position, size_bytes, magic, expected)
-            if stop is not None:
-                claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
-                return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
+            shorter = self._proved_shorter(position, size_bytes, magic, expected)
+            if shorter is not None:
+                return shorter
             if not self._is_length_right(position, size_bytes):
                 return self._unreadable(position)
         defect = self._defect(
@@ -240,8 +270,30 @@ class SegmentWalk:
         )
         return self._unfinished(defect) if is_unflushed else defect
 
+    def _too_long(self, position: int, size_bytes: int, magic: int) -> Item:
+        """Return the defect for a batch that would end after the end of the walk.
+
+        A walk to the end of the file returns the same defect.
+        """
+        header_bytes = record_batch.LENGTH_STOP + smallest_length(magic)
+        if magic not in (0, 1, 2) or self._stop - position < header_bytes:
+            return self._unreadable(position)
+        expected = stated_checksum(self._window.view(position, header_bytes), magic)
+        shorter = self._proved_shorter(position, size_bytes, magic, expected)
+        return shorter or self._unreadable(position)
+
+    def _proved_shorter(
+        self, position: int, size_bytes: int, magic: int, expected: int
+    ) -> Defect | None:
+        """Return the defect for a batch whose checksum proves a shorter length; else None."""
+        stop = self._resync.proved_stop(position, size_bytes, magic, expected)
+        if stop is None:
+            return None
+        claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
+        return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
+
     def _is_unflushed(self, position: int) -> bool:
-        """Return whether a batch with a wrong checksum may not have been on the disk yet."""
+        """Return whether a batch with a wrong checksum may only not be flushed to the disk yet."""
         bounds, low_offset = self._bounds, self._order.next_offset
         if not bounds.is_last or self._stop != self._window.size_bytes:
             return False
@@ -251,10 +303,10 @@ class SegmentWalk:
         return not is_anything_after and self._end.reaches_end(position, low_offset)
 
     def _is_length_right(self, position: int, size_bytes: int) -> bool:
-        """Return whether a damaged batch ends where its length says, judged by the bytes there.
+        """Return whether the length of a damaged batch is right, judged by the bytes after it.
 
-        Many bytes look like a header. So an unverified header counts only if no valid batch begins
-        before it.
+        Many bytes look like a header, so an unverified header is evidence only if no valid batch
+        begins before it.
         """
         stop = position + size_bytes
         if stop < self._stop:
@@ -266,7 +318,7 @@ class SegmentWalk:
         return found is None or found >= stop
 
     def _unreadable(self, position: int) -> Item:
-        """Return the defect from a position where no batch begins to the next valid batch."""
+        """Return the defect from a position without a batch up to the next valid batch."""
         found = self._resync.next_valid(position + 1, self._order.next_offset)
         if found is None and self._stop == self._window.size_bytes:
             return self._end_of_file(position)
@@ -281,7 +333,7 @@ class SegmentWalk:
         )
 
     def _end_of_file(self, position: int) -> Item:
-        """Return the item from the last sound batch to the end of file, where no header fits."""
+        """Return the item for the bytes after the last valid batch: a tail or a defect."""
         bounds, low_offset = self._bounds, self._order.next_offset
         size_bytes = self._window.size_bytes - position
         if is_zero(self._window, position, size_bytes):
@@ -302,7 +354,7 @@ class SegmentWalk:
         return self._defect(position, size_bytes, DefectCode.BAD_LENGTH, claim)
 
     def _length_claim(self, position: int) -> str:
-        """Return a text with the claimed length and the bytes that are left."""
+        """Return a text with the length field and the number of bytes left."""
         left = self._window.size_bytes - position
         if left < PREFIX_BYTES:
             return f"{left} bytes are not a header"
@@ -311,11 +363,11 @@ class SegmentWalk:
         return f"the length field says {length}, {left} bytes are left"
 
     def _tail(self, position: int, kind: TailKind) -> Tail:
-        """Return the tail from a position to the end of the file."""
+        """Return the bytes from a position to the end of the file as a tail."""
         return Tail(position, self._window.size_bytes - position, kind)
 
     def _unfinished(self, defect: Defect) -> Defect:
-        """Return the defect of a batch that nobody will finish, with its claims."""
+        """Return the defect with the header fields of a batch that will never be completed."""
         claims = self._end.claims(defect.position, self._order.next_offset)
         if claims is None:
             return defect
@@ -334,7 +386,7 @@ class SegmentWalk:
     def _defect(
         self, position: int, size_bytes: int, code: DefectCode, detail: str, **claims: int | None
     ) -> Defect:
-        """Return a defect here; `claims` are the optional fields of `Defect`."""
+        """Return a defect at the next expected offset; `claims` are optional fields of `Defect`."""
         return Defect(
             position=position,
             size_bytes=size_bytes,

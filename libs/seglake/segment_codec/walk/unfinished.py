@@ -1,8 +1,8 @@
-"""Recognizes batches that a writer may have left unfinished at the end of a log, by their header.
+"""Recognizes unfinished batches at the end of a log, by their headers.
 
-A broker appends a batch from its first byte on. So a file may end inside of a batch, and its last
-batches may have reached the disk in part. Such bytes begin with a header in which each field that
-the file has is plausible. All other bytes at the end are damage.
+A broker appends a batch from its first byte on. So a file may end within a batch, and its last
+batches may be only in part on the disk. Such bytes begin with a header whose fields are plausible,
+as far as they are in the file. All other bytes at the end are damage.
 """
 
 from typing import NamedTuple
@@ -14,19 +14,19 @@ from seglake.segment_codec.formats.units import PREFIX, PREFIX_BYTES, smallest_l
 from seglake.segment_codec.walk.window import Window
 from seglake.segment_codec.walk.zero_bytes import ZeroEnd
 
-_MOST_FILE_BYTES = (1 << 31) - 1  # a broker counts the bytes of a segment in an int32
+_MOST_FILE_BYTES = (1 << 31) - 1  # a segment's size is an int32 in brokers
 _INT16, _INT32, _INT64 = ((1 << bits) - 1 for bits in (15, 31, 63))
-_KNOWN_ATTRIBUTES = 0x7F  # in magic 2; a writer leaves the other bits zero
-_MOST_RECORDS = 1 << 24  # most records that a batch with a wrong checksum is believed to have
-_NONE = -1  # Kafka's value for a missing epoch, time, producer or sequence
+_KNOWN_ATTRIBUTES = 0x7F  # attribute bits that Kafka has defined for magic 2
+_MOST_RECORDS = 1 << 24  # highest plausible number of records
+_NONE = -1  # Kafka's value for no epoch, time, producer or sequence
 
 
 class HeaderClaims(NamedTuple):
-    """Header of an unfinished batch; None for fields after the end of the file.
+    """Header of an unfinished batch; fields after the end of the file are None.
 
     Attributes:
-        size_bytes: bytes of the whole batch.
-        last_offset: last offset; None also if the header is cut before it.
+        size_bytes: size of the whole batch.
+        last_offset: last offset; also None if the header ends before it.
     """
 
     size_bytes: int | None = None
@@ -38,23 +38,25 @@ class HeaderClaims(NamedTuple):
 
     @property
     def next_offset(self) -> int | None:
-        """Return the lowest possible end offset of the batch."""
+        """Return the lowest possible exclusive end of the batch's offsets."""
         last = self.base_offset if self.last_offset is None else self.last_offset
         return None if last is None else last + 1
 
     def believed_end(self, expected_offset: int) -> int | None:
-        """Return the end of the offsets of the batch, if its header is believable.
+        """Return the exclusive end of the batch's offsets if its header is plausible, else None.
 
-        No checksum covers the claims. A writer continues where the log ends, with one record for
-        each offset, and with no more records than a producer may send. None for any other batch.
+        No checksum can be verified. A plausible batch begins where the log ends, and has one record
+        for each offset, and no more records than a producer may send.
 
         Args:
-            expected_offset: end of the log before the batch.
+            expected_offset: exclusive end of the log before the batch.
         """
         end = self.next_offset
         if end is None or self.base_offset is None:
             return None
-        is_wrapper = self.magic in (0, 1) and self.codec_id != Codec.NONE  # it has its last offset
+        is_wrapper = (
+            self.magic in (0, 1) and self.codec_id != Codec.NONE
+        )  # the header of a wrapper has its last offset
         start = expected_offset if is_wrapper else self.base_offset
         count = end - start
         has_all = self.record_count in (None, count)
@@ -63,14 +65,14 @@ class HeaderClaims(NamedTuple):
 
 
 class UnfinishedEnd:
-    """Recognizer of unfinished batches at the end of a last segment."""
+    """Recognizer of unfinished batches at the end of a log's last segment."""
 
     def __init__(self, window: Window, limit_offset: int) -> None:
         """Start a walk.
 
         Args:
-            window: bytes of the file; borrowed.
-            limit_offset: offsets from here on cannot be in the segment.
+            window: bytes of the file.
+            limit_offset: exclusive upper limit of the segment's offsets.
         """
         self._window = window
         self._zeros = ZeroEnd(window, window.size_bytes)
@@ -79,7 +81,7 @@ class UnfinishedEnd:
         self._is_walked_to_end = False
 
     def claims(self, position: int, low_offset: int) -> HeaderClaims | None:
-        """Return the claims of the header at a position; None if no writer began a batch there.
+        """Return the header at a position; None if it cannot be that of an unfinished batch.
 
         Args:
             position: position of the header.
@@ -106,10 +108,10 @@ class UnfinishedEnd:
         return _message_claims(head, offset, size_bytes, magic)
 
     def reaches_end(self, position: int, low_offset: int) -> bool:
-        """Return whether only unfinished batches and zeros lie between a position and the end.
+        """Return whether unfinished batches and zeros are all there is from a position to the end.
 
-        Time is linear in the batches, however many of them are asked about: all batches of one walk
-        have the same answer.
+        Many calls take time linear in the number of batches, because all batches that one call
+        passes have the same answer.
 
         Args:
             position: position of a batch.
@@ -120,7 +122,7 @@ class UnfinishedEnd:
         return self._is_walked_to_end
 
     def _walk(self, position: int, low_offset: int) -> tuple[bool, frozenset[int]]:
-        """Return whether a walk by the claimed sizes reaches the end, and its positions."""
+        """Follow the headers' sizes; return whether this reaches the end, and all positions."""
         walked: set[int] = set()
         while not self._zeros.has(position):
             walked.add(position)
@@ -136,7 +138,7 @@ class UnfinishedEnd:
         return True, frozenset(walked)
 
     def _batch_claims(self, head: bytes, offset: int, length: int) -> HeaderClaims | None:
-        """Return the claims of a header of magic 2; None if a field is implausible."""
+        """Parse a header of magic 2; return None if a field is implausible."""
         most_delta = self._limit_offset - 1 - offset
         codec_id = head[22] & CODEC_MASK if len(head) > 22 else None
         can_be = (
@@ -167,7 +169,7 @@ class UnfinishedEnd:
 
 
 def _message_claims(head: bytes, offset: int, length: int, magic: int) -> HeaderClaims | None:
-    """Return the claims of a header of magic 0 or 1; None if a field is implausible."""
+    """Parse a header of magic 0 or 1; return None if a field is implausible."""
     time_bytes = magic * message_set.TIMESTAMP.size
     most_key_bytes = length - message_set.SMALLEST_SIZE - time_bytes
     attributes = head[17] if len(head) > 17 else 0
@@ -185,12 +187,12 @@ def _message_claims(head: bytes, offset: int, length: int, magic: int) -> Header
 
 
 def _offset_of(head: bytes) -> int | None:
-    """Return the offset field, None if it is cut off."""
+    """Return the offset field of a header; None if the field is cut off."""
     return int.from_bytes(head[:8], signed=True) if len(head) >= 8 else None
 
 
 def _fits(head: bytes, start: int, size: int, bounds: tuple[int, int]) -> bool:
-    """Return whether a field, possibly cut off, may have a value within these bounds."""
+    """Return whether a field, of which bytes may be cut off, can have a value within the bounds."""
     there = head[start : start + size]
     if not there:
         return True

@@ -1,17 +1,18 @@
-"""Bounds-checked views of the bytes of a file."""
+"""Reads a file through bounds-checked views of its bytes."""
 
 from typing import Protocol
 
 from seglake.segment_codec.formats.errors import OutOfBoundsError, SourceChangedError
+from seglake.segment_codec.walk.holes import holed_source
 
 _BLOCK_BYTES = 64 << 10
-_MOST_AHEAD_BYTES = 4 * _BLOCK_BYTES  # while each read begins where the one before it ended
+_MOST_AHEAD_BYTES = 4 * _BLOCK_BYTES  # most bytes to read ahead when reads are consecutive
 _MOST_KEPT_BYTES = 32 << 20
 _MOST_TWICE_BYTES = 4 << 20
 
 
 class ByteSource(Protocol):
-    """Source of a window's bytes; its size is fixed when it is opened."""
+    """Interface of a source of bytes; its size is fixed when it is opened."""
 
     @property
     def size_bytes(self) -> int:
@@ -23,17 +24,17 @@ class ByteSource(Protocol):
 
 
 class Views(Protocol):
-    """Access to the bytes of a file by position."""
+    """Interface for reading the bytes of a file by position."""
 
     def view(self, position: int, length: int) -> memoryview:
         """Return the bytes [position, position + length)."""
 
 
 class BytesSource:
-    """A source whose file is in memory."""
+    """Source of bytes in memory."""
 
     def __init__(self, content: bytes) -> None:
-        """Keep the content, without a copy."""
+        """Store the content without copying it."""
         self._content = content
 
     @property
@@ -47,10 +48,13 @@ class BytesSource:
 
 
 class Window:
-    """Reader of a source in pieces, with views of the pieces by file position.
+    """Reader that keeps one piece of a source in memory, and returns views of it by position.
 
-    Views stay valid when the window moves on: a view keeps its piece alive.
+    Views stay valid when the window moves, since they keep their piece in memory.
 
+    Attributes:
+        size_bytes: number of bytes to read; a source that has grown may be longer.
+        holed: the source if some of its bytes may be unreadable, as in a remote tier; else None.
     """
 
     def __init__(
@@ -65,14 +69,15 @@ class Window:
         """Store the arguments; nothing is read yet.
 
         Args:
-            source: source of the bytes; borrowed, the caller closes it.
-            read_bytes: bytes to read from the source at once; a longer view reads more.
-            size_bytes: size of the source to use, if it may have grown meanwhile.
+            source: source of the bytes, which the caller closes.
+            read_bytes: size of a read; a longer view reads more.
+            size_bytes: size of the source to use, if it may have grown; None for its size.
             most_read_bytes: limit up to which reads grow while the window advances in small steps.
-            most_passed_bytes: most bytes that such a step may skip.
+            most_passed_bytes: highest number of bytes that such a step may skip.
         """
         self.size_bytes = source.size_bytes if size_bytes is None else size_bytes
         self._source = source
+        self.holed = holed_source(source)
         self._least_read_bytes = self._read_bytes = read_bytes
         self._most_read_bytes = max(read_bytes, most_read_bytes)
         self._most_passed_bytes = most_passed_bytes
@@ -94,15 +99,15 @@ class Window:
         return self._piece[position - self._start : stop - self._start]
 
     def buffered(self, position: int, least: int, most: int) -> memoryview:
-        """Return at least `least` bytes, and up to `most` if they need no further read."""
+        """Return at least `least` bytes, and up to `most` if they are already in memory."""
         self.view(position, least)
         return self.view(position, min(most, self._stop - position))
 
     def beside(self, position: int, length: int) -> Views:
-        """Return this window if it has the bytes in memory, else blocks kept beside it.
+        """Return this window if the bytes are in memory, else a cache for reads elsewhere.
 
-        Each of many false claims may need bytes far away. A walk that moved its own window there
-        and back would read megabytes for each claim.
+        Each of many false headers may need bytes far away. Moving the window there and back would
+        read megabytes for each of them.
         """
         if self._start <= position and position + length <= self._stop:
             return self
@@ -112,33 +117,33 @@ class Window:
         return self._kept
 
     def _move(self, position: int, length: int) -> None:
-        """Read the piece from `position` on, larger while reads are consecutive."""
+        """Read the piece from `position` on; its size grows while reads are consecutive."""
         _check_bounds(position, length, self.size_bytes)
         if self._start < position <= self._stop + self._most_passed_bytes:
             self._read_bytes = min(2 * self._read_bytes, self._most_read_bytes)
         else:
             self._read_bytes = self._least_read_bytes
-        # Twice a long view: many false claims of one length may begin shortly after each other.
+        # Read twice a long view: many false headers may state the same length close by.
         twice_bytes = min(2 * length, _MOST_TWICE_BYTES)
         size_bytes = min(max(length, twice_bytes, self._read_bytes), self.size_bytes - position)
-        # Free the old piece first: the new one may then reuse its memory, which is warm.
+        # Free the old piece first, so that the new one may reuse its memory.
         self._piece, self._start, self._stop = memoryview(b""), 0, 0
         self._piece = memoryview(_read(self._source, position, size_bytes))
         self._start, self._stop = position, position + size_bytes
 
 
 class KeptBlocks:
-    """Cache of a file's blocks, for bytes at any position; a cached block is not read again.
+    """Cache of a file's blocks, for reads at any position.
 
-    The newest blocks are kept, up to 32 MiB. In a file of at most that size, false claims cost no
-    more reads than the file has blocks, wherever they point.
+    The newest blocks are kept, up to 32 MiB. So in a file of at most 32 MiB, no block is read
+    twice, however many false headers there are.
     """
 
     def __init__(self, source: ByteSource, block_bytes: int, size_bytes: int) -> None:
         """Start with an empty cache.
 
         Args:
-            source: source of the bytes; borrowed.
+            source: source of the bytes; the caller closes it.
             block_bytes: bytes of a block.
             size_bytes: size of the file.
         """
@@ -147,11 +152,11 @@ class KeptBlocks:
         self._size_bytes = size_bytes
         self._most_blocks = max(1, _MOST_KEPT_BYTES // block_bytes)
         self._blocks: dict[int, memoryview] = {}
-        self._next = -1  # number of the block after those that were read last
-        self._ahead = 1  # fewest blocks to read at once
+        self._next = -1  # the block after the last one that was read
+        self._ahead = 1  # number of blocks to read at once
 
     def view(self, position: int, length: int) -> memoryview:
-        """Return the bytes [position, position + length); raise the errors of `Window.view`."""
+        """Return the bytes [position, position + length); errors are those of `Window.view`."""
         _check_bounds(position, length, self._size_bytes)
         first, start = divmod(position, self._block_bytes)
         block = self._blocks.get(first)
@@ -162,7 +167,7 @@ class KeptBlocks:
         return memoryview(content)[start : start + length]
 
     def _through(self, first: int, last: int) -> list[memoryview]:
-        """Return the blocks from first to last; read consecutive missing blocks at once."""
+        """Return the blocks from `first` to `last`; read each run of missing blocks at once."""
         blocks: list[memoryview] = []
         while first <= last:
             block = self._blocks.get(first)
@@ -172,7 +177,7 @@ class KeptBlocks:
         return blocks
 
     def _fetched(self, first: int, last: int) -> list[memoryview]:
-        """Read the missing blocks from `first` on, and more if reads are consecutive."""
+        """Read the missing blocks from `first` on, and further blocks if reads are consecutive."""
         most = _MOST_AHEAD_BYTES // self._block_bytes
         self._ahead = min(2 * self._ahead, max(1, most)) if first == self._next else 1
         stop, end = first + 1, max(last + 1, first + self._ahead)
@@ -192,13 +197,13 @@ class KeptBlocks:
 
 
 def _check_bounds(position: int, length: int, size_bytes: int) -> None:
-    """Raise OutOfBoundsError unless all bytes lie in the file."""
+    """Raise OutOfBoundsError unless all bytes are in the file."""
     if position < 0 or length < 0 or position + length > size_bytes:
         raise OutOfBoundsError(position=position, length=length, size_bytes=size_bytes)
 
 
 def _read(source: ByteSource, position: int, length: int) -> bytes:
-    """Return bytes that are in the file; raise SourceChangedError if there are fewer."""
+    """Read bytes; raise SourceChangedError if the source has fewer."""
     piece = source.read(position, length)
     if len(piece) < length:
         raise SourceChangedError(position=position, expected_bytes=length, read_bytes=len(piece))

@@ -1,4 +1,4 @@
-"""Finds zero bytes: a write was lost, or the file is longer than the writes to it."""
+"""Finds ranges of zero bytes, which lost writes and preallocated files leave."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ _PIECE_BYTES = 1 << 20
 
 
 def is_zero(window: Window, position: int, size_bytes: int) -> bool:
-    """Return whether all these bytes are zero."""
+    """Return whether all bytes of a range are zero."""
     stop = position + size_bytes
     while position < stop:
         piece = window.view(position, min(_PIECE_BYTES, stop - position))
@@ -19,27 +19,27 @@ def is_zero(window: Window, position: int, size_bytes: int) -> bool:
 
 
 class ZeroEnd:
-    """The zero bytes directly before a position; they are searched once."""
+    """Zero bytes at the end of a file or range; their start is searched for once."""
 
     def __init__(self, window: Window, stop: int) -> None:
         """Store the arguments; nothing is read yet.
 
         Args:
-            window: bytes of the file; borrowed.
-            stop: end of the zero bytes.
+            window: bytes of the file.
+            stop: position at which the zero bytes end.
         """
         self._window = window
         self._stop = stop
         self._start: int | None = None
 
     def has(self, position: int) -> bool:
-        """Return whether only zero bytes lie between this position and the stop."""
+        """Return whether there are only zero bytes from a position to the stop."""
         if self._start is None:
             self._start = self._found()
         return position >= self._start
 
     def _found(self) -> int:
-        """Return the position of the first of the zero bytes."""
+        """Return the position of the first of the zero bytes before the stop."""
         stop = self._stop
         while stop > 0:
             size_bytes = min(_PIECE_BYTES, stop)

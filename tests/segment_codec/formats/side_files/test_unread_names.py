@@ -3,15 +3,11 @@
 import pytest
 
 from seglake.segment_codec.formats.side_files.unread_names import (
-    is_tier_object,
     parse_archive_name,
     parse_compressed_name,
-    parse_tier_folder,
 )
 
 _BASE = f"{4711:020d}"
-_ID = "1mqXF36vQGiPoTQYXUYB4w"
-_ID_WITH_DASHES = "8PAkIb11-bOttx8Ea1oX-_"
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst", "bz2", "xz", "lz4", "zip", "snappy"])
@@ -41,19 +37,3 @@ def test_an_archive_is_known_by_its_suffix(suffix: str) -> None:
 @pytest.mark.parametrize("name", ["orders-0", "notes.txt", "tar", ".tar", f"{_BASE}.log"])
 def test_other_files_are_no_archives(name: str) -> None:
     assert parse_archive_name(name) is None
-
-
-def test_objects_of_a_tier_have_an_offset_and_an_id() -> None:
-    for name in ("log", "index", "leader_epoch_checkpoint", "indexes", "rsm-manifest"):
-        assert is_tier_object(f"{_BASE}-{_ID}.{name}")
-        assert is_tier_object(f"{_BASE}-{_ID_WITH_DASHES}.{name}")
-    assert not is_tier_object(f"{_BASE}.log")
-    assert not is_tier_object(f"{_BASE}-{_ID}.part")
-    assert not is_tier_object(f"0_{_ID}.index")  # of the broker's cache
-
-
-def test_the_folder_of_a_tier_says_whose_its_objects_are() -> None:
-    assert parse_tier_folder("tier", f"ti-a-1-{_ID_WITH_DASHES}") == ("ti-a", 1)
-    assert parse_tier_folder(f"ti-a-{_ID_WITH_DASHES}", "1") == ("ti-a", 1)
-    assert parse_tier_folder("disk", "orders-0") is None
-    assert parse_tier_folder("a", "b") is None

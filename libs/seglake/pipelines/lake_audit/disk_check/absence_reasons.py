@@ -1,4 +1,4 @@
-"""Reasons why the lake lacks records of a disk, found in the lake's own tables. Pure."""
+"""Reasons why the lake lacks records of a disk, found in the lake's own tables."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake.parquet_rows import NULL_NUMBER, numbers
 from seglake.log_tables.batch_rows import BatchState
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import Flags, Offsets, is_one_of
 
-Reason = tuple[str, Flags]  # words, and flags of the records that it holds for
+Reason = tuple[str, Flags]  # a reason, and for each record whether it applies
 IN_QUARANTINE = "in quarantine"
 
 
@@ -27,7 +28,7 @@ class DiskRecords(NamedTuple):
     is_quarantined: Flags
 
     def filtered(self, chosen: Flags) -> "DiskRecords":
-        """Return the chosen records."""
+        """Return those of the records that are flagged in `chosen`."""
         return DiskRecords._make(column[chosen] for column in self)
 
 
@@ -47,26 +48,33 @@ def why_absent(
         records: the disk's records that the lake lacks.
         batches: the lake's batches that overlap the records' offsets, by rising base offset.
         gaps: the lake's gaps that overlap the records' offsets.
-        known_start_offset: log start that the lake knows; lower offsets were not read.
+        known_start_offset: the log start in the lake; runs did not read lower offsets.
     """
     place = _batch_of(records.offsets, batches)
     is_aborted = is_one_of(batches, "state", (BatchState.ABORTED,))
-    # The log cleaner rewrote a batch with another checksum, before or after it was ingested.
+    # If only the checksum differs, the log cleaner rewrote the batch before or after the ingest.
     has_other_crc = _at(numbers(batches, "crc"), place) != records.crcs
     reasons = [
         *_of_another_log(records, batches),
         ("aborted", _at(is_aborted.astype(np.int64), place) == 1),
         ("rewritten by the cleaner", (place >= 0) & has_other_crc),
-        ("below the log start", records.offsets < known_start_offset),
     ]
-    for cause in gaps.column("cause").unique().to_pylist():
-        found = gaps.filter(pa.array(is_one_of(gaps, "cause", (cause,))))
-        reasons.append((f"in a gap ({cause})", _is_in_gap(records.offsets, found)))
+    found = gaps.column("cause").unique().to_pylist()
+    # If older segments are in a remote tier, the log start of the disk is above these segments.
+    if GapCause.REMOTE in found:
+        reasons.append(_in_gap(records, gaps, GapCause.REMOTE))
+    reasons.append(("below the log start", records.offsets < known_start_offset))
+    reasons += [_in_gap(records, gaps, cause) for cause in found if cause != GapCause.REMOTE]
     return _explained(records, reasons)
 
 
+def _in_gap(records: DiskRecords, gaps: pa.Table, cause: str | None) -> Reason:
+    of_cause = gaps.filter(pa.array(is_one_of(gaps, "cause", (cause,))))
+    return f"in a gap ({cause})", _is_in_gap(records.offsets, of_cause)
+
+
 def why_different(records: DiskRecords, batches: pa.Table) -> Explained:
-    """Count the reasons why the lake has another payload at the offsets of a disk's records.
+    """Count the reasons why payloads in the lake differ from a disk's at the same offsets.
 
     Args:
         records: the disk's records whose payload differs.
@@ -82,7 +90,7 @@ def _of_another_log(records: DiskRecords, batches: pa.Table) -> list[Reason]:
 
 
 def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
-    """Count each record by the first reason that holds for it."""
+    """Count each record under the first reason that applies to it."""
     is_open = np.ones(len(records.offsets), np.bool_)
     counts: Counter[str] = Counter()
     for reason, holds in reasons:
@@ -92,7 +100,7 @@ def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
 
 
 def _batch_of(offsets: Offsets, batches: pa.Table) -> Offsets:
-    """Return the row of the batch that holds each offset; -1 for no batch."""
+    """Return, for each offset, the row number of the batch that includes it; -1 without one."""
     bases, lasts = numbers(batches, "base_offset"), numbers(batches, "last_offset")
     found = np.searchsorted(bases, offsets, side="right") - 1
     if not len(bases):
@@ -108,14 +116,14 @@ def _is_of_other_leader(records: DiskRecords, batches: pa.Table, place: Offsets)
 
 
 def _at(values: Offsets, place: Offsets) -> Offsets:
-    """Return the values at rows; NULL_NUMBER for no row (-1)."""
+    """Return the values at row numbers; NULL_NUMBER for the number -1, which is no row."""
     if not len(values):
         return np.full(len(place), NULL_NUMBER, np.int64)
     return np.where(place >= 0, values[place], NULL_NUMBER)
 
 
 def _is_in_gap(offsets: Offsets, gaps: pa.Table) -> Flags:
-    # Gaps may contain each other: the rest of a repaired gap is recorded again.
+    # A gap may contain another gap, because a repair records the rest of a gap as a new one.
     ordered = gaps.sort_by("start_offset")
     starts = numbers(ordered, "start_offset")
     reached = np.maximum.accumulate(numbers(ordered, "next_offset"))

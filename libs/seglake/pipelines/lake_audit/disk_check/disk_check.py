@@ -1,11 +1,12 @@
-"""The order of a comparison of a lake with the disks, record by record. Effect: reads only.
+"""Steps of a comparison of a lake with the disks, record by record. Changes nothing.
 
-Each replica is compared by itself, so that what one broker lacks or has differently is found.
+Each replica is compared separately, so that differences on a single broker are found.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from seglake.grouping import grouped
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.offset_ranges import OffsetRange, subtracted, without
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -17,11 +18,12 @@ from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.known_sources import LakeSources
-from seglake.log_tables.ledger_layers import INGESTED, RangeKind
+from seglake.log_tables.ledger_layers import INGESTED, record_sum
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
     DiskPiece,
     PieceReport,
+    Unread,
     check_pieces,
 )
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
@@ -45,14 +47,14 @@ class CopyCheck:
 
     Attributes:
         partition: name of the partition.
-        folder: the replica's folder, or what names it if it has none.
+        folder: the replica's folder, or a text that names a replica without a folder.
         broker_id: the disk's broker; None if unknown.
-        lake_records: the partition's records by the ledger; those that the replica lacks were
-            deleted or compacted since, or are on another disk.
+        lake_records: number of the partition's records, from the ledger. If the replica lacks
+            some, they were deleted or compacted since, or are on another disk.
         high_watermark: the replica's high watermark; None if unknown.
-        superseded: ranges of which the lake has only rows that lost an election.
+        superseded: ranges whose rows in the lake all lost an election.
         report: counts of equal and different records.
-        failures: reasons why parts could not be read.
+        failures: reasons why all of the replica, or files of unknown offsets, could not be read.
     """
 
     partition: str
@@ -74,8 +76,8 @@ class CopyCheck:
     def has_problem(self) -> bool:
         """Return whether a record differs without an explanation, or could not be compared."""
         report = self.report
-        is_wrong = report.different.records or report.only_on_disk.records or self.failures
-        return bool(is_wrong or self.superseded)
+        is_wrong = report.different.records or report.only_on_disk.records
+        return bool(is_wrong or self.failures or report.failures or self.superseded)
 
     @property
     def not_ingested(self) -> list[OffsetRange]:
@@ -88,7 +90,7 @@ class CopyCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Lake:
-    """Facts of the lake that the driver knows."""
+    """State of a lake when a comparison begins: ledger rows, and lists of data files."""
 
     storage: Storage
     source_id: str
@@ -102,14 +104,14 @@ def find_disks(
 ) -> Discovery:
     """List the partitions of the sources, internal topics too.
 
-    Disks that name no cluster belong to the lake's only cluster. The result's notes are on globs
-    that select nothing, and on skipped folders and files.
+    A log dir without a cluster id is assumed to belong to the lake's only cluster. The result's
+    notes name globs that select nothing, and skipped folders and files.
 
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
         lake: the lake's path or URI.
         storage: the storage of the sources and of the lake.
-        settings: they select topics, and may name the cluster.
+        settings: settings that select topics, and may name the cluster.
 
     Raises:
         WrongSourceError: a source is missing, is no log dir, or its cluster is unknown.
@@ -124,8 +126,9 @@ def find_disks(
         source_id=settings.source.source_id,
         unnamed_id=known.only,
         known=known,
+        tier_policy=settings.tier_policy,
     )
-    # A folder that cannot be listed may hold the missing topic.
+    # If a folder could not be listed, a topic that seems to be missing may be in this folder.
     check = check_selection if found.has_all_topics else unmatched_globs
     missing, notes = check(found.topics, select, place="sources")
     return replace(found, notes=(*notes, *found.notes), missing_topics=missing)
@@ -145,7 +148,7 @@ def check_disks(
         disks: the sources' partitions, of `find_disks`.
         lake: the lake's path or URI.
         storage: the storage of the sources and of the lake.
-        settings: they limit memory and the size of tasks.
+        settings: settings that limit memory and the size of tasks.
         engine: runs the comparisons.
         reporter: shows the progress.
 
@@ -171,10 +174,11 @@ def check_disks(
             partition=str(replica.key),
             folder=replica.folder,
             broker_id=replica.broker_id,
-            lake_records=sum(_record_count(row) for row in rows),
+            lake_records=record_sum(rows),
             high_watermark=replica.checkpoints.high_watermark,
             superseded=tuple(known.ledger.of(replica.key).superseded),
             failures=_not_read(replica),
+            report=PieceReport(failures=[Unread(*gap) for gap in replica.remote_gaps]),
         )
         checks.append(check)
         pieces += [(check, piece) for piece in _pieces(replica, known, settings)]
@@ -203,11 +207,10 @@ def _compare(
     for task, reports in zip(tasks, answers, strict=True):
         for (check, _), report in zip(task, reports, strict=True):
             check.report.add(report)
-            check.failures += [] if report.failure is None else [report.failure]
 
 
 def _not_read(replica: Replica) -> list[str]:
-    """Return why files of the replica's folder cannot be compared; empty if all can."""
+    """Return why some files of the replica's folder cannot be compared; empty if all can be."""
     return [described(replica.unread)] if replica.unread else []
 
 
@@ -234,29 +237,18 @@ def _not_listed(unreadable: Mapping[str, str], ingested: Container[str]) -> Iter
 def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
     path = storage.locate(lake)
     tables = LakeTables(path, storage)
-    # Before the other tables, which then have all rows that the ledger covers.
+    # The ledger is read first, so that tables read later have all rows that it covers.
     rows = tables.ledger(source_id).to_pylist()
     if not rows:
-        raise WrongSourceError(
-            f"the lake {path} has nothing of cluster {source_id}, which the sources are of"
-        )
+        raise WrongSourceError(f"the lake {path} has nothing of the sources' cluster {source_id}")
     ledger = SourceLedger(rows)
-    ledgers: dict[PartitionKey, list[Row]] = {}
-    for row in rows:
-        ledgers.setdefault(ledger.key_of(row), []).append(row)
     return _Lake(
         storage=storage,
         source_id=source_id,
         ledger=ledger,
         snapshots=read_snapshots(tables, (RECORDS, BATCHES, QUARANTINE, GAPS)),
-        ledgers=ledgers,
+        ledgers=grouped((ledger.key_of(row), row) for row in rows),
     )
-
-
-def _record_count(row: Row) -> int:
-    """Return the record count of a ledger's row; negative for a row that supersedes."""
-    count: int = row["records"] or 0
-    return -count if row["kind"] == RangeKind.SUPERSEDED else count
 
 
 def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[DiskPiece]:
@@ -271,13 +263,14 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
         settings.read.split_bytes,
         most_items=_MOST_SEGMENTS_IN_A_PIECE,
     )
-    for pack in packs:
+    following = [*(pack[0].base_offset for pack in packs[1:]), None]
+    for pack, stop_offset in zip(packs, following, strict=False):
         yield DiskPiece(
             source=known.storage,
             lake=lake,
             broker_id=replica.broker_id,
             files=tuple(pack),
-            is_end=pack[-1] is replica.segments[-1],
+            stop_offset=stop_offset,
             checkpoints=replica.checkpoints,
             log_start_offset=replica.log_start_offset,
             known_start_offset=known_start_offset,
@@ -288,7 +281,7 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
 
 
 def _lake_rows(known: _Lake, key: PartitionKey) -> LakeRows:
-    """Return the lake's side of a partition's comparison."""
+    """Return a partition's rows in the lake, for the comparison."""
     is_first_id = known.ledger.of(key).owns_unnamed
     partition = Within("partition", key.partition, key.partition)
     files = {

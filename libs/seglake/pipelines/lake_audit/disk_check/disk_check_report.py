@@ -1,4 +1,4 @@
-"""Report on the comparison with the disks, for a person and for programs. Pure."""
+"""Report on the comparison with the disks, for a person and for programs."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,11 +7,12 @@ from typing import Any
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import shown_ranges
-from seglake.kafka_log.offset_ranges import OffsetRange
+from seglake.grouping import grouped
+from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck
-from seglake.pipelines.lake_audit.disk_check.disk_check_task import Places
-from seglake.printable import as_lines
-from seglake.progress.run_reporter import show_count
+from seglake.pipelines.lake_audit.disk_check.disk_check_task import PieceReport, Places
+from seglake.printable import as_lines, show_count
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
 _MOST_COPIES = 40
 _MOST_RANGES = 3
@@ -52,7 +53,8 @@ def _copy(check: CopyCheck) -> Mapping[str, Any]:
         "not_ingested": [list(offsets) for offsets in check.not_ingested],
         "superseded": [list(offsets) for offsets in check.superseded],
         "damaged_spans": report.damaged_spans,
-        "failures": check.failures,
+        "not_compared": [each._asdict() for each in report.failures],
+        "failures": [*check.failures, *_failures(report)],
     }
 
 
@@ -61,7 +63,7 @@ def to_text(checks: Sequence[CopyCheck], *, is_quiet: bool = False) -> str:
 
     Args:
         checks: one for each replica.
-        is_quiet: leave out replicas without a problem.
+        is_quiet: whether to leave out replicas without a problem.
     """
     listed = [check for check in checks if check.has_problem or not is_quiet]
     ordered = sorted(listed, key=lambda check: (not check.has_problem, check.partition))
@@ -101,7 +103,7 @@ def _equal(count: int) -> str:
 
 
 def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
-    """Yield the sums of everything but equal records."""
+    """Yield lines on all records that are not equal on disk and in the lake."""
     reports = [check.report for check in checks]
     different = sum(report.explained_differences.total() for report in reports)
     on_disk = sum(report.left_out.total() for report in reports)
@@ -131,7 +133,9 @@ def _lines(check: CopyCheck) -> Iterator[str]:
         f"{count} on the disk only, {reason}" for reason, count in sorted(report.left_out.items())
     ]
     if check.only_in_lake:
-        facts.append(f"{check.only_in_lake} in the lake only")
+        is_whole = not (check.failures or report.failures)
+        what = "in the lake only" if is_whole else "in the lake not compared, or in the lake only"
+        facts.append(f"{check.only_in_lake} {what}")
     if report.damaged_spans:
         facts.append(show_count(report.damaged_spans, "damaged span"))
     yield ", ".join(facts)
@@ -147,11 +151,20 @@ def _problems(check: CopyCheck) -> Iterator[str]:
         yield f"not as in the lake: {_places(report.different)}"
     if report.only_on_disk.records:
         yield f"on the disk, and not in the lake: {_places(report.only_on_disk)}"
-    for failure in check.failures:
+    for failure in (*check.failures, *_failures(report)):
         yield f"not compared: {failure}"
     if check.superseded:
         shown = shown_ranges(check.superseded)
         yield f"not compared: the lake's rows lost an election, {shown}"
+
+
+def _failures(report: PieceReport) -> Iterator[str]:
+    """Yield the offsets that could not be read, by reason."""
+    reasons = grouped((each.reason, each) for each in report.failures)
+    for reason, found in reasons.items():
+        ends = ((each.start_offset, each.next_offset or OFFSET_MAX) for each in found)
+        shown = shown_ranges(merged(ends), _MOST_RANGES).replace(f"{OFFSET_MAX})", "the log's end)")
+        yield f"{reason}, offsets {shown}"
 
 
 def _places(places: Places) -> str:
@@ -168,7 +181,7 @@ def _not_ingested(ranges: Sequence[OffsetRange], high_watermark: int | None) -> 
     why = (
         f"above the high watermark {high_watermark}"
         if above
-        else "an ingest of this topic without a time window reads them or says why not"
+        else "an ingest of this topic without a time window reads them, or gives the reason"
     )
     offsets = show_count(count, "offset is", "offsets are")
     return f"{offsets} not ingested yet, {shown}: {why}"

@@ -1,6 +1,7 @@
-"""Decodes a part of a disk again and compares its records with the lake's. Runs in tasks. Effect.
+"""Decodes a part of a disk again and compares its records with the lake's. Runs in tasks.
 
-Each byte is read once, with the decoder of ingests; nothing is written. Ships: its argument.
+Each byte is read once, with the decoder of ingests; nothing is written. Only the task's argument is
+sent to the worker.
 Memory: one window of the file, twice the decompressed bytes of one flush, and the lake's rows of
 the same offsets.
 """
@@ -22,6 +23,7 @@ from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.segment_files import check_size
+from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_dirs.segment_side_files import anchors
 from seglake.log_tables.batch_rows import header_columns
 from seglake.log_tables.internal_columns import INTERPRETERS
@@ -34,6 +36,7 @@ from seglake.pipelines.lake_audit.disk_check.absence_reasons import (
 from seglake.pipelines.lake_audit.disk_check.lake_rows import LakeRows
 from seglake.pipelines.lake_audit.disk_check.ledger_rows import Offsets
 from seglake.pipelines.lake_audit.disk_check.record_compare import PAYLOAD_COLUMNS, match
+from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.formats.record_batch import RecordBatch
@@ -63,12 +66,12 @@ class DiskPiece:
         lake: the partition's rows.
         broker_id: the disk's broker; None if unknown.
         files: the segments, by base offset.
-        is_end: the last file is the last one of the log.
+        stop_offset: start of the segment after the last one; None if it is the last one of the log.
         checkpoints: the replica's checkpoints.
         log_start_offset: the replica's log start.
         known_start_offset: the highest log start that the lake knows.
         covered: merged ranges that the lake has ingested.
-        read: they limit memory.
+        read: settings that limit memory.
         max_decompressed_batch_bytes: limit of one batch.
     """
 
@@ -76,7 +79,7 @@ class DiskPiece:
     lake: LakeRows
     broker_id: int | None
     files: tuple[SegmentFile, ...]
-    is_end: bool
+    stop_offset: int | None
     checkpoints: Checkpoints
     log_start_offset: int
     known_start_offset: int
@@ -86,27 +89,35 @@ class DiskPiece:
 
     @property
     def size_bytes(self) -> int:
-        """Return the size of the segments."""
+        """Return the total size of the segments in bytes."""
         return sum(file.size_bytes for file in self.files)
 
 
 class Places(NamedTuple):
-    """Number of records, and the offsets of the first of them."""
+    """Number of records, with the lowest few of their offsets."""
 
     records: int = 0
     first_offsets: tuple[int, ...] = ()
 
     def joined(self, other: "Places") -> "Places":
-        """Return the sum of both."""
+        """Return the sum of these records and the other ones."""
         shown = sorted([*self.first_offsets, *other.first_offsets])[:_MOST_OFFSETS]
         return Places(self.records + other.records, tuple(shown))
 
     def and_more(self, offsets: Offsets) -> "Places":
-        """Return the sum with further records."""
+        """Return the sum of these records and further ones, given by their offsets."""
         return self.joined(Places(len(offsets), tuple(np.sort(offsets)[:_MOST_OFFSETS].tolist())))
 
 
 _NOWHERE = Places()
+
+
+class Unread(NamedTuple):
+    """Offsets of a replica that could not be read; without `next_offset`, up to the log's end."""
+
+    start_offset: int
+    next_offset: int | None
+    reason: str
 
 
 @dataclass(slots=True)
@@ -114,14 +125,14 @@ class PieceReport:
     """Result of a piece's comparison.
 
     Attributes:
-        equal: number of records that lake and disk have alike.
+        equal: number of records that are equal in lake and disk.
         different: records with another payload in the lake, without an explanation.
         only_on_disk: records that the lake lacks, without an explanation.
         explained_differences: number of explained records with another payload, by reason.
         left_out: number of explained records that the lake lacks, by reason.
         not_ingested: offset ranges that the lake does not cover.
         damaged_spans: number of spans that cannot be decoded, so not compared.
-        failure: reason why the piece could not be read to its end; None if it was.
+        failures: offsets that could not be read, with the reason.
     """
 
     equal: int = 0
@@ -131,10 +142,10 @@ class PieceReport:
     left_out: Counter[str] = field(default_factory=Counter)
     not_ingested: list[OffsetRange] = field(default_factory=list)
     damaged_spans: int = 0
-    failure: str | None = None
+    failures: list[Unread] = field(default_factory=list)
 
     def add(self, other: "PieceReport") -> None:
-        """Add the result of another piece of the same replica; keep `failure` as it is."""
+        """Add the result of another piece of the same replica to this one."""
         self.equal += other.equal
         self.different = self.different.joined(other.different)
         self.only_on_disk = self.only_on_disk.joined(other.only_on_disk)
@@ -142,15 +153,16 @@ class PieceReport:
         self.left_out += other.left_out
         self.not_ingested = merged([*self.not_ingested, *other.not_ingested])
         self.damaged_spans += other.damaged_spans
+        self.failures += other.failures
 
 
 def check_pieces(pieces: tuple[DiskPiece, ...]) -> list[PieceReport]:
-    """Compare several pieces, one after the other: the task function."""
+    """Compare several pieces of disks with the lake; a task function."""
     return [_Check(piece).run() for piece in pieces]
 
 
 class _AnyOrder(OffsetOrder):
-    """Order in which any batch may follow: the quarantine has the batches with false offsets."""
+    """Check of batch order that accepts every batch, since an ingest quarantines misplaced ones."""
 
     def judge(
         self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
@@ -159,7 +171,7 @@ class _AnyOrder(OffsetOrder):
 
 
 class _Check:
-    """Comparison of one piece; it runs once."""
+    """Comparison of one piece of a disk with the lake; it runs once."""
 
     def __init__(self, piece: DiskPiece) -> None:
         self._piece = piece
@@ -169,27 +181,38 @@ class _Check:
         self._builder = ColumnBuilder(
             piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
         )
-        self._is_quarantined: list[bool] = []  # one flag per batch in the builder
-        self._highest = LOWEST_OFFSET  # end of the batches so far, by their headers
-        # Ends of the covered ranges, rising.
+        self._is_quarantined: list[bool] = []  # whether each queued batch is in quarantine
+        self._highest = LOWEST_OFFSET  # exclusive end of the highest offsets so far
+        # Ends of the covered ranges, in rising order.
         self._covered_stops = [stop for _, stop in piece.covered]
         self._origin = Origin(*piece.lake.partition, run_id="", generation=0)
 
     def run(self) -> PieceReport:
+        files = self._piece.files
         try:
             self._quarantined = self._piece.lake.quarantined(self._piece.broker_id)
             self._of_losers = self._piece.lake.of_losers()
-            for index in range(len(self._piece.files)):
-                self._read(index)
+            for index in range(len(files)):
+                try:
+                    self._read(index)
+                # A segment that cannot be read costs only its own piece.
+                except (TierObjectError, SourceVanishedError) as error:
+                    self._fail(files[index].base_offset, index + 1, error)
             self._flush()
-        except (StorageError, SegmentCodecError, SourceVanishedError) as error:
-            self._report.failure = str(error)
+        except (StorageError, SegmentCodecError) as error:
+            self._fail(files[0].base_offset, len(files), error)
         self._report.not_ingested = merged(self._report.not_ingested)
         return self._report
 
+    def _fail(self, start_offset: int, stop: int, error: Exception) -> None:
+        """Record why the segments before a number could not be read, from an offset on."""
+        files = self._piece.files
+        stop_offset = files[stop].base_offset if stop < len(files) else self._piece.stop_offset
+        self._report.failures.append(Unread(start_offset, stop_offset, str(error)))
+
     def _read(self, index: int) -> None:
         piece, file = self._piece, self._piece.files[index]
-        is_last = piece.is_end and index + 1 == len(piece.files)
+        is_last = piece.stop_offset is None and index + 1 == len(piece.files)
         durable_offset = piece.checkpoints.durable_offset
         bounds = SegmentBounds(
             base_offset=file.base_offset,
@@ -200,7 +223,7 @@ class _Check:
             run_breaks=tuple(edge for offsets in piece.covered for edge in offsets),
             may_have_holes=file.base_offset < (piece.checkpoints.cleaner_offset or 0),
         )
-        with piece.source.open_reader(file.path) as reader:
+        with open_segment(piece.source, file) as reader:
             check_size(file, reader.size_bytes, is_last=is_last)
             window = Window(CountedReads(reader), piece.read.window_bytes, file.size_bytes)
             walk = SegmentWalk(window, bounds, _AnyOrder(0))
@@ -213,14 +236,14 @@ class _Check:
                     self._account(item, is_there or batch in self._of_losers)
 
     def _account(self, unit: Unit, is_quarantined: bool) -> None:
-        """Queue a batch that the lake may have ingested; note the offsets that it has not."""
+        """Queue what the lake may have of a batch, and record the offsets that it lacks."""
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
         spans: Sequence[OffsetRange] = [(piece.log_start_offset, self._ceiling(unit))]
         place = bisect_right(self._covered_stops, unit.last_offset)
         is_covered = any(start <= unit.last_offset for start, _ in piece.covered[place : place + 1])
-        if not is_covered and not is_quarantined:  # no run will ingest quarantined batches
+        if not is_covered and not is_quarantined:  # runs never ingest quarantined batches
             first = first_offset_of(unit)
             start = max(unit.last_offset if first is None else first, piece.log_start_offset)
             spans = piece.covered[bisect_right(self._covered_stops, start) : place]
@@ -235,7 +258,7 @@ class _Check:
         self._highest = max(self._highest, unit.last_offset + 1)
 
     def _queue(self, unit: Unit, span: OffsetRange, is_quarantined: bool, *, is_late: bool) -> None:
-        """Queue a batch's records in a range of offsets."""
+        """Queue those records of a batch that are in a range of offsets, to compare them."""
         if not self._builder.accepts(unit):
             self._flush()
         try:
@@ -248,7 +271,7 @@ class _Check:
             self._flush()
 
     def _ceiling(self, unit: Unit) -> int:
-        """Return the end of a batch's records to ingest; see `PartitionSplit.ceiling`."""
+        """Return an offset above all of a batch's records; see `PartitionSplit.ceiling`."""
         return max([*self._covered_stops[-1:], unit.last_offset + 1, counted_offset(unit)])
 
     def _flush(self) -> None:
@@ -299,7 +322,7 @@ class _Check:
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
-    """Return the records as the lake keeps them: without values that may be secrets."""
+    """Return the records without values that may be secrets, since the lake has none of these."""
     if not CLUSTER_METADATA.serves(topic):
         return disk
     interpret = INTERPRETERS[topic][1]

@@ -1,4 +1,4 @@
-"""Reads a partition's rows in the lake between two offsets. Runs in tasks. Effect."""
+"""Reads a partition's rows in the lake between two offsets. Runs in tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
-# Column of a row's offset, in tables with generations.
+# Tables whose rows have a generation (number of the topic's commit), and their offset column.
 _PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}
 
 
@@ -25,8 +25,8 @@ class LakeRows:
 
     Attributes:
         storage: storage of the lake.
-        ledger: tells which rows count.
-        has_null_id: rows without a topic id belong to it too.
+        ledger: shows which rows lost an election, or are not in the ledger yet.
+        has_null_id: whether rows without a topic id also belong to the partition.
         files: data files by table.
     """
 
@@ -37,7 +37,7 @@ class LakeRows:
 
     @property
     def partition(self) -> LakePartition:
-        """Return the partition's identity."""
+        """Return the identity of the partition, with its cluster."""
         return self.ledger.partition
 
     def payloads(self, first_offset: int, last_offset: int) -> pa.Table:
@@ -55,7 +55,7 @@ class LakeRows:
         return self._read(BATCHES, columns, only).sort_by("base_offset")
 
     def gaps_at(self, first_offset: int, last_offset: int) -> pa.Table:
-        """Return the gaps that overlap a range of offsets, repaired ones too."""
+        """Return the gaps that overlap a range of offsets, including repaired gaps."""
         only = [
             Within("start_offset", at_most=last_offset),
             Within("next_offset", at_least=first_offset + 1),
@@ -73,9 +73,9 @@ class LakeRows:
         return frozenset(place for place, resolution in newest.items() if resolution is None)
 
     def of_losers(self) -> frozenset[tuple[int, int, int]]:
-        """Return last offset, checksum and size of quarantined batches of replicas that lost.
+        """Return last offset, CRC and size of quarantined batches whose replica lost an election.
 
-        If several replicas have the same batch, it is listed for one of them only.
+        A batch that several replicas have in common is listed for one replica only.
         """
         columns = ("topic", "defect_code", "last_offset", "expected_crc", "length_bytes")
         return frozenset(
@@ -111,7 +111,7 @@ class LakeRows:
             if place is not None:
                 offsets, generations = numbers(rows, place), numbers(rows, "generation")
                 belongs &= self.ledger.are_current(offsets, generations)
-                # A commit after the reading of the ledger is not in it.
+                # Ignore rows that were committed after the ledger was read.
                 belongs &= generations <= self.ledger.newest_generation
             kept = rows if belongs.all() else rows.filter(pa.array(belongs))
             yield kept.select([*columns]).cast(schema)

@@ -1,4 +1,7 @@
-"""Finds rows of a partition that count, by offset and generation. Pure."""
+"""Finds a partition's rows that lost no election.
+
+A generation is the number of a topic's commit; each commit has a higher one.
+"""
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
@@ -16,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 
 class LostRange(NamedTuple):
-    """Offsets of which rows of smaller generations lost an election."""
+    """Offsets whose rows lost an election, unless they were written after commit `generation`."""
 
     start_offset: int
     next_offset: int
@@ -25,7 +28,7 @@ class LostRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerFacts:
-    """Facts of a partition's ledger that tell which rows count; can be pickled for tasks."""
+    """The ranges of a partition that lost an election, and its newest commit; pickled to tasks."""
 
     partition: LakePartition
     lost: tuple[LostRange, ...]
@@ -33,7 +36,7 @@ class LedgerFacts:
 
     @classmethod
     def of(cls, partition: LakePartition, rows: Iterable[Row]) -> "LedgerFacts":
-        """Return the facts of a partition's ledger rows."""
+        """Return the lost ranges and the newest commit in a partition's ledger rows."""
         listed = [*rows]
         lost = (row for row in listed if row["kind"] == RangeKind.SUPERSEDED)
         ranges = (LostRange(*(row[name] for name in LostRange._fields)) for row in lost)
@@ -41,7 +44,7 @@ class LedgerFacts:
         return cls(partition, tuple(ranges), newest)
 
     def are_current(self, offsets: Offsets, generations: Offsets) -> Flags:
-        """Flag the rows that lost no election."""
+        """Flag the rows that lost no election, given their offsets and generations."""
         result = np.ones(len(offsets), np.bool_)
         for lost in self.lost:
             is_inside = (offsets >= lost.start_offset) & (offsets < lost.next_offset)
@@ -50,7 +53,7 @@ class LedgerFacts:
 
 
 def look_up(rising: Offsets, requested: Offsets) -> tuple[Offsets, Flags]:
-    """Return the first index of each wanted value, and whether it is there.
+    """Return the first index of each requested value, and whether the value was found.
 
     Args:
         rising: sorted values.
@@ -64,7 +67,7 @@ def look_up(rising: Offsets, requested: Offsets) -> tuple[Offsets, Flags]:
 
 
 def is_one_of(rows: pa.Table, column: str, requested: Container[str | None]) -> Flags:
-    """Flag the rows whose text is wanted, without a Python object for each row."""
+    """Flag the rows whose text is requested, without a Python object for each row."""
     # Any: pyarrow's stubs give any column the type of a chunk.
     chunk: Any = rows.column(column).combine_chunks()
     if not isinstance(chunk, pa.DictionaryArray):

@@ -1,4 +1,4 @@
-"""Compares records of a disk with rows of the lake, value by value. Pure.
+"""Compares records of a disk with rows of the lake, value by value.
 
 Both sides are tables with PAYLOAD_COLUMNS; values are compared, not hashes.
 """
@@ -17,7 +17,7 @@ PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "
 
 
 class Match(NamedTuple):
-    """Flags of each disk record: the lake has its offset; and has the same payload there."""
+    """Flags of each disk record: whether the lake has its offset, and an equal payload there."""
 
     is_there: Flags
     is_equal: Flags
@@ -37,7 +37,7 @@ def match(disk: pa.Table, lake: pa.Table) -> Match:
 
 
 def _rows_at(rows: pa.Table, places: Offsets) -> pa.Table:
-    """Return the rows at some indexes; without a copy in the usual case of consecutive ones."""
+    """Return the rows at some indexes; if these are consecutive, as usual, without copying."""
     if len(places) and (np.diff(places) == 1).all():
         return rows.slice(int(places[0]), len(places))
     return rows.take(places)
@@ -60,7 +60,7 @@ def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
     """
     result = _equal_values(one.column("timestampType"), other.column("timestampType"))
     result &= _equal_values(one.column("timestamp_ms"), other.column("timestamp_ms"))
-    # Kafka's -1 means no time, too.
+    # Kafka writes -1 for no time, seglake null.
     times, others = numbers(one, "timestamp_ms"), numbers(other, "timestamp_ms")
     have_none: Flags = (times == NULL_NUMBER) & (others == NULL_NUMBER)
     return result | have_none

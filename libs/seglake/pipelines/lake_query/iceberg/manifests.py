@@ -1,4 +1,4 @@
-"""Manifests of Iceberg for the data files of one version of a table, in memory. Pure.
+"""Manifests of Iceberg for the data files of one version of a table, in memory.
 
 Format: "Manifests" in Iceberg's table specification, version 2 of the format.
 """
@@ -28,12 +28,13 @@ from seglake.errors import SeglakeError
 from seglake.lake.snapshots import StoredFile
 
 _FORMAT_VERSION: Final = 2
-_CODEC: Final = "deflate"  # a codec that every reader of Avro has
-_FILES_PER_MANIFEST = 10_000  # 1.5 MB; a reader skips manifests that have none of its topics
+_CODEC: Final = "deflate"  # every reader of Avro has this codec
+# A manifest of this many files has 1.5 MB. Readers skip manifests without their topics.
+_FILES_PER_MANIFEST = 10_000
 
 
 def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> "list[InMemoryFile]":
-    """Return the manifests of a table's data files, and last the list that names them.
+    """Return the manifests of a table's data files, followed by the list of these manifests.
 
     Each call makes new names: `VERSION-UUID-INDEX.avro` and `VERSION-UUID-list.avro`.
 
@@ -65,7 +66,7 @@ def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> "lis
 def _entry(file: StoredFile, schema: Schema, version: int) -> ManifestEntry:
     if file.row_count is None:
         raise SeglakeError(f"Delta's log does not say how many rows are in {file.path}")
-    # Delta's log has milliseconds; its writer may have cut off the microseconds.
+    # Delta's log has times in milliseconds; their writer may have cut off microseconds.
     times = {name: (least, most + 999) for name, (least, most) in file.time_bounds_us.items()}
     known = {**file.bounds, **times}
     partition = Record() if file.topic is None else Record(file.topic)
@@ -87,7 +88,7 @@ def _entry(file: StoredFile, schema: Schema, version: int) -> ManifestEntry:
 
 def _bounds(schema: Schema, values: Mapping[str, int]) -> dict[int, bytes]:
     fields = [(schema.find_field(name), value) for name, value in values.items()]
-    # No column with statistics is a list.
+    # Columns with statistics are never lists.
     return {f.field_id: to_bytes(cast(PrimitiveType, f.field_type), v) for f, v in fields}
 
 
@@ -101,11 +102,11 @@ class InMemoryFile(OutputFile):
         return len(self.content)
 
     def exists(self) -> bool:
-        """Return False: each output is new."""
+        """Return False, because each output is new."""
         return False
 
     def to_input_file(self) -> InputFile:
-        """Raise NotImplementedError: nothing reads the output through pyiceberg."""
+        """Raise NotImplementedError, because nothing reads the output through pyiceberg."""
         raise NotImplementedError
 
     def create(self, overwrite: bool = False) -> "_Stream":

@@ -1,8 +1,8 @@
-"""Iceberg's metadata of a table: columns, partitioning, and its one snapshot. Pure.
+"""Iceberg's metadata of a table: columns, partitioning, and its one snapshot.
 
 The data files have no field ids of Iceberg's, so the property `schema.name-mapping.default` maps
-their columns by name. A Delta table's partition column is in no data file: readers take it from the
-file's partition, by "Column Projection" in Iceberg's specification.
+their columns by name. A Delta table's partition column is in no data file: readers use the
+partition value in the manifest; see "Column Projection" in Iceberg's specification.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ from seglake.lake.tables import Table
 from seglake.pipelines.lake_query.scripts import LAKE_PROPERTY
 
 _NAME_MAPPING = "schema.name-mapping.default"
-_FIRST_PARTITION_FIELD = 1000  # the first id that Iceberg's own writers use
+_FIRST_PARTITION_FIELD = 1000  # Iceberg's own writers begin with this id
 _PRIMITIVES: dict[pa.DataType, IcebergType] = {
     pa.int32(): IntegerType(),
     pa.int64(): LongType(),
@@ -86,7 +86,7 @@ def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
             table_uuid=UUID(of.snapshot.table_id),
         ),
     )  # pyiceberg's default is version 2 of the format
-    # pyiceberg has renumbered the columns: only its own schema maps names to the right numbers.
+    # pyiceberg has renumbered the columns, so the name mapping is made from pyiceberg's schema.
     mapping = found.schema().name_mapping.model_dump_json()
     properties = {_NAME_MAPPING: mapping, LAKE_PROPERTY: of.lake}
     update = {"properties": properties, "last_sequence_number": of.snapshot.version}
@@ -111,7 +111,8 @@ def with_snapshot(
         "manifest-list": manifest_list,
         "schema-id": empty.current_schema_id,
         "summary": {
-            "operation": Operation.OVERWRITE,  # readers of changes must not treat it as an append
+            # No append: readers of changes would take all rows as new.
+            "operation": Operation.OVERWRITE,
             "total-data-files": str(len(files)),
             "total-records": str(sum(file.row_count or 0 for file in files)),
         },
@@ -128,7 +129,7 @@ def with_snapshot(
 
 # The stubs make fields generic in their type; a field here may have any type.
 def _field(column: "pa.Field[pa.DataType]", ids: Iterator[int]) -> NestedField:
-    """Return a column as a field with a new id, also for the fields inside of it."""
+    """Return a column as a field with a new id; nested fields get new ids too."""
     kind = _type(column.type, ids)
     return NestedField(next(ids), column.name, kind, required=False)
 

@@ -1,4 +1,4 @@
-"""Writes Iceberg's metadata of a lake's tables into a folder, a `hadoop` catalog. Effect.
+"""Writes Iceberg's metadata of a lake's tables into a folder, a `hadoop` catalog.
 
 `FOLDER/DATABASE/TABLE/metadata` has `vN.metadata.json`, its manifests, and `version-hint.text` with
 the newest N. The README of this folder explains why N is the Delta table's version.
@@ -69,7 +69,7 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
     }
     for there in described.values():
         there.require_ours()
-    # In the order of commits, so that ranges in `checkpoints` are described after their rows.
+    # `checkpoints` is last, as in commits: rows are visible before their range is.
     for there in described.values():
         there.bring_up_to_date()
     new = tuple(name for name, there in described.items() if there.is_new)
@@ -77,7 +77,7 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
 
 
 class _Described:
-    """One of Iceberg's tables: its folder as it was found, and the version to describe."""
+    """Table of Iceberg: its folder as it is, and the version of the Delta table to describe."""
 
     def __init__(self, storage: Storage, folder: str, requested: TableVersion) -> None:
         self._storage = storage
@@ -96,7 +96,7 @@ class _Described:
 
     @property
     def is_new(self) -> bool:
-        """Return whether no such table existed."""
+        """Return whether Iceberg had no table of this name."""
         return not self._versions_ms
 
     def require_ours(self) -> None:

@@ -1,7 +1,7 @@
-"""Records that Kafka's coordinators keep in internal topics: an envelope around two messages.
+"""Reads the records that Kafka's coordinators write to internal topics.
 
-A key is an i16, the type of the record, and a message without versions; a value is an i16, the
-version, and a message. A null value is a tombstone. Integers are big-endian.
+A key is an i16 with the record's type, followed by an unversioned message. A value is an i16 with
+the version, followed by a message. A null value is a tombstone. Integers are big-endian.
 
 Source: apache/kafka 1eb7644, CoordinatorRecordSerde.java and TransactionState.java.
 """
@@ -15,7 +15,7 @@ from seglake.segment_codec.formats.internal_topics.message_layout import Cursor,
 from seglake.segment_codec.formats.internal_topics.record_forms import UNKNOWN, Form, forms_of
 
 NUMBER = struct.Struct(">h")
-OFFSET_COMMIT = "offset_commit"  # kind of the record of a committed offset
+OFFSET_COMMIT = "offset_commit"  # kind of records of committed offsets
 STATUS_NAMES = (
     "empty",
     "ongoing",
@@ -26,21 +26,21 @@ STATUS_NAMES = (
     "dead",
     "prepare_epoch_fence",
 )
-"""Kafka's names of a transaction's states, by number."""
+"""Kafka's names of transaction states, by number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorRecord:
-    """A record of a coordinator, as far as it could be read.
+    """A coordinator's record, as far as it could be parsed.
 
     Attributes:
-        kind: name of the record's key type, `unknown` for an unknown type.
-        key_type: number of the type, None if the key is null or too short.
-        value_version: version of the value, None if it is null or too short.
-        key_fields: fields of the key under Kafka's names; empty if it is unreadable.
-        value_fields: fields of the value under Kafka's names; empty if it is unreadable.
-        is_tombstone: the value is null.
-        unread_reason: why key or value cannot be read to the end, None if they can.
+        kind: name of the key type; `unknown` for an unknown type.
+        key_type: number of the key type; None if the key is null or too short.
+        value_version: version of the value; None if the value is null or too short.
+        key_fields: fields of the key by Kafka's names; empty if the key is unreadable.
+        value_fields: fields of the value by Kafka's names; empty if the value is unreadable.
+        is_tombstone: whether the value is null.
+        unread_reason: why key or value could not be parsed to its end; None if they could.
     """
 
     kind: str
@@ -53,17 +53,17 @@ class CoordinatorRecord:
 
 
 def group_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Return one record of `__consumer_offsets`. Never raises: see `unread_reason`."""
+    """Parse a record of `__consumer_offsets`; errors are in `unread_reason`, not raised."""
     return _record(forms_of("consumer_offsets"), key, value)
 
 
 def transaction_record(key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Return one record of `__transaction_state`. Never raises: see `unread_reason`."""
+    """Parse a record of `__transaction_state`; errors are in `unread_reason`, not raised."""
     return _record(forms_of("transaction_state"), key, value)
 
 
 def _record(forms: Mapping[int, Form], key: bytes | None, value: bytes | None) -> CoordinatorRecord:
-    """Return one record, read by the form of its key type. Never raises: see `unread_reason`."""
+    """Parse key and value by the key's type; errors are in `unread_reason`, not raised."""
     key_type, version = _number(key), _number(value)
     form = None if key_type is None else forms.get(key_type)
     key_fields: Mapping[str, Json] = {}
@@ -87,7 +87,7 @@ def _record(forms: Mapping[int, Form], key: bytes | None, value: bytes | None) -
 
 
 def _number(data: bytes | None) -> int | None:
-    """Return the leading i16, None if there is none."""
+    """Return the i16 with which a key or value starts; None if the bytes are null or too short."""
     if data is None or len(data) < NUMBER.size:
         return None
     number: int = NUMBER.unpack_from(data)[0]
@@ -95,7 +95,7 @@ def _number(data: bytes | None) -> int | None:
 
 
 def _key_fields(form: Form | None, key_type: int | None, key: bytes | None) -> Mapping[str, Json]:
-    """Return the fields of a key; raise MessageError if it cannot be read."""
+    """Return the fields of a key; raise MessageError if it cannot be parsed."""
     if key is None or key_type is None:
         raise MessageError("the key is null" if key is None else f"a key of {len(key)} bytes")
     if form is None:
@@ -104,7 +104,7 @@ def _key_fields(form: Form | None, key_type: int | None, key: bytes | None) -> M
 
 
 def _value_fields(form: Form, version: int | None, value: bytes) -> Mapping[str, Json]:
-    """Return the fields of a value; raise MessageError if it cannot be read."""
+    """Return the fields of a value; raise MessageError if it cannot be parsed."""
     if form.value is None:
         raise MessageError("values of this kind are not read")
     if version is None:
@@ -113,7 +113,7 @@ def _value_fields(form: Form, version: int | None, value: bytes) -> Mapping[str,
 
 
 def _fields(layout: Layout, version: int, data: bytes, what: str) -> Mapping[str, Json]:
-    """Return the fields of a message after its i16; `what` is its name in errors."""
+    """Return the fields after the leading i16 of a key or value; `what` names it in errors."""
     cursor = Cursor(data, NUMBER.size)
     try:
         fields = layout.read(cursor, version)

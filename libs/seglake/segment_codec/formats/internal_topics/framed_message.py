@@ -1,10 +1,10 @@
-"""Reads the framed messages of logs whose records name their own type.
+"""Reads messages in Kafka's frame, which states their type and version.
 
-Layout of a value::
+Layout of a record's value::
 
     frame    uvarint  1; the preview of Kafka 2.8 had 0 and other layouts
-    type     uvarint  names the layout of the fields, see `record_forms`
-    version  uvarint  of that layout
+    type     uvarint  decides the layout of the fields, see `record_forms`
+    version  uvarint  version of that layout
     fields
 
 Source: apache/kafka 1eb7644, AbstractApiMessageSerde.java; for `__remote_log_metadata`
@@ -22,13 +22,14 @@ _FRAME_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramedMessage:
-    """A framed message.
+    """A framed message, as far as it could be parsed.
 
     Attributes:
         name: name of the type; `unknown` for a type id without a form.
-        fields: by Kafka's names; a tagged field only if it is set. Empty if unread or secret.
-        is_secret: the type is known and its fields are secret, so they were not read.
-        unread_reason: why the value cannot be read to its end; None if it can.
+        fields: fields by Kafka's names; tagged fields only if they are set. Empty if the message is
+            secret or unreadable.
+        is_secret: whether the fields of the type are secret, so that they were not parsed.
+        unread_reason: why the value could not be parsed to its end; None if it could.
     """
 
     name: str
@@ -40,7 +41,7 @@ class FramedMessage:
 
 
 def framed_message(topic: str, value: bytes | None) -> FramedMessage:
-    """Read the value of a record of a topic, see `forms_of`. Never raises: see `unread_reason`."""
+    """Parse a record's value by its topic's forms; errors are in `unread_reason`, not raised."""
     forms = forms_of(topic)
     type_id = version = reason = form = None
     fields: dict[str, Json] = {}

@@ -1,6 +1,6 @@
-"""Messages in Kafka's encoding, as the coordinators and the KRaft controller write them.
+"""Parses messages in Kafka's encoding, by layouts that are tables of text.
 
-A layout is a table of text, one field a line, in the order of the bytes::
+A layout has one field per line, in the order of the bytes::
 
     name      type      versions   nullable   tag
 
@@ -11,7 +11,7 @@ A layout is a table of text, one field a line, in the order of the bytes::
     members   []        2+
       id      string
 
-`versions` are the versions that have the field, all if left out. The type `[]` is an array of
+`versions` are the versions that have the field; without it, all have. The type `[]` is an array of
 structs, `{}` one struct; their fields are the indented lines below. Integers are big-endian. These
 encodings depend on the version:
 
@@ -24,9 +24,8 @@ encodings depend on the version:
                                                      uvarint tag, a uvarint size and its bytes
     ===============  ==============================  ==========================================
 
-A nullable struct (in these layouts only in tagged fields) begins with a uvarint, 0 for null. Tags
-that a layout does not name are skipped, as in Kafka. Text that is not UTF-8 gets U+FFFD, as in
-Kafka's client.
+A nullable struct (in these layouts only in tagged fields) begins with a uvarint that is 0 for null.
+As in Kafka, tags that are not in the layout are skipped, and U+FFFD replaces invalid UTF-8.
 
 Source: apache/kafka 1eb7644, clients/src/main/resources/common/message/README.md and
 ByteBufferAccessor.java.
@@ -55,7 +54,7 @@ class Cursor:
         """Start at a position of the message.
 
         Args:
-            data: all bytes of the message; borrowed.
+            data: all bytes of the message.
             position: index of the first byte to read.
         """
         self.data = data
@@ -76,7 +75,7 @@ class Cursor:
         return self.data[start:stop]
 
     def number(self, layout: struct.Struct) -> int:
-        """Return the next number; raise MessageError if the bytes end before."""
+        """Return the next number; raise MessageError if too few bytes are left."""
         start = self.position
         try:
             value: int = layout.unpack_from(self.data, start)[0]
@@ -86,7 +85,7 @@ class Cursor:
         return value
 
     def uvarint(self) -> int:
-        """Return the next unsigned varint, below 2^31; raise MessageError if it is longer."""
+        """Return the next unsigned varint; raise MessageError if it is not below 2^31."""
         value = 0
         for count in range(_MAX_UVARINT_BYTES):
             byte = self.number(_BYTE)
@@ -98,12 +97,12 @@ class Cursor:
         return value
 
     def end(self) -> None:
-        """Raise MessageError if bytes are left."""
+        """Require that the message ends here; raise MessageError if bytes are left."""
         if self.left_bytes:
             raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
 
     def _too_short(self, length: int) -> MessageError:
-        """Return the error that fewer bytes are left than needed."""
+        """Return the error for a read of `length` bytes when fewer are left."""
         where = f"at {self.position}, {self.left_bytes} are left"
         return MessageError(f"{length} bytes are needed {where}")
 
@@ -118,33 +117,33 @@ _Reader: TypeAlias = "Callable[[Cursor], Json]"
 
 
 def _integer(layout: struct.Struct) -> _Reader:
-    """Return a reader of one number."""
+    """Return a function that reads a number of this struct layout from a cursor."""
     return lambda cursor: cursor.number(layout)
 
 
 def _boolean(cursor: Cursor) -> Json:
-    """Return whether the next byte is not 0."""
+    """Return the next byte as a boolean: whether it is not 0."""
     return cursor.number(_BYTE) != 0
 
 
 def _float(cursor: Cursor) -> Json:
-    """Return the next double; as text if it is not finite, which JSON lacks."""
+    """Return the next double; as text if it is not finite, since JSON has no such number."""
     value: float = _FLOAT64.unpack(cursor.read(_FLOAT64.size))[0]
     return value if math.isfinite(value) else str(value)
 
 
 def _uuid(cursor: Cursor) -> Json:
-    """Return the next UUID as URL-safe base64 without padding, as Kafka shows it."""
+    """Return the next UUID in Kafka's text form: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(cursor.read(_UUID_BYTES)).decode().rstrip("=")
 
 
 def _text(cursor: Cursor, length: int) -> Json:
-    """Return the next text of a length in bytes, None for a negative one."""
+    """Return the next `length` bytes as text; None if the length is negative, which means null."""
     return None if length < 0 else cursor.read(length).decode("utf-8", errors="replace")
 
 
 def _base64(cursor: Cursor, length: int) -> Json:
-    """Return the next bytes as base64, None for a negative length."""
+    """Return the next `length` bytes as base64; None if the length is negative (null)."""
     return None if length < 0 else base64.b64encode(cursor.read(length)).decode()
 
 
@@ -170,16 +169,17 @@ _SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
         "bytes": lambda cursor: _base64(cursor, cursor.uvarint() - 1),
     },
 }
-"""Readers of scalar types, by whether the version is flexible."""
+"""Readers of scalar types; the key is whether the version is flexible."""
 
 
 def _array(element: _Reader, is_flexible: bool) -> _Reader:
-    """Return a reader of an array of elements."""
+    """Return a function that reads an array of such elements from a cursor."""
 
     def read(cursor: Cursor) -> Json:
-        """Return the elements, None for a null array."""
+        """Return the array's elements; None if the array is null."""
         count = cursor.uvarint() - 1 if is_flexible else cursor.number(_INT32)
-        if count > cursor.left_bytes:  # no element is shorter than a byte
+        # An element has at least one byte, so a larger count is false.
+        if count > cursor.left_bytes:
             raise MessageError(f"{count} elements in the {cursor.left_bytes} bytes left")
         return None if count < 0 else [element(cursor) for _ in range(count)]
 
@@ -187,7 +187,7 @@ def _array(element: _Reader, is_flexible: bool) -> _Reader:
 
 
 class _Field(NamedTuple):
-    """A field of a struct in one version."""
+    """Field of a struct in one version of a message."""
 
     name: str
     read: _Reader
@@ -197,13 +197,13 @@ class _Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Struct:
-    """Fields of one struct in one version; `tagged` is None in versions without tagged fields."""
+    """Fields of a struct in one version; `tagged` is None if the version has no tagged fields."""
 
     fields: tuple[_Field, ...]
     tagged: Mapping[int, _Field] | None
 
     def read(self, cursor: Cursor) -> dict[str, Json]:
-        """Return the fields at the cursor; tagged ones only if they are set."""
+        """Parse the fields at the cursor; tagged fields only if they are set."""
         values: dict[str, Json] = {}
         for name, read, is_nullable, _ in self.fields:
             value = values[name] = read(cursor)
@@ -219,7 +219,7 @@ class _Struct:
 
 
 def _tagged(field: _Field, content: Cursor) -> Json:
-    """Return the value of a tagged field; positions in errors count from the start of the field."""
+    """Parse a tagged field from its own bytes; positions in errors are relative to them."""
     try:
         value = field.read(content)
         content.end()
@@ -231,20 +231,20 @@ def _tagged(field: _Field, content: Cursor) -> Json:
 
 
 class Layout:
-    r"""Layout of one message in all known versions.
+    r"""Layout of a message in all known versions.
 
     >>> layout = Layout("group  string\n note  int32  1+", newest=1)
     >>> layout.read(Cursor(b"\x00\x02me"), version=0)
     {'group': 'me'}
 
     Args:
-        text: the table of its fields.
+        text: the table of fields.
         newest: the highest known version.
-        flexible: the first flexible version, None if no version is.
+        flexible: the first flexible version; None if no version is.
     """
 
     def __init__(self, text: str, newest: int = 0, flexible: int | None = None) -> None:
-        """Build the readers of all versions from the table of fields."""
+        """Make the readers of all versions from the table of fields."""
         lines = [_Line.of(line) for line in text.splitlines() if line.strip()]
         first = _ANY_VERSION if flexible is None else flexible
         self._versions = [
@@ -252,14 +252,14 @@ class Layout:
         ]
 
     def read(self, cursor: Cursor, version: int) -> dict[str, Json]:
-        """Return the fields that the bytes at the cursor have; tagged ones only if they are set.
+        """Parse the fields at the cursor; tagged fields only if they are set.
 
         Args:
-            cursor: the place of the message; it moves to the end of the fields.
+            cursor: cursor at the start of the fields; it moves to their end.
             version: the version of the message.
 
         Raises:
-            MessageError: the version is unknown, or the bytes do not fit it.
+            MessageError: the version is unknown, or the bytes do not fit its layout.
         """
         if not 0 <= version < len(self._versions):
             raise MessageError(f"version {version}, known are 0 to {len(self._versions) - 1}")
@@ -267,7 +267,7 @@ class Layout:
 
 
 class _Line(NamedTuple):
-    """One line of a layout's table, parsed."""
+    """Line of a layout's table, parsed."""
 
     indent: int
     name: str
@@ -279,7 +279,7 @@ class _Line(NamedTuple):
 
     @classmethod
     def of(cls, line: str) -> "_Line":
-        """Return the parsed line."""
+        """Parse a line of a layout's table, such as `topicId uuid 1+`."""
         name, kind, *rest = line.split()
         versions = rest[0] if rest and rest[0][0].isdigit() else "0+"
         first, _, last = versions.rstrip("+").partition("-")
@@ -295,7 +295,7 @@ class _Line(NamedTuple):
 
 
 def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
-    """Return the struct of the lines indented like the first, with the lines below them."""
+    """Make a struct: lines indented like the first are its fields, deeper lines theirs."""
     fields: list[_Field] = []
     for index, line in enumerate(lines):
         if line.indent != lines[0].indent:
@@ -315,7 +315,7 @@ def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
 
 
 def _reader(line: _Line, below: list[_Line], version: int, is_flexible: bool) -> _Reader:
-    """Return the reader of one field; `below` are the lines of its struct."""
+    """Return a function that reads a field; `below` are the indented lines after its own."""
     if line.type == "[]":
         return _array(_struct(below, version, is_flexible).read, is_flexible)
     if line.type == "{}":

@@ -1,10 +1,10 @@
-"""Records of `__cluster_metadata`, the log in which KRaft keeps topics, configs and brokers.
+"""Reads records of `__cluster_metadata`, in which KRaft stores topics, configs and brokers.
 
-Values have the frame of `framed_message`; these records have no key.
+Values are framed messages, see `framed_message`; these records have no key.
 
-The log holds secrets. Values that are or may be secret are left out: records of credentials and
-tokens are only named, and a config's value is left out unless its name proves that it is no secret.
-Kafka has the same rule: a config that it does not know is sensitive.
+The log contains secrets. Values that are or may be secret are omitted. Only the type of records
+with credentials and tokens is read. The value of a config is omitted unless the config's name
+proves that the value is no secret. Kafka has the same rule: it treats unknown configs as sensitive.
 
 Source for sensitive configs: apache/kafka 1eb7644, KafkaConfigSchema.java,
 DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
@@ -26,7 +26,8 @@ RESOURCE_TYPES: Mapping[int, str] = {
 }
 
 _CONFIG_TYPE = 4
-_NEVER_SECRET_RESOURCES = frozenset({"topic", "client_metrics", "group"})  # they have no secrets
+# Types of resources whose configs are never secret.
+_NEVER_SECRET_RESOURCES = frozenset({"topic", "client_metrics", "group"})
 _SUSPICIOUS = re.compile(r"passw|secret|credential|token|passphrase|private|jaas|key|cert", re.I)
 _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.")
 _KNOWN_BROKER_CONFIGS = re.compile(
@@ -46,13 +47,14 @@ class MetadataRecord:
     """A record of the metadata log, without secrets.
 
     Attributes:
-        record_type: the type's name, `unknown` for an unknown number.
-        type_id: number of the type, None if it cannot be read.
-        type_version: version of the layout, None if it cannot be read.
-        fields: fields under Kafka's names, tagged ones only if they are set; a redacted value is
+        record_type: name of the type; `unknown` for an unknown number.
+        type_id: number of the type; None if it is unreadable.
+        type_version: version of the layout; None if it is unreadable.
+        fields: fields by Kafka's names; tagged fields only if they are set. A redacted value is
             None.
-        is_redacted: the record has more than `fields`, which is or may be a secret.
-        unread_reason: why the value cannot be read, None if it can; it may be a secret then.
+        is_redacted: whether a value was omitted that is or may be a secret.
+        unread_reason: why the value could not be parsed; None if it could. An unreadable value may
+            contain a secret.
     """
 
     record_type: str
@@ -64,12 +66,12 @@ class MetadataRecord:
 
     @property
     def may_hold_secret(self) -> bool:
-        """Return whether the record's bytes must not go into a table."""
+        """Return whether the record may contain a secret, so that its bytes must not be stored."""
         return self.is_redacted or self.unread_reason is not None
 
 
 def metadata_record(value: bytes | None) -> MetadataRecord:
-    """Return one record. Never raises: see `unread_reason`."""
+    """Parse a record; errors are in `unread_reason`, not raised."""
     message = framed_message("cluster_metadata", value)
     fields, is_redacted = message.fields, message.is_secret
     if fields and message.type_id == _CONFIG_TYPE and _may_be_secret(fields):
@@ -86,7 +88,10 @@ def metadata_record(value: bytes | None) -> MetadataRecord:
 
 
 def _may_be_secret(config: Mapping[str, Json]) -> bool:
-    """Return whether a config's value must be redacted; null, of a removed config, need not."""
+    """Return whether a config's value may be a secret: it is not null, and not known as harmless.
+
+    A null value is in the record of a removed config.
+    """
     if config["value"] is None:
         return False
     name = _LISTENER_PREFIX.sub("", str(config["name"]), count=1)

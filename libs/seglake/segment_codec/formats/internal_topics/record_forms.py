@@ -1,6 +1,6 @@
-"""Forms of the records of internal topics: name, key and value, by the type of the record.
+"""Loads the layouts of records in internal topics: for each record type its key and value.
 
-The forms are data: each topic has a TOML file of its name beside this module.
+The layouts are data: each topic has a TOML file with its name beside this module.
 """
 
 import tomllib
@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 from seglake.segment_codec.formats.internal_topics.message_layout import Layout
 
 UNKNOWN = "unknown"
-"""Name of a record whose type has no form."""
+"""Kind of a record whose type is not in the TOML file of its topic."""
 _NO_FIELDS = Layout("")
 
 
 class Form(NamedTuple):
-    """Layouts of one type of record.
+    """Layouts of a record type.
 
     Attributes:
         kind: name of the type.
-        key: layout of the key; without fields in topics whose keys are empty.
-        value: layout of the value, None if values of the type are not read.
+        key: layout of the key; it has no fields in topics without keys.
+        value: layout of the value; None if values of this type are not parsed.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class Form(NamedTuple):
 
 @cache
 def forms_of(topic: str) -> Mapping[int, Form]:
-    """Return the forms of a topic's records, by type.
+    """Return the forms of a topic's records, by record type.
 
     Args:
         topic: name of the topic without the two underscores, such as `consumer_offsets`.
@@ -47,7 +47,7 @@ def forms_of(topic: str) -> Mapping[int, Form]:
 
 
 def _value(row: Mapping[str, Any]) -> Layout | None:
-    """Return the layout of a record's value; by default all versions are flexible."""
+    """Return the layout of a record's value; by default, all versions are flexible."""
     if "fields" not in row:
         return None
     return Layout(row["fields"], row.get("newest", 0), row.get("flexible", 0))

@@ -1,4 +1,4 @@
-"""Reads records of `__remote_log_metadata`: the copies of segments in a remote tier.
+"""Reads records of `__remote_log_metadata`, about segments in a remote tier.
 
 Source of the states: apache/kafka 4.3.0, RemoteLogSegmentState.java and
 RemotePartitionDeleteState.java.
@@ -15,5 +15,5 @@ PARTITION_DELETE = "partition_delete"
 
 
 def remote_log_record(value: bytes | None) -> FramedMessage:
-    """Read a record of `__remote_log_metadata`. Never raises: see `unread_reason`."""
+    """Parse a record of `__remote_log_metadata`; errors are in `unread_reason`, not raised."""
     return framed_message("remote_log_metadata", value)

@@ -1,1 +1,1 @@
-"""Names in a log dir, and layouts of the small files beside the segments."""
+"""Names of files in a log dir, and layouts of the side files of segments."""

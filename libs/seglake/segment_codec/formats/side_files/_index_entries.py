@@ -1,8 +1,8 @@
-"""Checks of the form of index files: entries of one size, perhaps followed by zeros."""
+"""Checks index files, which have entries of one size and maybe zeros after them."""
 
 
 def length_damage(size_bytes: int, entry_bytes: int) -> str | None:
-    """Return the fault in the length of a file; None if it has whole entries only.
+    """Return why a file's length is wrong, as text; None if it is a multiple of the entry size.
 
     >>> length_damage(17, 8)
     '17 bytes: 1 more than whole entries of 8'
@@ -14,7 +14,7 @@ def length_damage(size_bytes: int, entry_bytes: int) -> str | None:
 
 
 def without_zero_tail(data: bytes | memoryview, entry_bytes: int) -> bytes:
-    """Return the whole entries up to the last entry that is not all zeros."""
+    """Return an index file's bytes without the entries at its end that are all zeros."""
     used_bytes = len(bytes(data).rstrip(b"\0"))
     whole_entries = min(-(-used_bytes // entry_bytes), len(data) // entry_bytes)
     return bytes(data[: whole_entries * entry_bytes])

@@ -1,4 +1,4 @@
-r"""Reader of Java's properties format, with the rules of `java.util.Properties`.
+r"""Reads Java's properties format by the rules of `java.util.Properties`.
 
 A line is `key=value`, `key: value` or `key value`; `#` and `!` begin a comment; a backslash escapes
 the next character, gives `\uXXXX`, or at the end of a line joins the next one to it. Text is
@@ -20,7 +20,7 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Property(NamedTuple):
-    """A value, and the number of the line on which it begins, from 1."""
+    """Value of a property, and the number of its first line, counted from 1."""
 
     value: str
     line_number: int
@@ -30,16 +30,16 @@ class MalformedEscapeError(SegmentCodecError):
     r"""An escape `\u` is not followed by four hexadecimal digits."""
 
     def __init__(self, *, line_number: int) -> None:
-        """Keep the number of the line, from 1."""
+        """Store the number of the line, counted from 1."""
         self.line_number = line_number
         super().__init__("an escape \\u without four hexadecimal digits")
 
 
 def parse_properties(text: bytes) -> dict[str, Property]:
-    """Return all properties by key; the last value of a repeated key counts, as in Java.
+    """Return all properties by key; as in Java, the last value of a repeated key counts.
 
     Raises:
-        MalformedEscapeError: with the number of the line.
+        MalformedEscapeError: an escape is invalid; the error has the number of the line.
     """
     properties: dict[str, Property] = {}
     for line_number, line in _logical_lines(text):
@@ -52,7 +52,7 @@ def parse_properties(text: bytes) -> dict[str, Property]:
 
 
 def _logical_lines(text: bytes) -> Iterator[tuple[int, str]]:
-    """Yield joined lines with their first line's number, without comments and blank lines."""
+    """Yield logical lines with the number of their first line; skip comments and blank lines."""
     joined, joined_from = "", 0
     for line_number, raw_line in enumerate(text.splitlines(), start=1):
         line = raw_line.decode("latin-1").lstrip(_BLANK)
@@ -69,10 +69,10 @@ def _logical_lines(text: bytes) -> Iterator[tuple[int, str]]:
 
 
 def _unescaped(text: str, line_number: int) -> str:
-    """Return the text with its escapes resolved."""
+    """Return a key or value with Java's escapes replaced."""
 
     def character(match: re.Match[str]) -> str:
-        """Return the character of one escape."""
+        """Return the character that an escape stands for."""
         escaped = match[1]
         if len(escaped) > 1:
             return chr(int(escaped[1:], 16))
@@ -80,6 +80,6 @@ def _unescaped(text: str, line_number: int) -> str:
             raise MalformedEscapeError(line_number=line_number)
         return _CONTROLS.get(escaped, escaped)
 
-    # Java's characters are UTF-16 units: two escapes may be one character, a half is none.
+    # Escapes are UTF-16 units, as in Java: two of them may be one character.
     units = _ESCAPE.sub(character, text).encode("utf-16-le", errors="surrogatepass")
     return units.decode("utf-16-le", errors="replace")

@@ -1,4 +1,4 @@
-"""Small text files of a log dir and of its partition folders.
+"""Reads the small text files of a log dir and of its partition folders.
 
 Offset checkpoints and leader epochs, UTF-8, one item a line::
 
@@ -12,12 +12,12 @@ Offset checkpoints and leader epochs, UTF-8, one item a line::
     version: 0
     topic_id: AAAAAAAAAAAAAAAAAAAAAQ
 
-`meta.properties` holds Java properties: version, cluster.id, directory.id, and broker.id (version
-0) or node.id (version 1).
+`meta.properties` has Java properties: version, cluster.id, directory.id, and broker.id (version 0)
+or node.id (version 1).
 
-The readers here are stricter than Kafka's: they refuse content that Kafka never writes instead of
-guessing, because a misread number moves the bounds of an ingest. An empty file is valid and has no
-entries: a broker leaves one if it is stopped between creating the file and writing it.
+These readers are stricter than Kafka's: they reject content that Kafka never writes, because a
+wrong number would move the bounds of an ingest. An empty file is valid and has no entries. It is
+left by a broker that was stopped between creating and writing the file.
 
 Source: apache/kafka 1eb7644, CheckpointFile.java, OffsetCheckpointFile, LeaderEpochCheckpointFile,
 PartitionMetadataFile, MetaProperties.java.
@@ -40,12 +40,13 @@ INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
 _DECIMAL = re.compile(rb"[0-9]{1,20}")
-_TOPIC_ID = re.compile(rb"[A-Za-z0-9_-]{21}[AQgw]")  # the last four bits of 22 letters are unused
+# 22 letters hold 132 bits, an id 128: the last four are 0.
+_TOPIC_ID = re.compile(rb"[A-Za-z0-9_-]{21}[AQgw]")
 _TOPIC_ID_NONE = b"A" * 22
 
 
 class EpochStart(NamedTuple):
-    """A leader epoch and the first record offset written in it."""
+    """A leader epoch and its first offset."""
 
     epoch: int
     start_offset: int
@@ -62,7 +63,8 @@ class BrokerMetadata(NamedTuple):
     """Identity of a log dir; None for values that the file lacks.
 
     Attributes:
-        cluster_id_has_blanks: blanks surround the cluster id; Kafka counts them as part of it.
+        cluster_id_has_blanks: whether the cluster id has blanks around it, which Kafka treats as a
+            part of the id.
     """
 
     version: int | None
@@ -73,14 +75,14 @@ class BrokerMetadata(NamedTuple):
 
 
 class CheckpointFileError(SegmentCodecError):
-    """A text file of the log dir has content that Kafka never writes."""
+    """Error for a checkpoint or metadata file with content that Kafka never writes."""
 
     def __init__(self, *, what: str, line_number: int) -> None:
-        """Keep the facts as attributes.
+        """Store the fault and the number of its line.
 
         Args:
-            what: the fault, in words.
-            line_number: number of the line, from 1.
+            what: the fault, as text.
+            line_number: number of the line, counted from 1.
         """
         self.what = what
         self.line_number = line_number
@@ -88,13 +90,13 @@ class CheckpointFileError(SegmentCodecError):
 
 
 def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
-    r"""Return the offsets in any of the four offset checkpoint files.
+    r"""Return the offsets in one of the four offset checkpoint files.
 
     >>> parse_offset_checkpoint(b"0\n1\norders 0 1234\n")
     {TopicPartition(topic='orders', partition=0): 1234}
 
     Raises:
-        CheckpointFileError: another version, another count, a malformed or repeated entry.
+        CheckpointFileError: version or count is wrong, or an entry is malformed or repeated.
     """
     offsets: dict[TopicPartition, int] = {}
     for number, (raw_topic, raw_partition, raw_offset) in _entries(
@@ -116,15 +118,15 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
 
 
 def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
-    r"""Return the entries of `leader-epoch-checkpoint`: epochs rise, start offsets never fall.
+    r"""Return the entries of `leader-epoch-checkpoint`; epochs rise, and start offsets never fall.
 
-    Entries at and above the log's end may be stale: truncation reaches this file late.
+    Entries at or above the log's end may be out of date, since brokers truncate this file late.
 
     >>> parse_leader_epochs(b"0\n2\n0 0\n3 987\n")
     (EpochStart(epoch=0, start_offset=0), EpochStart(epoch=3, start_offset=987))
 
     Raises:
-        CheckpointFileError: another version, another count, a malformed entry, another order.
+        CheckpointFileError: version, count or order is wrong, or an entry is malformed.
     """
     epochs: list[EpochStart] = []
     for number, (raw_epoch, raw_start_offset) in _entries(text, ("epoch", "start offset")):
@@ -138,10 +140,10 @@ def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
 
 
 def parse_partition_metadata(text: bytes) -> PartitionMetadata:
-    """Return the content of `partition.metadata`; accept versions above 0 and further keys.
+    """Return the content of `partition.metadata`; versions above 0 and unknown keys are accepted.
 
     Raises:
-        CheckpointFileError: a key is missing, or Kafka never writes its value.
+        CheckpointFileError: a key is missing, or its value is not one that Kafka writes.
     """
     values: dict[bytes, tuple[bytes, int]] = {}
     for line_number, line in enumerate(text.splitlines(), start=1):
@@ -160,10 +162,10 @@ def parse_partition_metadata(text: bytes) -> PartitionMetadata:
 
 
 def parse_meta_properties(text: bytes) -> BrokerMetadata:
-    """Return the content of `meta.properties`; ignore keys that Kafka does not write.
+    """Return the content of `meta.properties`; unknown keys are ignored.
 
     Raises:
-        CheckpointFileError: a malformed escape, an unknown version, an id that is no number.
+        CheckpointFileError: an escape is malformed, the version is unknown, or an id is no number.
     """
     try:
         values = parse_properties(text)
@@ -184,7 +186,7 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
 
 
 def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes]]]:
-    """Return the lines after version and count: number and words, one word per field."""
+    """Return the entries of a checkpoint file: the line number, and one word per field."""
     if not text:
         return []
     lines = text.splitlines()
@@ -209,7 +211,7 @@ def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes
 
 
 def _number(raw: bytes, what: str, line_number: int, largest: int) -> int:
-    """Return a decimal number from 0 to `largest`, without sign or blanks."""
+    """Parse a decimal number from 0 to `largest`; neither a sign nor blanks are accepted."""
     if _DECIMAL.fullmatch(raw) is None or int(raw) > largest:
         raise CheckpointFileError(
             what=f"expected {what} from 0 to {largest}, found {_shown(raw)}",
@@ -219,7 +221,7 @@ def _number(raw: bytes, what: str, line_number: int, largest: int) -> int:
 
 
 def _number_property(properties: dict[str, Property], key: str) -> int | None:
-    """Return the number of a key, None if the file lacks it."""
+    """Return the number of a key; None if the file lacks the key."""
     if key not in properties:
         return None
     value, line_number = properties[key]
@@ -228,18 +230,18 @@ def _number_property(properties: dict[str, Property], key: str) -> int | None:
 
 
 def _text_property(properties: dict[str, Property], key: str) -> str | None:
-    """Return the value without surrounding blanks; None if nothing is left."""
+    """Return the value without surrounding blanks; None if it is missing or blank."""
     return properties[key].value.strip() or None if key in properties else None
 
 
 def _has_blanks(properties: dict[str, Property], key: str) -> bool:
-    """Return whether blanks surround a value that is not blank."""
+    """Return whether a property has blanks around its value; False if it is only blanks."""
     value = properties[key].value if key in properties else ""
     return value != value.strip() and bool(value.strip())
 
 
 def _shown(raw: bytes) -> str:
-    """Return bytes as printable text for a message, cut short."""
+    """Return at most 60 characters of some bytes as text for a message."""
     if raw and not any(raw):
         return f"{len(raw)} zero byte{'s' * (len(raw) > 1)}"
     text = raw.decode("utf-8", errors="replace")

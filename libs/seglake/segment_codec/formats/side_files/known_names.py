@@ -1,20 +1,21 @@
-"""Closed list of all names that a broker gives to files and folders in its log dirs.
+"""Patterns of all names that brokers give to files and folders in their log dirs.
 
-Each row has the place of a name and its use. A name in no row was not put there by a broker, and is
-reported. Digits are decimal digits of any script: a broker formats offsets by the locale of its
-Java.
+Each row has the folder where a name is found, and its use. A name without a row is not from a
+broker, and is reported. Digits are decimal digits of any script: brokers format offsets by Java's
+locale.
 
 Source: apache/kafka 1eb7644, LocalLog, UnifiedLog, LogFileUtils, LogManager, LogCleanerManager,
 ReplicaManager, CleanShutdownFileHandler, CheckpointFile, MetaPropertiesEnsemble,
 PartitionMetadataFile, FileQuorumStateStore, Snapshots, BootstrapDirectory, RemoteIndexCache;
-apache/kafka up to 3.8, ConsumerTask, RemotePartitionMetadataStore.
+apache/kafka up to 3.8, ConsumerTask, RemotePartitionMetadataStore; pinterest/tiered-storage
+afee07f, DirectoryTreeWatcher: it uploads segments under brokers' names, with two files of its own.
 """
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-# Digits that Java's Long.parseLong accepts: it reads UTF-16 units, so none beyond the first plane.
+# Digits that Java's Long.parseLong accepts: only those of the basic multilingual plane.
 DIGIT = r"(?:\d(?<![\U00010000-\U0010ffff]))"
 _OFFSET = DIGIT + "{20}"
 _EPOCH = DIGIT + "{10}"
@@ -23,13 +24,14 @@ _HEX = r"[0-9a-f]{32}"
 
 
 class Place(StrEnum):
-    """Folder that has a name: the log dir itself or a partition folder."""
+    """Folder in which a name is found: the log dir itself or a partition folder."""
 
     LOG_DIR = "log dir"
     PARTITION = "partition folder"
 
 
-# In the log dir itself, applications may write their own logs, such as gc.log.0 or 1.log.
+# Names that look like a segment's.
+# In a log dir the pattern is narrower: applications put logs there, such as gc.log.0 or 1.log.
 _SEGMENT_LIKE = {
     place: re.compile(rf"(?!\._).*{digits}.*\.(?:log|kafka)(?:[^a-z].*)?", re.I | re.S)
     for place, digits in ((Place.LOG_DIR, r"\d{20}"), (Place.PARTITION, r"\d"))
@@ -37,7 +39,7 @@ _SEGMENT_LIKE = {
 
 
 class Use(StrEnum):
-    """Treatment of an entry with a known name."""
+    """Treatment of a file or folder that has a known name."""
 
     READ = "read"
     IN_PLACE = "read in place of others"
@@ -48,7 +50,7 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """A row of the list: a name as the documentation shows it, and the pattern of such names."""
+    """Kind of a name that brokers give, with its form in the documentation and its pattern."""
 
     place: Place
     shown: str
@@ -57,7 +59,8 @@ class KnownName:
     is_folder: bool = False
 
 
-_Rows = tuple[tuple[str, Use, str | None], ...]  # shown name, use, pattern (None: the name itself)
+# Name as documented, use, pattern (None: exactly this name).
+_Rows = tuple[tuple[str, Use, str | None], ...]
 
 OF_LOG_DIR = (
     "meta.properties",
@@ -66,16 +69,16 @@ OF_LOG_DIR = (
     "log-start-offset-checkpoint",
     "cleaner-offset-checkpoint",
 )
-"""Files by which a log dir is known."""
+"""Files by which a log dir is recognised."""
 
 OF_PARTITION = ("leader-epoch-checkpoint", "partition.metadata")
-"""Files beside the segments by which a partition folder is known."""
+"""Files beside the segments by which a partition folder is recognised."""
 
 _QUORUM_STATE = "quorum-state"
 
 
 def _unfinished(*names: str) -> str:
-    """Return the pattern of temporary files that will get one of these names."""
+    """Return the pattern of the temporary files that brokers write before they rename them."""
     return rf"(?:{'|'.join(map(re.escape, names))})\.tmp"
 
 
@@ -111,6 +114,8 @@ _PARTITION_FILES: _Rows = (
     ("….checkpoint.part", Use.UNUSED, rf"{_OFFSET}-{_EPOCH}(?:-\d+)?\.checkpoint\.part"),
     ("….checkpoint.deleted", Use.UNUSED, rf"{_OFFSET}-{_EPOCH}\.checkpoint\.deleted"),
     ("remote_log_snapshot", Use.UNUSED, r"remote_log_snapshot(?:\.tmp)?"),
+    ("offset.wm", Use.UNUSED, None),
+    ("_metadata", Use.UNUSED, None),
 )
 KNOWN_NAMES = tuple(
     KnownName(place, shown, re.compile(re.escape(shown) if form is None else form), use, is_folder)
@@ -124,11 +129,11 @@ KNOWN_NAMES = tuple(
 
 
 def known_name(place: Place, name: str, *, is_folder: bool = False) -> KnownName | None:
-    """Return the row of a name; None for a name that no broker gives there."""
+    """Return the row of a name in a folder; None for a name that is not a broker's."""
     rows = (row for row in KNOWN_NAMES if row.place is place and row.is_folder is is_folder)
     return next((row for row in rows if row.pattern.fullmatch(name)), None)
 
 
 def is_segment_like(place: Place, name: str) -> bool:
-    """Return whether a file may be a segment by its name, whatever was added to the name."""
+    """Return whether a name resembles a segment's, perhaps with a user's prefix or suffix."""
     return _SEGMENT_LIKE[place].fullmatch(name) is not None

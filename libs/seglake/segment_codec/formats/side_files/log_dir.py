@@ -1,18 +1,18 @@
-"""Names in a broker's log dir: partition folders, segment files, and which of them are read.
+"""Parses names in a broker's log dir, and plans which segment files are read.
 
-Nothing here lists folders or opens files. A log dir has one folder per partition replica::
+No folder is listed and no file opened. A log dir has one folder per partition replica::
 
     <topic>-<partition>                        live; the last '-' separates the two
     <topic>-<partition>.<32 hex>-delete        deletion pending; the topic may be cut short
     <topic>-<partition>.<32 hex>-future        being copied to another disk of the same broker
     <topic>-<partition>.<32 hex>-stray         no longer this broker's; the topic may be cut short
 
-A folder has segment files, named after a record offset of 20 digits, and a few others. The digits
-may be of any script: the broker formats them by its locale::
+A folder has segment files, whose names begin with an offset of 20 digits, and a few other files.
+The digits may be of any script, since brokers format them by Java's locale::
 
     <20 digits>.<kind>            in use; kinds are log, index, timeindex, txnindex, snapshot
     <20 digits>.<kind>.deleted    removed, about to be unlinked
-    <20 digits>.<kind>.cleaned    output of a cleaning or a split that stopped
+    <20 digits>.<kind>.cleaned    output of a cleaning or a split that was interrupted
     <20 digits>.<kind>.swap       finished output, not yet renamed
 
 Source: apache/kafka 1eb7644, LocalLog, LogFileUtils, Topic; `plan_swaps` follows the first three
@@ -30,7 +30,7 @@ from typing import NamedTuple
 from seglake.segment_codec.formats.errors import SegmentCodecError
 from seglake.segment_codec.formats.side_files.known_names import DIGIT, Place, known_name
 
-TOPIC_MAX_LENGTH = 255  # of brokers before 0.10; later ones create none above 249
+TOPIC_MAX_LENGTH = 255  # limit before Kafka 0.10; later brokers allow 249
 FOLDER_NAME_MAX_LENGTH = 255
 PARTITION_MAX = 2**31 - 1
 OFFSET_MAX = 2**63 - 1
@@ -44,7 +44,7 @@ _FILE_NAME = re.compile(
 
 
 class SideFile(StrEnum):
-    """Files beside the segments: the first six in a log dir, the others in a partition folder."""
+    """Names of a broker's files: the first six in a log dir, the others in a partition folder."""
 
     META_PROPERTIES = "meta.properties"
     HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -61,7 +61,7 @@ _KRAFT_SNAPSHOT = re.compile(rf"({DIGIT}{{20}})-({DIGIT}{{10}})\.checkpoint")
 
 
 class FolderKind(StrEnum):
-    """State of a partition folder for its broker."""
+    """Kind of a partition folder, by its suffix: none, `-delete`, `-future` or `-stray`."""
 
     LIVE = "live"
     DELETE = "delete"
@@ -70,7 +70,7 @@ class FolderKind(StrEnum):
 
 
 class FileKind(StrEnum):
-    """Kinds of files that belong to a segment; a snapshot may have another offset in its name."""
+    """Kind of a segment's file, by its suffix; a snapshot may have another offset."""
 
     LOG = "log"
     INDEX = "index"
@@ -83,7 +83,7 @@ _KIND_RANKS = {kind: rank for rank, kind in enumerate(FileKind)}
 
 
 class FileState(StrEnum):
-    """Progress of a file's creation or removal."""
+    """State of a segment file, by its suffix."""
 
     LIVE = "live"
     DELETED = "deleted"
@@ -91,7 +91,7 @@ class FileState(StrEnum):
     SWAP = "swap"
 
 
-_KINDS = {kind.value: kind for kind in FileKind}  # a lookup is faster than a call of the enum
+_KINDS = {kind.value: kind for kind in FileKind}  # faster than calling the enum
 _STATES = {state.value: state for state in FileState}
 _SWAP_SUFFIXES = (f".{FileState.SWAP}", f".{FileState.CLEANED}")
 
@@ -106,7 +106,7 @@ class SkipReason(StrEnum):
 
 
 class TopicPartition(NamedTuple):
-    """A topic's name and the number of one of its partitions."""
+    """A topic and a partition number."""
 
     topic: str
     partition: int
@@ -114,7 +114,7 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionFolder:
-    """A partition folder's parsed name; `topic` is cut short if not `topic_is_complete`."""
+    """Parsed name of a partition folder; `topic` is cut short unless `topic_is_complete`."""
 
     topic: str
     partition: int
@@ -124,10 +124,11 @@ class PartitionFolder:
 
 @dataclass(frozen=True, slots=True)
 class SegmentFileName:
-    """A segment file's parsed name.
+    """Parsed name of a segment file.
 
     Attributes:
-        base_offset: the number in the name; of a snapshot, the exclusive end of what it covers.
+        base_offset: the number in the name; in a snapshot's name it is the exclusive end of what
+            the snapshot covers.
         name: the whole name.
     """
 
@@ -142,7 +143,7 @@ class SegmentFileName:
 
 
 class MetadataSnapshotName(NamedTuple):
-    """Parsed name of a snapshot of the KRaft log, which sums up all records below its end."""
+    """Parsed name of a snapshot of the KRaft log: the log's state below `end_offset`."""
 
     end_offset: int
     epoch: int
@@ -157,14 +158,13 @@ class SkippedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FolderPlan:
-    """Plan to read one partition folder; every file name is in exactly one of its lists.
+    """Sorted files of a partition folder; each name is in exactly one of the lists.
 
     Attributes:
-        read: files to read, by base offset and kind, each pair once; a `.swap` file replaces
-            others.
-        superseded: segment files that are not read.
-        side_files: known names that are not a segment's, such as `leader-epoch-checkpoint`.
-        unknown: names that Kafka does not give, to be reported.
+        read: segment files to read, at most one for each base offset and kind, sorted by both.
+        superseded: segment files that are not read, with the reasons.
+        side_files: Kafka's other files, such as `leader-epoch-checkpoint`.
+        unknown: names of files that are not Kafka's.
     """
 
     read: tuple[SegmentFileName, ...]
@@ -174,28 +174,28 @@ class FolderPlan:
 
 
 class MissingSwapEndError(SegmentCodecError):
-    """A folder cannot be planned before the end offsets of all usable `.swap` logs are known."""
+    """The end offset of a usable `.swap` log was not given, so the folder cannot be planned."""
 
     def __init__(self, *, file: SegmentFileName) -> None:
-        """Keep the `.swap` log whose end is missing."""
+        """Store the `.swap` log whose end offset is missing."""
         self.file = file
         super().__init__(f"the next offset of {file} was not given: read the log and pass it")
 
 
 class TwoSpellingsError(SegmentCodecError):
-    """Two files have the same offset in their names, in digits of two scripts."""
+    """Two files have the same offset in their names, in digits of different scripts."""
 
     def __init__(self, *, first: SegmentFileName, second: SegmentFileName) -> None:
-        """Keep the names of both files."""
+        """Store the names of both files."""
         self.names = (first.name, second.name)
         super().__init__(
-            f"{first} and {second} are the same number in two scripts: move away the one that does "
-            "not belong to the log"
+            f"{first} and {second} have the same number in digits of two scripts: move away the "
+            "file that does not belong to the log"
         )
 
 
 def is_legal_topic(topic: str) -> bool:
-    """Return whether Kafka lets a topic have this name.
+    """Return whether Kafka allows a topic name.
 
     >>> is_legal_topic("orders.v2"), is_legal_topic("orders/v2"), is_legal_topic("..")
     (True, False, False)
@@ -204,7 +204,7 @@ def is_legal_topic(topic: str) -> bool:
 
 
 def parse_folder_name(name: str) -> PartitionFolder | None:
-    """Return the parsed name of a partition folder in a log dir; None for any other folder.
+    """Parse the name of a partition folder; return None for any other name.
 
     >>> parse_folder_name("my-topic-12").partition, parse_folder_name("cleaner")
     (12, None)
@@ -223,9 +223,9 @@ def parse_folder_name(name: str) -> PartitionFolder | None:
     return PartitionFolder(topic, int(digits), kind, is_complete)
 
 
-@lru_cache(1 << 12)  # thousands of folders have the same names, each parsed several times
+@lru_cache(1 << 12)  # partitions have the same file names, thousands of times
 def parse_file_name(name: str) -> SegmentFileName | None:
-    """Return the parsed name of a segment file; None for any other file."""
+    """Parse the name of a segment file; return None for any other name."""
     match = _FILE_NAME.fullmatch(name)
     if match is None or int(match[1]) > OFFSET_MAX:
         return None
@@ -238,7 +238,7 @@ def usable_swap_logs(names: Iterable[str]) -> tuple[SegmentFileName, ...]:
 
 
 def _usable_swap_logs(files: Sequence[SegmentFileName]) -> tuple[SegmentFileName, ...]:
-    """Return the `.log.swap` files that do not belong to an unfinished split."""
+    """Return the `.log.swap` files that are not part of an unfinished split."""
     limit = _split_limit(files)
     return tuple(
         file
@@ -248,23 +248,23 @@ def _usable_swap_logs(files: Sequence[SegmentFileName]) -> tuple[SegmentFileName
 
 
 def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> FolderPlan:
-    """Return which files of a partition folder are read, as a starting broker would decide.
+    """Decide which files of a partition folder are read, like a broker when it starts.
 
-    A cleaner or a split writes `.cleaned`, renames to `.swap`, removes what is replaced and renames
-    again; wherever it was stopped, either the old files or the new ones are whole. So `.deleted`
-    and `.cleaned` files are skipped. If there is any `.cleaned` file, a `.swap` file at or above
-    the lowest of them belongs to an unfinished split and is skipped too. The other `.swap` files
-    replace every file whose number is in [lowest base offset, highest end offset) of the `.swap`
-    logs.
+    A cleaning or a split writes `.cleaned` files, renames them to `.swap`, removes the replaced
+    files, and renames `.swap` files to their final names. If it was interrupted, either the old or
+    the new files are complete. So `.deleted` and `.cleaned` files are skipped. If there are
+    `.cleaned` files, `.swap` files at or above the lowest of them belong to an unfinished split and
+    are skipped too. The other `.swap` files replace all files whose number is in [lowest base
+    offset, highest end offset) of the `.swap` logs.
 
     Args:
-        names: the folder's files, in any order, without folders.
-        swap_next_offsets: by base offset of `usable_swap_logs`, the offset after the last record
-            (the base offset itself if the log has no batch).
+        names: names of the folder's files, in any order.
+        swap_next_offsets: exclusive end offset of each of `usable_swap_logs`, by base offset; the
+            base offset itself if the log has no batch.
 
     Raises:
         MissingSwapEndError: a usable `.swap` log is not in `swap_next_offsets`.
-        TwoSpellingsError: two files to read have the same number.
+        TwoSpellingsError: two files to read have the same number in their names.
     """
     names = set(names)
     files = _segment_files(names)
@@ -277,7 +277,7 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
     }
     read: list[SegmentFileName] = []
     superseded: list[SkippedFile] = []
-    is_untouched = all(file.state is FileState.LIVE for file in files)  # true for most folders
+    is_untouched = all(file.state is FileState.LIVE for file in files)  # the usual case
     for file in files:
         reason = None if is_untouched else _skip_reason(file, limit, replaced, renamed)
         if reason is None:
@@ -297,7 +297,7 @@ def plan_swaps(names: Iterable[str], swap_next_offsets: Mapping[int, int]) -> Fo
 
 
 def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
-    """Return the parsed names of segment files, by base offset and kind."""
+    """Return the parsed names of segment files, sorted by base offset and kind."""
     files = [file for name in names if (file := parse_file_name(name)) is not None]
     return sorted(
         files, key=lambda file: (file.base_offset, _KIND_RANKS[file.kind], file.state, file.name)
@@ -305,7 +305,7 @@ def _segment_files(names: Iterable[str]) -> list[SegmentFileName]:
 
 
 def _split_limit(files: Sequence[SegmentFileName]) -> int:
-    """Return the first offset whose `.swap` files belong to an unfinished split."""
+    """Return the lowest base offset of the `.cleaned` files, which show an unfinished split."""
     cleaned = (file.base_offset for file in files if file.state is FileState.CLEANED)
     return min(cleaned, default=OFFSET_MAX + 1)
 
@@ -313,7 +313,7 @@ def _split_limit(files: Sequence[SegmentFileName]) -> int:
 def _replaced_offsets(
     swap_logs: tuple[SegmentFileName, ...], swap_next_offsets: Mapping[int, int]
 ) -> range:
-    """Return one half-open offset range that spans all `.swap` logs; empty without any."""
+    """Return the offsets from the first `.swap` log to the end of the last; may be empty."""
     for file in swap_logs:
         if file.base_offset not in swap_next_offsets:
             raise MissingSwapEndError(file=file)
@@ -326,7 +326,7 @@ def _replaced_offsets(
 def _skip_reason(
     file: SegmentFileName, limit: int, replaced: range, renamed: set[tuple[int, FileKind]]
 ) -> SkipReason | None:
-    """Return the reason to skip a file, None if it is read."""
+    """Return why a broker would not read a file when it starts; None if it would read it."""
     match file.state:
         case FileState.DELETED:
             return SkipReason.DELETED
@@ -340,7 +340,7 @@ def _skip_reason(
 
 
 def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
-    """Return the parsed name of a finished snapshot of the KRaft log; None for any other file.
+    """Parse the name of a complete snapshot of the KRaft log; return None for any other name.
 
     >>> parse_metadata_snapshot_name("00000000000000000042-0000000003.checkpoint")
     MetadataSnapshotName(end_offset=42, epoch=3)
@@ -350,5 +350,5 @@ def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
 
 
 def _is_side_file(name: str) -> bool:
-    """Return whether a broker gives this name to a file that does not belong to a segment."""
+    """Return whether a name is that of a file of Kafka besides the segment files."""
     return _FILE_NAME.fullmatch(name) is None and known_name(Place.PARTITION, name) is not None

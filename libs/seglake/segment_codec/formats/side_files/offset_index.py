@@ -1,17 +1,17 @@
-"""Offset index of a segment (`.index`): positions in the segment file to search an offset from.
+"""Offset index of a segment (`.index`): positions from which to search for an offset.
 
 Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
      0  relative_offset  i32  record offset, less the base offset in the file's name
      4  position         i32  first byte of a batch in the segment file
 
-The file has no checksum and is only a hint. Every version of Kafka stores a batch start as the
-position. But the offset beside it is the first of an append, its last, or the last of one batch,
-depending on the version: trust an entry only if the batch at its position is valid.
+The file has no checksum and is only a hint. The position is always the start of a batch. The offset
+depends on Kafka's version: the first or the last offset of an append, or the last of a batch. So
+use an entry only if the batch at its position is valid.
 
 Kafka preallocates the file of the active segment and truncates it at a clean stop, so the file of a
-live or killed broker ends in zeros, which are not entries. An entry of zeros is never written:
-position 0 is the first batch, and Kafka indexes no batch before it has appended some bytes.
+live or killed broker ends in zeros, which are no entries. Kafka never writes an entry of zeros,
+because position 0 is the first batch, and the first entry is for a later one.
 
 Source: apache/kafka 1eb7644, OffsetIndex.java, AbstractIndex.java.
 """
@@ -32,7 +32,7 @@ ENTRY = struct.Struct(">ii")
 
 
 class OffsetPosition(NamedTuple):
-    """A record offset (absolute) and the position of a batch in the segment file."""
+    """An absolute record offset, and the position of a batch in the segment file."""
 
     offset: int
     position: int
@@ -40,11 +40,10 @@ class OffsetPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OffsetIndex:
-    """Entries before any damage; offsets and positions both rise.
+    """Entries of an offset index before any damage; offsets and positions both rise.
 
     Attributes:
-        damage: reason why the entries end early; None if they end at the end of the file, or at
-            zeros that reach to it.
+        damage: why the entries end early; None if the file has nothing but zeros after them.
     """
 
     base_offset: int
@@ -52,9 +51,10 @@ class OffsetIndex:
     damage: str | None
 
     def lookups(self, offset: int) -> Iterator[OffsetPosition]:
-        """Yield entries at or below the offset, the highest first: if one is wrong, try the next.
+        """Yield the entries at or below the offset from which to try a search, in this order.
 
-        Each is twice as many entries back as the one before, so many wrong entries cost few tries.
+        The highest entry is the first. The steps back double each time, so that few tries are
+        needed even if many entries are wrong.
         """
         place, step = bisect_right(self.entries, offset, key=attrgetter("offset")) - 1, 1
         while place >= 0:
@@ -63,9 +63,9 @@ class OffsetIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> OffsetIndex:
-    """Return the entries of a whole `.index` file; `base_offset` is the number in its name.
+    """Parse a whole `.index` file; `base_offset` is the number in its name.
 
-    Never raises: damage is part of the result, which keeps no view of `data`.
+    Damage is part of the result, not raised. The result has no view of `data`.
 
     >>> parse(bytes.fromhex("00000005 00001000 00000000 00000000"), base_offset=100).entries
     (OffsetPosition(offset=105, position=4096),)

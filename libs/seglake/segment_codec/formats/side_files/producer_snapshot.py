@@ -1,6 +1,6 @@
-"""Producer snapshot of a partition (`.snapshot`): each producer's state at an offset.
+"""Producer snapshot of a partition (`.snapshot`): the state of each producer at an offset.
 
-The number in the file's name is the offset after the last included record; it may differ from every
+The number in the file's name is the offset after the last included record; it need not be a
 segment's base offset. Layout of the header, in bytes from the start of the file, integers
 big-endian::
 
@@ -19,7 +19,7 @@ Layout of an entry, in bytes from its start::
     34  coordinator_epoch         i32  of the last marker; -1 when there was none
     38  current_txn_first_offset  i64  -1 when no transaction is open
 
-The checksum covers the entries; their fields are not checked beyond it.
+The checksum covers the entries; their fields are not checked otherwise.
 
 Source: apache/kafka 1eb7644, ProducerStateManager.java.
 """
@@ -32,13 +32,13 @@ from seglake.segment_codec.formats.checksum import crc32c
 
 HEADER = struct.Struct(">hIi")
 ENTRY = struct.Struct(">qhiqiqiq")
-CHECKSUM_START = struct.calcsize(">hI")  # 6, the position of count
+CHECKSUM_START = struct.calcsize(">hI")  # offset 6: the checksum covers all bytes from here on
 EMPTY_SNAPSHOT_BYTES = HEADER.size
 VERSION = 1
 
 
 class ProducerState(NamedTuple):
-    """One entry; offsets that Kafka stores as -1, meaning none, are None."""
+    """State of one producer; None for an offset that the file states as -1."""
 
     producer_id: int
     producer_epoch: int
@@ -52,11 +52,11 @@ class ProducerState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProducerSnapshot:
-    """Content of one file; no entries if damaged, since one checksum covers them all.
+    """Content of a `.snapshot` file; it has no entries if the file is damaged.
 
     Attributes:
-        version: None if the file is too short to have one.
-        damage: reason why the entries cannot be used, None if they can.
+        version: version in the header; None if the file is too short.
+        damage: why the entries cannot be used; None if they can.
     """
 
     version: int | None
@@ -66,9 +66,9 @@ class ProducerSnapshot:
 
 
 def parse(data: bytes | memoryview) -> ProducerSnapshot:
-    """Return the content of a whole `.snapshot` file.
+    """Parse a whole `.snapshot` file.
 
-    Never raises: damage is part of the result, which keeps no view of `data`.
+    Damage is part of the result, not raised. The result has no view of `data`.
     """
     if len(data) < HEADER.size:
         too_short = f"{len(data)} bytes, shorter than the header of {HEADER.size}"
@@ -91,7 +91,7 @@ def parse(data: bytes | memoryview) -> ProducerSnapshot:
 
 
 def _producer_state(fields: tuple[int, ...]) -> ProducerState:
-    """Return an entry from the numbers on disk."""
+    """Make the state of a producer from the numbers of its entry."""
     state = ProducerState._make(fields)
     last_offset, current_txn_first_offset = fields[3], fields[7]
     return state._replace(

@@ -1,15 +1,15 @@
-"""Time index of a segment (`.timeindex`): offsets to search a time from.
+"""Time index of a segment (`.timeindex`): offsets from which to search for a time.
 
 Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
      0  timestamp_ms     i64  largest timestamp of the segment so far, ms since the epoch
      8  relative_offset  i32  offset of a record with that timestamp, less the base offset
 
-The file has no checksum and is only a hint: zeroed files occur, and up to Kafka 3.8 the offset may
+The file has no checksum and is only a hint. Zeroed files occur, and up to Kafka 3.8 the offset may
 be in the middle of a batch. Segments written before 0.10.1 have no time index.
 
 Kafka preallocates the file of the active segment and truncates it at a clean stop, so the file of a
-live or killed broker ends in zeros, which are not entries.
+live or killed broker ends in zeros, which are no entries.
 
 Source: apache/kafka 1eb7644, TimeIndex.java, AbstractIndex.java.
 """
@@ -27,7 +27,7 @@ ENTRY = struct.Struct(">qi")
 
 
 class TimestampOffset(NamedTuple):
-    """The largest timestamp so far (ms since the epoch), and the offset of a record with it."""
+    """The largest timestamp so far, in ms since 1970, and the offset of a record with it."""
 
     timestamp_ms: int
     offset: int
@@ -35,11 +35,10 @@ class TimestampOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimeIndex:
-    """Entries before any damage; timestamps and offsets both never fall.
+    """Entries of a time index up to the first damage; neither timestamps nor offsets ever fall.
 
     Attributes:
-        damage: reason why the entries end early; None if they end at the end of the file, or at
-            zeros that reach to it.
+        damage: why the entries end early; None if the file ends after them, or has only zeros.
     """
 
     entries: tuple[TimestampOffset, ...]
@@ -47,15 +46,16 @@ class TimeIndex:
 
 
 def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
-    """Return the entries of a whole `.timeindex` file; `base_offset` is the number in its name.
+    """Parse a whole `.timeindex` file; `base_offset` is the number in its name.
 
-    Never raises: damage is part of the result, which keeps no view of `data`.
+    Damage is part of the result, not raised. The result has no view of `data`.
     """
     entries: list[TimestampOffset] = []
     damage = length_damage(len(data), ENTRY.size)
     timestamp_ms = relative_offset = 0
     content = bytes(data)
-    if len(data) != ENTRY.size:  # the only record of a closed segment may have timestamp 0
+    # One such entry is valid: a closed segment whose only record has timestamp 0.
+    if len(data) != ENTRY.size:
         content = without_zero_tail(data, ENTRY.size)
     for next_timestamp_ms, next_offset in ENTRY.iter_unpack(content):
         if next_timestamp_ms < timestamp_ms or next_offset < relative_offset:

@@ -9,8 +9,8 @@ Layout of an entry, in bytes from its start, integers big-endian; the file has o
     26  last_stable_offset  i64  first record of the oldest transaction still open after the marker,
                                  else the offset after the marker
 
-The file is created with its first entry and grows by whole entries: no file means that nothing was
-aborted, and zeros are damage. It has no checksum; the markers in the log overrule it.
+The file is created with its first entry and grows by whole entries. So without a file nothing was
+aborted, and zeros are damage. It has no checksum; the markers in the log override it.
 
 Source: apache/kafka 1eb7644, TransactionIndex.java, AbortedTxn.java.
 """
@@ -26,7 +26,7 @@ VERSION = 0
 
 
 class AbortedTransaction(NamedTuple):
-    """One entry, as on disk; both offsets are inclusive, and the last is the marker's."""
+    """One aborted transaction; both offsets are inclusive, and `last_offset` is the marker's."""
 
     version: int
     producer_id: int
@@ -40,7 +40,7 @@ class TransactionIndex:
     """Entries before any damage, in the order of their markers.
 
     Attributes:
-        damage: reason why the entries end early; None if they end at the end of the file.
+        damage: why the entries end early; None if they end at the end of the file.
     """
 
     entries: tuple[AbortedTransaction, ...]
@@ -48,9 +48,9 @@ class TransactionIndex:
 
 
 def parse(data: bytes | memoryview) -> TransactionIndex:
-    """Return the entries of a whole `.txnindex` file.
+    """Parse a whole `.txnindex` file.
 
-    Never raises: damage is part of the result, which keeps no view of `data`.
+    Damage is part of the result, not raised. The result has no view of `data`.
     """
     entries: list[AbortedTransaction] = []
     damage = length_damage(len(data), ENTRY.size)
@@ -67,7 +67,7 @@ def parse(data: bytes | memoryview) -> TransactionIndex:
 
 
 def _fault(entry: AbortedTransaction, last_offset: int) -> str | None:
-    """Return the reason why an entry cannot be true, None if it can."""
+    """Return why an entry of the index is invalid; None if it is valid."""
     if entry.version != VERSION:
         return f"version {entry.version}, expected {VERSION}"
     if entry.producer_id < 0:

@@ -1,0 +1,25 @@
+"""`seglake deserialize`: decodes keys and values into typed tables, or counts what would decode."""
+
+from collections.abc import Sequence
+
+from seglake.cli.recorded_run import Call, Command, Done, run_recorded
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `seglake deserialize`, and return its exit code (see CONTRIBUTING.md)."""
+    return run_recorded(Command("deserialize", _deserialize, writes=True), argv)
+
+
+def _deserialize(call: Call) -> Done:
+    from seglake.commands import DeserializeOptions, run_deserialize
+
+    arguments, settings, options, view = call
+    more = DeserializeOptions(
+        **options,
+        registry=arguments.registry,
+        schemas=arguments.schemas,
+        retry_rejects=arguments.retry_rejects,
+        rebuild=arguments.rebuild,
+    )
+    found = run_deserialize(arguments.lake, settings, more, view)
+    return Done(found, found.to_text())

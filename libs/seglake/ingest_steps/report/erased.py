@@ -1,0 +1,20 @@
+"""The note on records that a run left out because a rule of erasure matches them."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from seglake.findings.offset_places import named_counts
+from seglake.ingest_steps.committing.range_result import RangeResult
+from seglake.printable import show_count
+
+
+def erased_notes(results: Iterable[RangeResult]) -> list[str]:
+    """Return a note on records that rules of erasure kept out of the lake; empty without any."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        counts[str(result.key)] += result.erased.records
+    left_out = +counts  # partitions without such records drop out
+    if not left_out:
+        return []
+    records = show_count(left_out.total(), "record")
+    return [f"{records} left out, which a rule of erasure matches: {named_counts(left_out)}"]

@@ -1,0 +1,91 @@
+"""Defines the tables of latest state, and finds and creates them.
+
+A table `latest/<topic>` has the newest record of each key in each partition, also if it is a
+tombstone. No other table depends on its rows. A commit that changes rows advances the generation of
+the topic's application id to that of the newest commit to `records` whose rows the table has.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import LatestTableError
+from seglake.lake.foreign_changes import commit_of
+from seglake.lake.log_growth import LogPlace
+from seglake.lake.parquet_files import folder_value
+from seglake.lake.table_creation import create_table
+from seglake.lake.tables import RECORDS, Table
+
+LATEST_FOLDER = "latest"
+PLACES = "read_places"
+"""Key in a commit's info: up to which versions `latest` has read other tables."""
+_TOPIC = "seglake.topic"
+
+
+class LatestTable(NamedTuple):
+    """Definition of the table `latest/<topic>`, and its topic."""
+
+    topic: str
+    table: Table
+
+
+def latest_table(topic: str) -> LatestTable:
+    """Return the definition of the table `latest/<topic>`."""
+    table = Table(
+        name=f"{LATEST_FOLDER}/{folder_value(topic)}",
+        schema=pa.schema([*RECORDS.schema, pa.field("is_deleted", pa.bool_())]),
+        partition_by=(),
+        statistics_columns=("partition", "offset", "timestamp"),
+        topics=frozenset({topic}),
+    )
+    return LatestTable(topic, table)
+
+
+def latest_tables(tables: LakeTables) -> list[LatestTable]:
+    """Return the tables of latest state in a lake, sorted by name.
+
+    Raises:
+        LatestTableError: a table in the folder was not made by seglake.
+    """
+    found = []
+    for entry in tables.entries(LATEST_FOLDER):
+        named = Table(f"{LATEST_FOLDER}/{entry.name}", pa.schema([]), (), ())
+        if entry.is_folder and tables.has(named):
+            topic = tables.unchecked_state(named).settings.get(_TOPIC, "")
+            made = latest_table(topic)
+            if made.table.name != named.name:
+                raise LatestTableError(table=named.name)
+            found.append(made)
+    return sorted(found, key=lambda each: each.table.name)
+
+
+def create_latest(tables: LakeTables, topic: str) -> LatestTable:
+    """Create the table `latest/<topic>` if it is missing; durable on return."""
+    made = latest_table(topic)
+    if not tables.has(made.table):
+        # Rows are replaced, so the table must not be append-only.
+        create_table(tables, made.table, {"delta.appendOnly": "false", _TOPIC: topic})
+    return made
+
+
+def places_as_info(source_id: str, places: Mapping[str, LogPlace]) -> dict[str, str]:
+    """Return the info for a commit: up to where a cluster's rows of other tables were read."""
+    return {PLACES: json.dumps({"source_id": source_id, **places})} if places else {}
+
+
+def read_places(tables: LakeTables, table: Table, source_id: str) -> dict[str, LogPlace]:
+    """Return up to where other tables were read for a cluster, by table; empty if unknown.
+
+    The newest commit must be one for this cluster.
+    """
+    info = commit_of(tables, table, tables.state(table).version)
+    try:
+        found = json.loads(info.get(PLACES, "{}"))
+        if found.pop("source_id", None) != source_id:
+            return {}
+        return {name: LogPlace(int(version), str(sha)) for name, (version, sha) in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}

@@ -1,0 +1,308 @@
+"""Writes a data file again without some of its rows.
+
+Runs in tasks. A file whose rows are all removed is not written again, and a file that has none of
+them stays. The order of the other rows is kept.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.compaction import TableView
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_rows import Within, columns_of, numbers, read_rows
+from seglake.lake.rewritten_files import OldFile, write_again
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS, Table
+from seglake.lake.typed_tables import is_typed
+from seglake.lake.value_tables import VALUE_REJECTS
+from seglake.storage.storage import Storage
+
+_PAYLOADS = ("key", "value")
+
+_Mask = NDArray[np.bool_]
+
+
+class _Place(NamedTuple):
+    """Columns that say where in a log a table's row belongs."""
+
+    topic_id: str
+    partition: str
+    offset: str
+    source_id: str = "source_id"
+    generation: str = "generation"
+
+
+_OFFSETS = {
+    RECORDS.name: "offset",
+    SALVAGED_RECORDS.name: "offset",
+    BATCHES.name: "last_offset",
+    GAPS.name: "start_offset",
+    QUARANTINE.name: "previous_offset",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChoice:
+    """Rows of one partition to remove, by offset.
+
+    Attributes:
+        source_id: the cluster.
+        topic_ids: topic ids of the rows; None among them for rows without one.
+        partition: the partition.
+        ranges: ranges of offsets, sorted and disjoint. A batch counts by its last offset, a gap by
+            its first, damaged bytes by the offset before them.
+        generation: commit that added the rows; None for all.
+        kept_cause: cause of gaps that stay; None if none does.
+    """
+
+    source_id: str
+    topic_ids: tuple[str | None, ...]
+    partition: int
+    ranges: tuple[tuple[int, int], ...]
+    generation: int | None = None
+    kept_cause: str | None = None
+
+    def may_be_in(self, file: StoredFile, table: Table) -> bool:
+        """Return whether a file may have such rows, according to its statistics."""
+        place = _place(table)
+        least, greatest = file.bounds.get(place.offset, (None, None))
+        if table == QUARANTINE:
+            least = None  # statistics have no nulls, which stand for the log's start here
+        return file.may_hold([Within(place.partition, self.partition, self.partition)]) and any(
+            (least is None or least < stop) and (greatest is None or greatest >= start)
+            for start, stop in self.ranges
+        )
+
+    def mask(self, rows: pa.Table, table: Table) -> _Mask:
+        """Return which of the rows are to be removed."""
+        place = _place(table)
+        offsets = numbers(rows, place.offset)
+        edges = np.array(self.ranges, np.int64).reshape(-1, 2)
+        index = np.searchsorted(edges[:, 0], offsets, "right") - 1
+        found: _Mask = (index >= 0) & (numbers(rows, place.partition) == self.partition)
+        found[found] &= offsets[found] < edges[index[found], 1]
+        if self.generation is not None:
+            found &= numbers(rows, place.generation) == self.generation
+        if self.kept_cause is not None and table == GAPS:
+            found &= ~_is_one_of(rows, "cause", (self.kept_cause,))
+        if found.any():
+            found &= _is_one_of(rows, place.source_id, (self.source_id,))
+            found &= _is_one_of(rows, place.topic_id, self.topic_ids)
+        return found
+
+
+class RemovedSums(NamedTuple):
+    """Sums of removed rows; without `needs_sums`, `offset_sum` and the bytes are 0."""
+
+    records: int = 0
+    offset_sum: int = 0
+    key_bytes: int = 0
+    value_bytes: int = 0
+
+    def plus(self, other: "RemovedSums") -> "RemovedSums":
+        """Return the sums of these and other removed rows."""
+        return RemovedSums(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteTask:
+    """A file to be written again without the chosen rows.
+
+    Attributes:
+        needs_sums: whether to sum up the offsets and payloads of the removed rows, for which whole
+            files are read even if they are only dropped.
+        writes: whether to write the new file; otherwise the rows are only counted.
+    """
+
+    old: OldFile
+    choices: tuple[RowChoice, ...]
+    needs_sums: bool
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """Outcome for one file.
+
+    Attributes:
+        file: the file that was read.
+        replacement: the file with the other rows; None if there are none.
+        removed: sums of the removed rows of each choice that has any in the file.
+    """
+
+    file: StoredFile
+    replacement: DataFile | None
+    removed: Mapping[RowChoice, RemovedSums]
+
+    @property
+    def is_changed(self) -> bool:
+        """Return whether the new file lacks rows that the old one has."""
+        return bool(self.removed)
+
+
+def total_removed(results: Iterable[Rewritten]) -> dict[RowChoice, RemovedSums]:
+    """Return the removed rows' sums over all files, for each choice that removed any."""
+    total: dict[RowChoice, RemovedSums] = {}
+    for each in results:
+        for choice, sums in each.removed.items():
+            total[choice] = total.get(choice, RemovedSums()).plus(sums)
+    return total
+
+
+def rewrite_tasks(
+    view: TableView,
+    choices: Sequence[RowChoice],
+    topic: str,
+    *,
+    storage: Storage,
+    lake_path: str,
+    compression_level: int,
+    needs_sums: Callable[[RowChoice], bool] = lambda choice: False,
+    writes: bool = True,
+) -> list[RewriteTask]:
+    """Return a task for each file of a topic that may have chosen rows, with these choices.
+
+    Args:
+        view: the version of the table, with its files.
+        choices: the rows to remove.
+        topic: the topic; files of unpartitioned tables have none, and are all examined.
+        storage: storage of the lake.
+        lake_path: folder of the lake.
+        compression_level: zstd level of new files.
+        needs_sums: returns whether the sums of a choice's rows are needed.
+        writes: see `RewriteTask`.
+    """
+    found = []
+    for file in view.files:
+        own = tuple(choice for choice in choices if choice.may_be_in(file, view.table))
+        if own and file.topic in (topic, None):
+            found.append(
+                RewriteTask(
+                    old=OldFile(
+                        storage=storage,
+                        lake_path=lake_path,
+                        table=view.table,
+                        file=file,
+                        compression_level=compression_level,
+                    ),
+                    choices=own,
+                    needs_sums=any(map(needs_sums, own)),
+                    writes=writes,
+                )
+            )
+    return found
+
+
+def rewrite(task: RewriteTask) -> Rewritten:
+    """Write the file without the chosen rows, and return it, without deleting the old file.
+
+    Raises:
+        RowCountError: the file has another number of rows than Delta's log says.
+        StorageError: the file cannot be read.
+        OutputError: the new file cannot be written.
+    """
+    counts, row_count = _counted(task)
+    lost = sum(counts)
+    task.old.check_count(row_count)
+    is_only_counted = not task.writes or lost == row_count
+    if lost == 0 or (is_only_counted and not task.needs_sums):
+        return _done(task, None, [RemovedSums(count) for count in counts])
+    sums = [RemovedSums() for _ in task.choices]
+    schema = columns_of(task.old.storage, task.old.file.path)
+    kept = _kept(task, schema, sums)
+    if not task.writes:
+        for _ in kept:
+            pass
+        return _done(task, None, sums)
+    return _done(task, write_again(task.old, schema, kept, lost=lost), sums)
+
+
+def _done(
+    task: RewriteTask, replacement: DataFile | None, sums: Iterable[RemovedSums]
+) -> Rewritten:
+    """Return the outcome of a task that writes a file again."""
+    removed = {
+        choice: each for choice, each in zip(task.choices, sums, strict=True) if each.records
+    }
+    return Rewritten(task.old.file, replacement, removed)
+
+
+def _counted(task: RewriteTask) -> tuple[list[int], int]:
+    """Return the number of rows of each choice, and of all rows, from the placing columns alone."""
+    table = task.old.table
+    columns = [name for name in _place(table) if name in table.file_schema.names]
+    if table == GAPS:
+        columns.append("cause")
+    counts, row_count = [0] * len(task.choices), 0
+    for rows in read_rows(task.old.storage, task.old.file.path, columns):
+        row_count += rows.num_rows
+        for index, mask in enumerate(_masks(task, rows)):
+            counts[index] += int(mask.sum())
+    return counts, row_count
+
+
+def _kept(task: RewriteTask, schema: pa.Schema, sums: list[RemovedSums]) -> Iterator[pa.Table]:
+    """Yield the rows to keep, a row group at a time, and add the removed rows to the sums."""
+    for rows in read_rows(task.old.storage, task.old.file.path, schema.names):
+        group = rows.select(schema.names).cast(schema)
+        is_kept = np.ones(group.num_rows, np.bool_)
+        for index, mask in enumerate(_masks(task, rows)):
+            if mask.any():
+                is_kept &= ~mask
+                sums[index] = _added(sums[index], group.filter(pa.array(mask)), task)
+        if is_kept.any():
+            yield group if is_kept.all() else group.filter(pa.array(is_kept))
+
+
+def _masks(task: RewriteTask, rows: pa.Table) -> Iterator[_Mask]:
+    """Yield the chosen rows of each choice; a row that several choose belongs to the first."""
+    is_free = np.ones(rows.num_rows, np.bool_)
+    for choice in task.choices:
+        mask = choice.mask(rows, task.old.table) & is_free
+        is_free &= ~mask
+        yield mask
+
+
+def _added(sums: RemovedSums, rows: pa.Table, task: RewriteTask) -> RemovedSums:
+    """Return the sums with further removed rows added."""
+    if not task.needs_sums:
+        return sums._replace(records=sums.records + rows.num_rows)
+    sizes = [_payload_bytes(rows, name) for name in _PAYLOADS]
+    # as Python integers, since a sum of offsets may exceed an int64
+    offset_sum = sum(numbers(rows, _place(task.old.table).offset).tolist())
+    added = RemovedSums(rows.num_rows, offset_sum, *sizes)
+    return sums.plus(added)
+
+
+def _payload_bytes(rows: pa.Table, column: str) -> int:
+    """Return the total size of a column's values in bytes."""
+    import pyarrow.compute as pc  # imported only when needed, since the import takes 0.05 s
+
+    total: int | None = pc.sum(pc.binary_length(rows.column(column))).as_py()
+    return total or 0
+
+
+def _is_one_of(rows: pa.Table, column: str, values: Iterable[str | None]) -> _Mask:
+    """Return which rows have one of these values in a column."""
+    import pyarrow.compute as pc  # imported only when needed, since the import takes 0.05 s
+
+    texts = rows.column(column).cast(pa.string())
+    found = pc.is_in(texts, value_set=pa.array([*values], pa.string()))
+    mask: _Mask = found.to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _place(table: Table) -> _Place:
+    """Return the columns that place a table's row in a log."""
+    if is_typed(table):
+        return _Place("_topic_id", "_partition", "_offset", "_source_id", "_generation")
+    if table == VALUE_REJECTS:
+        return _Place("topic_id", "partition", "offset", generation="record_generation")
+    if table.name in _OFFSETS:
+        return _Place("topic_id", "partition", _OFFSETS[table.name])
+    return _Place("record_topic_id", "record_partition", "record_offset")

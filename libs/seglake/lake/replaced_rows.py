@@ -1,0 +1,77 @@
+"""Replaces all rows of a small table that takes no part in topics' commits. Runs on the driver."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from seglake.lake.app_versions import MAINTAIN_APP
+from seglake.lake.compaction import TableView, view_of
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import CommitUnknownError
+from seglake.lake.foreign_changes import MAINTAINS
+from seglake.lake.log_durability import sync_log
+from seglake.lake.parquet_files import ParquetFile
+from seglake.lake.parquet_rows import read_files
+from seglake.lake.table_commit import Addition, Removal, add_files, sync_files
+from seglake.lake.tables import Table
+
+# Any: columns have values of many types.
+Row = Mapping[str, Any]
+
+
+def replace_rows(
+    tables: LakeTables,
+    table: Table,
+    change: Callable[[Sequence[Row]], Sequence[Row] | None],
+    *,
+    run_id: str,
+) -> None:
+    """Replace the rows of a table, in one commit; durable on return.
+
+    Args:
+        tables: the lake.
+        table: an unpartitioned table that is not append-only, whose rows fit in memory.
+        change: returns the new rows, given the rows of the newest version; None to keep them. It is
+            called again if another driver was faster.
+        run_id: label of the run, for the commit's info.
+
+    Raises:
+        CommitUnknownError: a commit failed, but may have happened.
+    """
+    failure, pauses_s = "", tables.storage.pauses_s(tables.lake_path)
+    for pause_s in pauses_s:
+        time.sleep(pause_s)
+        view = view_of(tables, table)
+        paths = [file.path for file in view.files]
+        there = read_files(tables.storage, table, paths, table.schema.names)
+        rows = change(there.to_pylist())
+        if rows is None:
+            sync_log(tables, table, view.handle.version())
+            return
+        failure = _replace(tables, view, rows, run_id)
+        if not failure:
+            return
+    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
+
+
+def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: str) -> str:
+    """Replace all files of a table by one file with the rows; return why that failed, or ""."""
+    table, now_ms = view.table, time.time_ns() // 1_000_000
+    with ParquetFile(tables.storage, tables.lake_path, table, "") as file:
+        if rows:
+            file.write(pa.RecordBatch.from_pylist([dict(row) for row in rows], table.file_schema))
+        written = file.close()
+    files = [] if written is None else [written]
+    sync_files(tables, table, (each.path for each in files))
+    return add_files(
+        tables,
+        table,
+        view.handle,
+        [Addition(each, now_ms) for each in files],
+        now_ms=now_ms,
+        commit_info={"run_id": run_id, MAINTAINS: "replacement"},
+        generations={MAINTAIN_APP: tables.generation(table, view.handle, MAINTAIN_APP) + 1},
+        removals=[Removal(each.removed, loses_rows=True) for each in view.files],
+    )

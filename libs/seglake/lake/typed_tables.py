@@ -1,0 +1,212 @@
+"""Finds, creates and extends typed tables: `typed/<topic>` and `typed/<topic>__<record>`.
+
+A typed table has a row for each record whose value decodes, and for each tombstone. A commit
+decides in `value_rejects` and publishes in `typed_checkpoints`; typed tables follow. So a topic may
+get another typed table at any time: a table that the drivers of earlier commits did not know gets
+their generations without rows, see `align`.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from seglake.lake.app_versions import app_id
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import TypedTableError
+from seglake.lake.lake_folder import opening
+from seglake.lake.parquet_files import folder_value
+from seglake.lake.table_commit import add_files
+from seglake.lake.table_creation import APPEND_ONLY, create_table, extend_table, set_property
+from seglake.lake.tables import HEADERS_TYPE, CommitTables, Table
+from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS, VALUE_TABLES
+
+_Field: TypeAlias = "pa.Field[Any]"  # the class takes no arguments when the program runs
+TYPED_FOLDER = "typed"
+_PROPERTIES = ("seglake.topic", "seglake.record", "seglake.key_form", "seglake.value_form")
+FORMS = _PROPERTIES[2:]
+"""Properties with the forms of keys and of values; "" after a drop of the table's rows."""
+_TIMESTAMP = pa.timestamp("us", tz="UTC")
+
+PLACE_FIELDS: tuple[_Field, ...] = (
+    pa.field("_source_id", pa.string()),
+    pa.field("_topic_id", pa.string()),
+    pa.field("_partition", pa.int32()),
+    pa.field("_offset", pa.int64()),
+    pa.field("_timestamp", _TIMESTAMP),
+    pa.field("_timestamp_ms", pa.int64()),
+    pa.field("_transaction_state", pa.string()),
+    pa.field("_headers", HEADERS_TYPE),
+    pa.field("_generation", pa.int64()),
+    pa.field("_run_id", pa.string()),
+    pa.field("_tombstone", pa.bool_()),
+    pa.field("_schema_id", pa.int32()),
+    pa.field("_schema_guid", pa.string()),
+    pa.field("_key_schema_id", pa.int32()),
+    pa.field("_key_raw", pa.binary()),
+)
+"""First columns of each typed table; `_generation` is the one of the row in `records`."""
+
+_STATISTICS = ("_partition", "_offset", "_timestamp", "_generation")
+
+
+class TypedTable(NamedTuple):
+    """A table with the decoded values of a topic.
+
+    Attributes:
+        record: full name of the record type whose values it has; "" for values that are no records.
+        key_form: form of the topic's keys, chosen when the table was made.
+        value_form: form of its values.
+    """
+
+    topic: str
+    record: str
+    key_form: str
+    value_form: str
+    table: Table
+
+
+def typed_name(topic: str, record: str = "") -> str:
+    """Return the name of a typed table: of a topic, or of one of its record types."""
+    return f"{TYPED_FOLDER}/{folder_value(topic)}" + (f"__{folder_value(record)}" if record else "")
+
+
+def typed_table(
+    name: str, facts: tuple[str, str, str, str], columns: Iterable[_Field]
+) -> TypedTable:
+    """Return the definition of a typed table.
+
+    Args:
+        name: name of the table.
+        facts: topic, record type, form of the keys and form of the values.
+        columns: columns of the key and of the value.
+    """
+    fields = [*columns]  # the files may lack any of these columns
+    table = Table(
+        name=name,
+        schema=pa.schema([*PLACE_FIELDS, *fields]),
+        partition_by=(),
+        statistics_columns=_STATISTICS,
+        topics=frozenset({facts[0]}),
+        added=frozenset(field.name for field in fields),
+    )
+    return TypedTable(*facts, table)
+
+
+def is_typed(table: Table) -> bool:
+    """Return whether a table is a typed table, whose files may lack later columns and fields."""
+    return table.name.startswith(f"{TYPED_FOLDER}/")
+
+
+def typed_tables(tables: LakeTables) -> list[TypedTable]:
+    """Return the typed tables of a lake, as they are, by their names."""
+    found = []
+    for entry in tables.entries(TYPED_FOLDER):
+        name = f"{TYPED_FOLDER}/{entry.name}"
+        if entry.is_folder and tables.has(Table(name, pa.schema([]), (), ())):
+            found.append(_found(tables, name))
+    return sorted(found, key=lambda each: each.table.name)
+
+
+def _found(tables: LakeTables, name: str) -> TypedTable:
+    state = tables.unchecked_state(Table(name, pa.schema([]), (), ()))
+    topic, record, key, value = (state.settings.get(name, "") for name in _PROPERTIES)
+    fields = tables.columns(state)
+    names = {field.name for field in PLACE_FIELDS}
+    made = typed_table(
+        name, (topic, record, key, value), [field for field in fields if field.name not in names]
+    )
+    if not topic or made.table.schema.names != fields.names:
+        raise TypedTableError(table=name, reason="it is not as seglake made it")
+    return made
+
+
+def commit_tables(found: Iterable[TypedTable]) -> CommitTables:
+    """Return the tables of the commits of decoded values."""
+    return CommitTables((VALUE_REJECTS, *(each.table for each in found), TYPED_CHECKPOINTS))
+
+
+def create_value_tables(tables: LakeTables) -> None:
+    """Create the tables with fixed names that `deserialize` writes, if they are missing."""
+    with opening(tables.lake_path):
+        for table in VALUE_TABLES:
+            if not tables.has(table):
+                create_table(tables, table, {APPEND_ONLY: "false"})
+
+
+def create_or_extend(
+    tables: LakeTables, requested: TypedTable, known: Mapping[str, TypedTable]
+) -> TypedTable:
+    """Create a typed table, or add the columns and fields that it lacks; return it as it is then.
+
+    Args:
+        tables: the lake.
+        requested: the table with the types that it needs.
+        known: the typed tables that exist, by name.
+
+    Raises:
+        TypedTableError: the table is of another topic or record, or a column has another type.
+    """
+    name = requested.table.name
+    if name not in known:
+        facts = dict(zip(_PROPERTIES, requested[:4], strict=True))
+        create_table(tables, requested.table, {APPEND_ONLY: "false", **facts})
+    there = _found(tables, name)
+    if not there.value_form:
+        for form, value in zip(FORMS, requested[2:4], strict=True):
+            set_property(
+                tables, there.table, form, value, purpose="forms", check=lambda settings: None
+            )
+        there = _found(tables, name)
+    if there[:4] != requested[:4]:
+        raise TypedTableError(table=name, reason=f"it is the table of topic {there.topic}")
+    if changed := changed_types(there.table.schema, requested.table.schema):
+        raise TypedTableError(table=name, reason=f"{changed[0]} has another type now")
+    extend_table(tables, there.table, requested.table.schema)
+    return _found(tables, name)
+
+
+def changed_types(there: pa.Schema, requested: pa.Schema) -> list[str]:
+    """Return the columns and fields whose types differ, except for added fields of structs."""
+    return _changed(pa.struct([*there]), pa.struct([*requested]), "")
+
+
+def _changed(there: pa.DataType, requested: pa.DataType, path: str) -> list[str]:
+    if pa.types.is_struct(there) and pa.types.is_struct(requested):
+        both = [field for field in requested if there.get_field_index(field.name) >= 0]
+        return [
+            found
+            for field in both
+            for found in _changed(there.field(field.name).type, field.type, f"{path}.{field.name}")
+        ]
+    if pa.types.is_list(there) and pa.types.is_list(requested):
+        return _changed(there.value_type, requested.value_type, f"{path}.element")
+    if pa.types.is_map(there) and pa.types.is_map(requested):
+        return _changed(there.item_type, requested.item_type, f"{path}.value")
+    return [] if there == requested else [path.removeprefix(".")]
+
+
+def align(
+    tables: LakeTables, found: Iterable[TypedTable], sources: Sequence[str], run_id: str
+) -> None:
+    """Give typed tables the published generations of their topics, without rows.
+
+    A commit is published after it has reached all typed tables that its driver knew. So a table
+    below the published generation was created later, and lacks no rows of it.
+    """
+    published = tables.state(TYPED_CHECKPOINTS)
+    for each in found:
+        apps = {app_id(source, each.topic) for source in sources}
+        state = tables.state(each.table)
+        due = [app for app in apps if state.generation(app) < published.generation(app)]
+        if due:
+            add_files(
+                tables,
+                each.table,
+                tables.open(each.table),
+                [],
+                now_ms=time.time_ns() // 1_000_000,
+                commit_info={"run_id": run_id},
+                generations={app: published.generation(app) for app in due},
+            )

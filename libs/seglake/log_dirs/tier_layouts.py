@@ -1,0 +1,247 @@
+"""Layouts of remote tiers: how a partition's folders and objects are named and stored.
+
+For uploads without events, reads the files beside the segments.
+
+Kafka's LocalTieredStorage has `<20 digits>-<segment id>.log` and its side files in a folder
+`<topic>-<partition>-<topic id>`.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from seglake.kafka_log.read_policy import TierPolicy
+from seglake.kafka_log.remote_events import RemoteCopy, RemoteState
+from seglake.kafka_log.remote_segments import Upload
+from seglake.kafka_log.replica import PartitionKey, RemoteObject, SegmentFile
+from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
+from seglake.log_dirs.log_dir_files import read_epochs
+from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, SideFile
+from seglake.segment_codec.formats.side_files.tier_names import local_file, local_folder
+from seglake.storage.many_requests import each
+from seglake.storage.storage import FileInfo, Storage
+
+_WINDOW_BYTES = 64 << 10
+
+
+class TierLayout(Protocol):
+    """Interface of a remote tier's layout: how it names and stores segments."""
+
+    def holds(self, path: str, entries: Sequence[FileInfo]) -> bool:
+        """Return whether a folder has a partition's objects in this layout, by path and listing."""
+
+    def tier_of(self, path: str) -> str:
+        """Return the path of the tier that has a partition's folder."""
+
+    def has_name(self, folder: "TierFolder") -> bool:
+        """Return whether the topic's name can be found in the folder, if its files are intact."""
+
+    def key_of(
+        self, storage: Storage, folder: "TierFolder", known: Iterable[PartitionKey]
+    ) -> PartitionKey | None:
+        """Return the partition of a folder; None if unknown.
+
+        Args:
+            storage: storage of the folder.
+            folder: the folder.
+            known: partitions in the sources' events (records of `__remote_log_metadata`); for these
+                no object is read.
+
+        Raises:
+            StorageError: the object that names the partition cannot be read.
+        """
+
+    def uploads(
+        self, storage: Storage, folder: "TierFolder", known: "KnownUploads", policy: TierPolicy
+    ) -> list[Upload]:
+        """Return the uploads whose objects are in a folder.
+
+        Args:
+            storage: storage of the folder.
+            folder: the folder.
+            known: what is known of the partition's uploads without reading them.
+            policy: rules for reading tiers.
+
+        Raises:
+            StorageError: a file that describes an upload cannot be read.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUploads:
+    """Facts about a partition's uploads that are known without reading their objects.
+
+    Attributes:
+        copies: uploads that have events, by segment id; their objects are not read.
+        settled: offset below which a run reads nothing of the log.
+    """
+
+    key: PartitionKey
+    copies: Mapping[str, RemoteCopy]
+    settled: int = 0
+
+    def is_settled(self, start_offset: int, starts: Sequence[int]) -> bool:
+        """Return whether an upload and the one after it are below the settled offset.
+
+        The upload after it has the lake's last batch, which later runs may look for.
+
+        Args:
+            start_offset: start of the upload.
+            starts: starts of all uploads, rising, each once.
+        """
+        after = starts[bisect_right(starts, start_offset) :]
+        return len(after) > 1 and after[1] <= self.settled
+
+
+@dataclass(frozen=True, slots=True)
+class TierFolder:
+    """A folder of a remote tier with the objects of one partition, and its listing."""
+
+    path: str
+    layout: TierLayout
+    entries: tuple[FileInfo, ...]
+
+    @property
+    def tier(self) -> str:
+        """Return the path of the tier that has this folder."""
+        return self.layout.tier_of(self.path)
+
+
+class _Object(NamedTuple):
+    """A segment of LocalTieredStorage with its files, by suffix."""
+
+    start_offset: int
+    segment_id: str
+    files: dict[str, FileInfo]
+
+
+class LocalLayout:
+    """Layout of Kafka's LocalTieredStorage: a broker's files with other names.
+
+    Source: apache/kafka 1eb7644, LocalTieredStorage.java and RemoteLogSegmentFileset.java.
+    """
+
+    def holds(self, path: str, entries: Sequence[FileInfo]) -> bool:
+        """Return whether a folder's name is a partition with a topic id, and it has objects."""
+        return _local_key(path) is not None and any(
+            local_file(entry.name) is not None for entry in entries if not entry.is_folder
+        )
+
+    def tier_of(self, path: str) -> str:
+        """Return the folder above."""
+        return path.rstrip("/").rpartition("/")[0]
+
+    def has_name(self, folder: TierFolder) -> bool:
+        """Return True: the folder's name has it."""
+        return True
+
+    def key_of(
+        self, storage: Storage, folder: TierFolder, known: Iterable[PartitionKey]
+    ) -> PartitionKey | None:
+        """Return the partition in the folder's name."""
+        return _local_key(folder.path)
+
+    def uploads(
+        self, storage: Storage, folder: TierFolder, known: KnownUploads, policy: TierPolicy
+    ) -> list[Upload]:
+        """Return an upload per `.log`; if it has no events, read its end from the segment."""
+        objects = _local_objects(folder.entries)
+        starts = sorted({found.start_offset for found in objects})
+
+        def upload(found: _Object) -> Upload:
+            file = _local_segment(folder.path, found)
+            copy, start = known.copies.get(found.segment_id), found.start_offset
+            if copy is not None:
+                return described(copy, file, "unfinished upload" if _is_part(copy, file) else "")
+            if known.is_settled(start, starts):
+                return settled_upload(found.segment_id, start, starts, file)
+            return Upload(
+                segment_id=found.segment_id,
+                start_offset=start,
+                next_offset=end_of(storage, file),
+                epochs=_epochs_of(storage, found),
+                file=file,
+            )
+
+        return each(upload, objects, storage=storage, path=folder.path)
+
+
+def settled_upload(
+    segment_id: str, start_offset: int, starts: Sequence[int], file: SegmentFile
+) -> Upload:
+    """Return an upload that is not read again, and that ends where the next one begins."""
+    following = starts[bisect_right(starts, start_offset)]
+    return Upload(
+        segment_id=segment_id, start_offset=start_offset, next_offset=following, file=file
+    )
+
+
+def described(copy: RemoteCopy, file: SegmentFile | None, unreadable: str = "") -> Upload:
+    """Return an upload, made from its events and its segment.
+
+    Args:
+        copy: the upload from the events.
+        file: the segment of the upload; None if the tier does not have the segment.
+        unreadable: why the segment cannot be read; empty if it can be read.
+    """
+    return Upload(
+        segment_id=copy.segment_id,
+        start_offset=copy.start_offset,
+        next_offset=copy.next_offset,
+        epochs=copy.epochs,
+        file=file,
+        state=copy.state,
+        unreadable=unreadable,
+        order=copy.order,
+        was_finished=copy.was_finished,
+    )
+
+
+def _is_part(copy: RemoteCopy, file: SegmentFile) -> bool:
+    """Return whether an upload is incomplete: unfinished, and not of the size in its event."""
+    return copy.state is RemoteState.COPY_STARTED and file.size_bytes != copy.size_bytes
+
+
+def _local_key(path: str) -> PartitionKey | None:
+    folder = local_folder(path.rstrip("/").rpartition("/")[2])
+    return None if folder is None else PartitionKey(*folder)
+
+
+def _local_objects(entries: Sequence[FileInfo]) -> list[_Object]:
+    """Return the segments of a folder, sorted by base offset and id."""
+    found: dict[tuple[int, str], dict[str, FileInfo]] = {}
+    for entry in entries:
+        name = local_file(entry.name)
+        if name is not None and not entry.is_folder and not entry.problem:
+            found.setdefault(name[:2], {})[name.suffix] = entry
+    return [_Object(*name, files) for name, files in sorted(found.items()) if ".log" in files]
+
+
+def _local_segment(folder: str, found: _Object) -> SegmentFile:
+    log, index = found.files[".log"], found.files.get(".index")
+    aborted = found.files.get(".txnindex")
+    return SegmentFile(
+        base_offset=found.start_offset,
+        path=log.path,
+        name=f"{folder.rstrip('/').rpartition('/')[2]}/{log.name}",
+        size_bytes=log.size_bytes,
+        index_path=None if index is None else index.path,
+        transaction_index_path=None if aborted is None else aborted.path,
+        modified_at_ms=log.modified_at_ms,
+        remote=RemoteObject(found.segment_id, stored_bytes=log.size_bytes),
+    )
+
+
+def end_of(storage: Storage, file: SegmentFile) -> int:
+    """Return the exclusive end of a segment, at least its base offset + 1."""
+    request = BatchRequest(storage, file, OFFSET_MAX, is_last=True, window_bytes=_WINDOW_BYTES)
+    end = find_batch(request)
+    return max(end.next_offset if isinstance(end, LogEnd) else 0, file.base_offset + 1)
+
+
+def _epochs_of(storage: Storage, found: _Object) -> tuple[EpochStart, ...]:
+    """Return the leader epochs of the log up to a segment's end; empty if not usable."""
+    entry = found.files.get(".leader_epoch_checkpoint")
+    return () if entry is None else read_epochs(storage, {SideFile.LEADER_EPOCHS: entry}, [])

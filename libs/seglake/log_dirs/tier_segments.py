@@ -1,0 +1,99 @@
+"""Opens segments in a remote tier by their manifests."""
+
+from seglake.log_dirs.chunked_reader import ChunkedReader
+from seglake.log_dirs.tier_keys import TierKeys
+from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
+from seglake.segment_codec.formats.aiven_tier.manifest import (
+    MOST_BYTES,
+    Manifest,
+    SegmentOwner,
+    parse_manifest,
+)
+from seglake.segment_codec.formats.side_files.tier_names import (
+    object_file,
+    partition_folder,
+    topic_folder,
+)
+from seglake.storage.storage import Reader, Storage
+
+MOST_CHUNK_BYTES = 64 << 20
+"""Highest accepted size of an encoded chunk, in bytes of the original segment.
+
+It is no setting: the plugin's default is 4 MiB, and a task holds several chunks at once, so larger
+chunks would need more memory than tasks are planned with.
+"""
+
+
+def open_object(storage: Storage, path: str, listed_bytes: int | None) -> Reader:
+    """Open an object of a tier; with its size in the listing, without a request."""
+    if listed_bytes is None:
+        return storage.open_reader(path)
+    return storage.open_listed(path, listed_bytes)
+
+
+def read_manifest(storage: Storage, path: str, listed_bytes: int | None = None) -> Manifest:
+    """Read a manifest, and check that it belongs to the segment in the file's name.
+
+    Args:
+        storage: the storage of the manifest.
+        path: path of the manifest.
+        listed_bytes: size of the manifest in the listing; None if unknown.
+
+    Raises:
+        TierObjectError: the file is no manifest of a known version, contradicts itself, or belongs
+            to another segment.
+        StorageError: the file cannot be read.
+    """
+    with open_object(storage, path, listed_bytes) as reader:
+        if reader.size_bytes > MOST_BYTES:
+            raise TierObjectError(f"{reader.size_bytes} bytes, more than a manifest has")
+        manifest = parse_manifest(reader.read(0, reader.size_bytes))
+    if manifest.owner is not None:
+        _check_owner(path, manifest.owner)
+    return manifest
+
+
+def _check_owner(path: str, owner: SegmentOwner) -> None:
+    """Raise TierObjectError if a manifest belongs to another segment than its path."""
+    *_, above, folder, name = ["", "", *path.split("/")]
+    topic, file = topic_folder(above), object_file(name)
+    claimed: tuple[object, ...] = (owner.segment_id, owner.start_offset)
+    found: tuple[object, ...] = claimed if file is None else (file.segment_id, file.start_offset)
+    if topic is not None and partition_folder(folder) is not None:
+        claimed += (owner.topic_id, owner.partition)
+        found += (topic.topic_id, partition_folder(folder))
+    if claimed != found:
+        raise TierObjectError(
+            f"it is of segment {owner.segment_id} of {owner.topic}-{owner.partition} at offset"
+            f" {owner.start_offset}"
+        )
+
+
+def open_chunked(
+    storage: Storage,
+    path: str,
+    manifest: Manifest,
+    keys: TierKeys,
+    listed_bytes: int | None = None,
+) -> ChunkedReader:
+    """Open a segment that is stored in chunks, to read it at positions of the original segment.
+
+    Args:
+        storage: the storage of the object and of the keys.
+        path: path of the object with the segment's bytes.
+        manifest: manifest of the segment.
+        keys: the private keys.
+        listed_bytes: size of the object in the listing; None if unknown.
+
+    Raises:
+        TierKeyError: the key is missing, or does not decrypt the segment.
+        TierObjectError: a chunk is too large to be decoded.
+        StorageError: the object cannot be opened.
+    """
+    chunks = manifest.chunks
+    chunk_bytes = min(chunks.chunk_bytes, chunks.size_bytes)
+    if chunk_bytes > MOST_CHUNK_BYTES and not manifest.is_plain:
+        raise TierObjectError(f"chunks of {chunk_bytes} bytes; at most {MOST_CHUNK_BYTES} are read")
+    encryption = manifest.encryption
+    decrypt = None if encryption is None else keys.decryption(storage, encryption)
+    return ChunkedReader(open_object(storage, path, listed_bytes), manifest, decrypt)

@@ -1,0 +1,85 @@
+"""Rows of `schemas`, from the registries of a lake."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.replaced_rows import replace_rows
+from seglake.lake.value_tables import SCHEMAS
+from seglake.log_tables.registry_rows import LakeRegistry
+from seglake.value_codec.registry.schema_registry import RecordedAt, StoredSchema
+
+# Any: columns have values of many types.
+Row = Mapping[str, Any]
+_OF_A_RUN = ("run_id", "written_at")
+_IDENTITY = ("source_id", "context", "schema_id", "subject", "version", "schema")
+
+
+def store_schemas(tables: LakeTables, registries: Sequence[LakeRegistry], run_id: str) -> None:
+    """Bring the rows of these registries in `schemas` up to date; rows of other sources stay.
+
+    Schemas that only a file named stay too, since values may have been decoded with them.
+    """
+    stamp = {"run_id": run_id, "written_at": time.time_ns() // 1000}
+    found = [{**row, **stamp} for each in registries for row in _rows(each)]
+    sources = {each.source_id for each in registries}
+
+    def change(there: Sequence[Row]) -> Sequence[Row] | None:
+        known = {_identity(row) for row in found}
+        kept = [
+            row
+            for row in there
+            if row["source_id"] not in sources
+            or (row["offset"] is None and row["schema"] is not None and _identity(row) not in known)
+        ]
+        rows = [*kept, *found]
+        return None if _plain(rows) == _plain(there) else rows
+
+    replace_rows(tables, SCHEMAS, change, run_id=run_id)
+
+
+def _identity(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _IDENTITY)
+
+
+def _plain(rows: Iterable[Row]) -> list[str]:
+    """Return rows of `schemas` as texts that can be compared, without the run and its time."""
+    kept = [name for name in SCHEMAS.schema.names if name not in _OF_A_RUN]
+    return sorted(json.dumps([row[name] for name in kept]) for row in rows)
+
+
+def _rows(found: LakeRegistry) -> Iterator[dict[str, Any]]:
+    """Yield a row for each schema of a registry, and for each record that cannot be read."""
+    nothing = dict.fromkeys(SCHEMAS.schema.names)
+    own = {**nothing, "source_id": found.source_id, "registry": found.topic}
+    for stored in found.registry.schemas:
+        problem = found.registry.problem(stored) or None
+        yield own | _schema(stored) | {"problem": problem} | _place(stored.recorded_at)
+    for at, reason in found.registry.unread:
+        yield own | {"problem": reason} | _place(at)
+
+
+def _schema(stored: StoredSchema) -> dict[str, Any]:
+    content = stored.content
+    references = [reference._asdict() for reference in content.references]
+    return {
+        "context": stored.place.context,
+        "schema_id": stored.schema_id,
+        "guid": str(content.guid()),
+        "subject": stored.place.subject,
+        "version": stored.place.version,
+        "schema_type": content.schema_type,
+        "schema": content.text.encode("utf-8", "replace").decode(),
+        "references": json.dumps(references) if references else None,
+        "deletion": stored.deletion,
+        "is_encrypting": content.is_encrypting,
+    }
+
+
+def _place(at: RecordedAt | None) -> dict[str, Any]:
+    """Return topic, partition and offset of a schema's record; nulls if a file named the schema."""
+    if at is None:
+        return {}
+    return {"offset": at.offset, "timestamp_ms": at.timestamp_ms}

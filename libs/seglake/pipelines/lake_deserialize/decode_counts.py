@@ -1,0 +1,130 @@
+"""Result of a dry run: counts of keys and values by topic, as text or as JSON."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seglake.errors import ExitCode
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
+from seglake.pipelines.lake_deserialize.part_counts import PartCounts
+from seglake.printable import as_lines, show_count
+from seglake.value_codec.frames.forms import Form
+from seglake.value_codec.reject_reasons import RejectReason
+from seglake.value_codec.schema_readers import PROTOBUF_ADVICE
+
+_FORM_NAMES = {
+    Form.CONFLUENT: "",
+    Form.SINGLE_OBJECT: ", Avro single objects",
+    Form.APICURIO: ", frames of Apicurio",
+    Form.GLUE: ", frames of AWS Glue",
+    Form.JSON: ", JSON",
+    Form.BARE: ", without frames",
+    Form.CONNECT_JSON: ", JSON of Kafka Connect",
+}
+_MOST_SCHEMAS = 20  # schemas on lines of their own; JSON has all
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeCounts:
+    """Counts of the keys and values of some topics.
+
+    Attributes:
+        parts: the counts of each topic's keys and values.
+        missing: requested topics that the lake lacks, each with a reason.
+        notes: notes on other globs that select nothing.
+        without_registry: clusters without a registry, of which only JSON decodes.
+    """
+
+    parts: Sequence[PartCounts]
+    missing: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    without_registry: Sequence[str] = ()
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 3 if keys or values with a schema do not decode, or were left out, else 0."""
+        is_whole = not any(part.reject_count for part in self.parts)
+        return ExitCode.DONE if is_whole and not self.missing else ExitCode.LOOK
+
+    @property
+    def findings(self) -> Findings:
+        """Return the findings: keys and values that do not decode, topics that are missing."""
+        found = Findings(
+            Finding(
+                FindingKind.REJECTED,
+                f"{part.topic}: {show_count(part.reject_count, part.part)} would be rejected",
+                part.topic,
+                facts={"source_id": part.source_id, "part": part.part, "count": part.reject_count},
+            )
+            for part in self.parts
+            if part.reject_count
+        )
+        found.add_texts(FindingKind.LEFT_OUT, self.missing)
+        found.add_texts(FindingKind.NOTE, self.notes)
+        return found
+
+    # Any: the types that JSON can hold.
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the counts as a mapping, which `--json` prints."""
+        return {
+            "parts": [part.to_mapping() for part in self.parts],
+            "missing": [*self.missing],
+            "notes": [*self.notes],
+            "without_registry": [*self.without_registry],
+            "exit_code": self.exit_code,
+        }
+
+    def to_json(self) -> str:
+        """Return the mapping as JSON on one line."""
+        return json.dumps(self.to_mapping(), sort_keys=True)
+
+    def to_text(self) -> str:
+        """Return the counts as text for a person."""
+        return as_lines([self._headline(), *self._part_lines(), *self._left_out()])
+
+    def _part_lines(self) -> Iterator[str]:
+        """Yield the lines of all parts; they name the cluster if there are several."""
+        are_several = len({part.source_id for part in self.parts}) > 1
+        for part in self.parts:
+            yield from _lines(part, f" of {part.source_id}" if are_several else "")
+
+    def _left_out(self) -> Iterator[str]:
+        """Yield the clusters and topics that were not read, and why."""
+        for source_id in self.without_registry:
+            yield f"note: {source_id} has no registry; give its schemas with --schemas"
+        yield from self.missing
+        yield from (f"note: {note}" for note in self.notes)
+
+    def _headline(self) -> str:
+        """Return the line on how many keys and values decode."""
+        decoded = sum(part.decoded for part in self.parts)
+        rejects = sum(part.reject_count for part in self.parts)
+        found = f"{decoded} of {decoded + rejects} keys and values decode"
+        return f"{found}; {rejects} do not" if rejects else found
+
+
+def _lines(part: PartCounts, of_cluster: str) -> Iterator[str]:
+    """Yield the lines of a topic's keys or values."""
+    name = f"{part.topic} {part.part}s{of_cluster}: {show_count(part.records, 'record')}"
+    if part.nulls:
+        name += f", {part.nulls} without a {part.part}"
+    if part.nulls == part.records:
+        yield name
+        return
+    if part.form is Form.NONE:
+        yield f"{name}; neither frames of schemas nor JSON"
+        return
+    name += _FORM_NAMES[part.form]
+    counts = [f"{part.decoded} decode"]
+    counts += [f"{part.reject_count} do not"] if part.reject_count else []
+    yield f"{name}; {', '.join(counts)}"
+    context = f" of context {part.context}" if part.context != "." else ""
+    for schema, count in part.schemas.most_common(_MOST_SCHEMAS):
+        yield f"  {schema}{context}: {count}"
+    if len(part.schemas) > _MOST_SCHEMAS:
+        yield f"  and {len(part.schemas) - _MOST_SCHEMAS} more schemas"
+    for reason, count in part.rejects.most_common():
+        advice = f"; it {PROTOBUF_ADVICE}" if reason is RejectReason.PROTOBUF_MISSING else ""
+        yield f"  {reason}: {count}, first at {part.first_rejects[reason]}{advice}"

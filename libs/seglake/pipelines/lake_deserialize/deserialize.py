@@ -1,0 +1,348 @@
+"""Steps of a run of `deserialize`: what is not decoded yet, its form, its rows, its commit.
+
+A topic is decoded and committed at a time, whole or not at all. A run that dies leaves files that
+no table has, or a decided commit that the next run completes.
+"""
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seglake.lake import delta_commit
+from seglake.lake.commit_protocol import Attempt as CommitAttempt
+from seglake.lake.commit_protocol import no_hook
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import TypedTableError
+from seglake.lake.lake_opening import opened_to_commit
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.topic_drop import complete_drops, drop_topic
+from seglake.lake.typed_tables import (
+    TypedTable,
+    align,
+    commit_tables,
+    create_or_extend,
+    create_value_tables,
+    typed_tables,
+)
+from seglake.lake.value_tables import TYPED_CHECKPOINTS
+from seglake.lake.waves import TopicWave
+from seglake.log_tables.registry_rows import LakeRegistry
+from seglake.log_tables.schema_rows import store_schemas
+from seglake.pipelines.lake_deserialize.column_rows import store_columns
+from seglake.pipelines.lake_deserialize.deserialize_choice import Again, DeserializeChoice
+from seglake.pipelines.lake_deserialize.deserialize_summary import (
+    DeserializeSummary,
+    Standing,
+)
+from seglake.pipelines.lake_deserialize.rebuild_check import lost_by_rebuild
+from seglake.pipelines.lake_deserialize.standing_rejects import retries_of, standing_rejects
+from seglake.pipelines.lake_deserialize.topic_plan import (
+    NotTyped,
+    TopicFacts,
+    TopicForm,
+    TopicWork,
+    form_of,
+    works_of,
+)
+from seglake.pipelines.lake_deserialize.topic_results import ledger_file, result_of
+from seglake.pipelines.lake_deserialize.topic_surveys import TopicSurveys, file_sizes
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
+from seglake.settings.topic_selection import check_selection
+from seglake.storage.storage import Storage
+from seglake.task_engine.engine import Engine
+from seglake.value_codec.schema_readers import SchemaReaders
+from seglake.value_decoding.rows_task import Attempt, RowsTask
+from seglake.value_decoding.tasks import (
+    Counts,
+    DecodeReport,
+    DecodeTask,
+    decode,
+)
+from seglake.value_decoding.typed_rows import Stamp
+
+_DONE = ("topic_id", "partition", "record_generation")
+
+
+def deserialize(
+    lake: str,
+    storage: Storage,
+    engine: Engine,
+    reporter: RunReporter,
+    settings: Settings,
+    *,
+    choice: DeserializeChoice,
+    run_id: str | None = None,
+    after: Callable[[str], None] = no_hook,
+) -> DeserializeSummary:
+    """Decode keys and values of what was ingested since the last run, into typed tables.
+
+    It may run beside ingests, readers, and another run of its kind.
+
+    Args:
+        lake: the lake's path or URI.
+        storage: the storage of the lake.
+        engine: runs the tasks.
+        reporter: shows the steps.
+        settings: settings that select topics.
+        choice: where schemas are read, and what is decoded again.
+        run_id: label of the run, in its rows; made up if None.
+        after: called with the name of each step of a commit, for tests that stop there.
+
+    Raises:
+        LakeFolderError, UnsafeStoreError, WrongCallError: a wrong call; nothing was touched.
+        SeglakeError: the lake or a worker failed; run it again.
+    """
+    started = time.monotonic()
+    tables = opened_to_commit(lake, storage, is_single_writer=settings.write.single_writer)
+    sources = choice.registries(tables)
+    unmatched = check_selection(tables.topics(), settings.select, place="lake")
+    run = _Run(tables, engine, reporter, settings, run_id or uuid.uuid4().hex, after)
+    summary = DeserializeSummary(
+        run.run_id,
+        tables.lake_path,
+        left_out=unmatched.missing | _unknown_topics(tables.topics(), settings),
+        fails_on_rejects=settings.limits.fail_on_rejects,
+        retries=choice.again.rejects,
+        without_registry=[
+            each.source_id for each in sources if not (each.has_topic or each.registry.schemas)
+        ],
+    )
+    reporter.step("completing what earlier runs began")
+    summary.recovered = run.begin()
+    store_schemas(tables, sources, run.run_id)
+    run.decode(sources, choice.again, summary)
+    summary.seconds = round(time.monotonic() - started, 3)
+    return summary
+
+
+def _unknown_topics(topics: Collection[str], settings: Settings) -> dict[str, str]:
+    """Return the topics that only the setting `values.subjects` names, each with a reason."""
+    named = {name.rpartition("-")[0] for name, _ in settings.values.subjects}
+    return {
+        topic: f"{topic}: values.subjects names it, but the lake has no such topic"
+        for topic in sorted(named.difference(topics))
+    }
+
+
+@dataclass(slots=True)
+class _Run:
+    tables: LakeTables
+    engine: Engine
+    reporter: RunReporter
+    settings: Settings
+    run_id: str
+    after: Callable[[str], None]
+    kept: frozenset[str] = frozenset()
+
+    def begin(self) -> list[str]:
+        """Complete the commits and drops that dead runs began; return their topics."""
+        create_value_tables(self.tables)
+        dropped = complete_drops(self.tables, self.after)
+        found = typed_tables(self.tables)
+        align(self.tables, found, self.tables.source_ids(), self.run_id)
+        commits_to = commit_tables(found)
+        recovered = delta_commit.recover(self.tables, None, commits_to=commits_to, after=self.after)
+        return [*dict.fromkeys((*dropped, *recovered))]
+
+    def decode(
+        self, sources: Sequence[LakeRegistry], again: Again, summary: DeserializeSummary
+    ) -> None:
+        """Decode what is new, and what is to be decoded again, cluster by cluster."""
+        if again.everything:
+            self._drop(sources, summary)
+        for source in sources:
+            self._of_cluster(source, summary)
+            if again.rejects:
+                self._of_rejects(source, summary)
+            self._note_rejects(source, summary)
+
+    def _drop(self, sources: Sequence[LakeRegistry], summary: DeserializeSummary) -> None:
+        """Drop all decoded values of the selected topics, so that they are decoded anew.
+
+        Topics that would be left out then keep what they have, and are not decoded in this run.
+        """
+        selected = {topic for source in sources for topic in self._topics(source)}
+        selected &= {each.topic for each in typed_tables(self.tables)}
+        subjects, surveys = dict(self.settings.values.subjects), self._surveys()
+        kept: dict[str, str] = {}
+        for source in sources:
+            topics = sorted(selected.intersection(self._topics(source)))
+            kept |= lost_by_rebuild(self.tables, surveys, source, topics, subjects)
+        summary.left_out |= kept
+        self.kept = frozenset(kept)
+        for topic in sorted(selected - self.kept):
+            self.reporter.step(f"dropping the typed tables of {topic}")
+            is_dropped = drop_topic(
+                self.tables,
+                topic,
+                self.tables.source_ids(),
+                run_id=self.run_id,
+                after=self.after,
+            )
+            if not is_dropped:
+                summary.left_out[topic] = f"{topic}: another run was faster; run again"
+
+    def _of_cluster(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
+        """Decode the new records of each topic of one cluster."""
+        # Read typed_checkpoints after the generations: a commit in between makes this run's fail.
+        generations = self._generations(source)
+        done = self._done(source.source_id, generations)
+        works = [*works_of(source, generations, generations, done)]
+        self._of_works(source, works, summary)
+
+    def _of_rejects(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
+        """Decode again the records of one cluster whose values were rejected."""
+        generations = self._generations(source)
+        works = [*retries_of(self.tables, source, generations)]
+        self._of_works(source, works, summary)
+
+    def _note_rejects(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
+        """Note the rejects of one cluster that still stand, of this run or earlier ones."""
+        for topic in self._topics(source):
+            found = standing_rejects(self.tables, source.source_id, topic)
+            values, keys = found.current(source, topic)
+            if values or keys:
+                summary.standing.append(Standing(source.source_id, topic, values, keys))
+
+    def _topics(self, source: LakeRegistry) -> list[str]:
+        selects = self.settings.select.selects_topic
+        return [t for t in source.ledger.topics if t != source.topic and selects(t)]
+
+    def _surveys(self) -> TopicSurveys:
+        return TopicSurveys(self.tables, self.engine, self.reporter)
+
+    def _generations(self, source: LakeRegistry) -> dict[str, int]:
+        """Return the generation that the decoded values of each topic have published."""
+        commits_to = commit_tables(typed_tables(self.tables))
+        versions = delta_commit.versions(
+            self.tables, source.source_id, self._topics(source), commits_to=commits_to
+        )
+        return {topic: found.publishing for topic, found in versions.items()}
+
+    def _of_works(
+        self, source: LakeRegistry, works: Sequence[TopicWork], summary: DeserializeSummary
+    ) -> None:
+        """Decode and commit some topics of one cluster, one after the other."""
+        readers, surveys = SchemaReaders(source.registry), self._surveys()
+        works = [work for work in works if work.topic not in self.kept]
+        tasks = [surveys.rows_tasks(work) for work in works]
+        subjects = dict(self.settings.values.subjects)
+        facts = surveys.facts(works, tasks, typed_tables(self.tables), subjects)
+        types = surveys.json_types(facts, tasks)
+        for each, mine, found in zip(facts, tasks, types, strict=True):
+            self._of_topic(replace(each, types=found), mine, readers, summary)
+
+    def _done(self, source_id: str, topics: Iterable[str]) -> set[tuple[str, Attempt]]:
+        """Return the topics and attempts whose rows of `records` are decoded already."""
+        return {
+            (topic, Attempt(row["topic_id"], row["partition"], row["record_generation"]))
+            for topic in topics
+            for row in self.tables.rows(
+                TYPED_CHECKPOINTS, source_id, _DONE, topic=topic
+            ).to_pylist()
+        }
+
+    def _of_topic(
+        self,
+        facts: TopicFacts,
+        tasks: Sequence[RowsTask],
+        readers: SchemaReaders,
+        summary: DeserializeSummary,
+    ) -> None:
+        """Decode the new rows of one topic and commit them, or note why not."""
+        work = facts.work
+        every = {each.table.name: each for each in typed_tables(self.tables)}
+        try:
+            form = form_of(facts, readers)
+            made = [create_or_extend(self.tables, each, every) for each in form.tables]
+        except NotTyped as reason:
+            if str(reason):
+                summary.left_out[work.topic] = f"{work.topic}: {reason}"
+            elif tasks:
+                summary.without_schemas.append(work.topic)
+            return
+        except TypedTableError as error:
+            summary.left_out[work.topic] = str(error)
+            return
+        store_columns(self.tables, work, form, self.run_id)
+        every |= {each.table.name: each for each in made}
+        align(self.tables, made, [work.source.source_id], self.run_id)
+        reports = self._decoded(work, tasks, form, made)
+        result = result_of(work, made, reports)
+        if not result.is_balanced:
+            summary.left_out[work.topic] = (
+                f"{work.topic}: {result.records} records are not {result.typed_rows} typed rows and"
+                f" {result.value_rejects} rejects; nothing of it was committed"
+            )
+            return
+        if work.retried is not None and not any(report.files for report in reports):
+            return
+        if self._commit(work, reports, [*every.values()]):
+            if work.retried is not None:
+                summary.retried.append(result)
+            elif result.records:  # ranges of the ledger may have no records
+                summary.topics.append(result)
+        else:
+            summary.left_out[work.topic] = f"{work.topic}: another run was faster; run again"
+
+    def _decoded(
+        self,
+        work: TopicWork,
+        tasks: Sequence[RowsTask],
+        form: TopicForm,
+        made: Sequence[TypedTable],
+    ) -> list[DecodeReport]:
+        """Decode the rows of a topic into files."""
+        write = self.settings.write
+        decodings = [
+            DecodeTask(
+                rows=task,
+                lake_path=self.tables.lake_path,
+                topic=work.topic,
+                tables=tuple(each.table for each in made),
+                key=form.key,
+                value=form.value,
+                registry=work.source.registry,
+                stamp=Stamp(self.run_id, work.generation),
+                compression_level=write.compression_level,
+                max_raw_bytes=self.settings.quarantine.max_raw_bytes,
+                retried=work.retried,
+            )
+            for task in tasks
+        ]
+        return self.reporter.run_tasks(
+            self.engine,
+            decode,
+            decodings,
+            sizes=file_sizes(self.tables, tasks),
+            text=f"decoding {work.topic}",
+        )
+
+    def _commit(
+        self, work: TopicWork, reports: Iterable[DecodeReport], every: Sequence[TypedTable]
+    ) -> bool:
+        """Commit a topic's files; return False if another run was faster."""
+        now_ms, attempt_id = time.time_ns() // 1_000_000, uuid.uuid4().hex
+        attempts = work.attempts if work.retried is None else ()
+        counts: dict[Attempt, Counts] = {attempt: Counts() for attempt in attempts}
+        files: list[DataFile] = []
+        for report in reports:
+            files += report.files
+            for attempt, found in report.counts.items():
+                counts.setdefault(attempt, Counts()).add(found)
+        files.append(ledger_file(self.tables, work, counts, self.run_id, attempt_id))
+        outcome = delta_commit.commit_wave(
+            self.tables,
+            CommitAttempt(
+                source_id=work.source.source_id,
+                attempt_id=attempt_id,
+                run_id=self.run_id,
+                now_ms=now_ms,
+            ),
+            [TopicWave(work.topic, work.generation, tuple(files))],
+            commits_to=commit_tables(every),
+            after=self.after,
+        )
+        return bool(outcome.committed)

@@ -1,0 +1,123 @@
+"""Counts of a topic's keys or values, by schema if they decode, else by reason."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.frames.forms import Form
+from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
+from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA, RejectReason
+from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
+from seglake.value_decoding.record_parts import part_of
+
+_PLAIN_JSON = "", TEXT_USE
+_NO_SUBJECT = "", SchemaUse("", problem=RejectReason.UNKNOWN_SCHEMA_ID)
+
+
+@dataclass(slots=True)
+class PartCounts:
+    """Counts of the keys or the values of a topic.
+
+    Attributes:
+        source_id: cluster of the topic.
+        topic: name of the topic.
+        part: "key" or "value".
+        context: context of the registry to which their schema ids belong.
+        form: form in which all of them are written.
+        subject: subject of the schema that a person names for bodies without a frame.
+        records: number of records.
+        nulls: records without a key, or tombstones.
+        decoded: number of bodies that decode completely; a body is a key or a value.
+        rejects: number of bodies that do not decode, by reason.
+        first_rejects: where the first rejected body is, by reason.
+        schemas: number of bodies by schema, named by id or GUID and name.
+    """
+
+    source_id: str
+    topic: str
+    part: str
+    context: str
+    form: Form = Form.NONE
+    subject: str = ""
+    records: int = 0
+    nulls: int = 0
+    decoded: int = 0
+    rejects: Counter[RejectReason] = field(default_factory=Counter)
+    first_rejects: dict[RejectReason, str] = field(default_factory=dict)
+    schemas: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def reject_count(self) -> int:
+        """Return the number of keys or values that do not decode."""
+        return self.rejects.total()
+
+    def add(self, rows: pa.Table, partition: int, readers: SchemaReaders) -> None:
+        """Count the keys or values of some records of a partition."""
+        found = part_of(rows, self.part)
+        self.records += rows.num_rows
+        self.nulls += rows.num_rows - len(found.rows)
+        if self.form is Form.NONE:
+            return
+        offsets = rows.column("offset").to_numpy()[found.rows]
+        places = _Places(self.topic, partition, offsets)
+        plain = readers.of_subject(self.subject) or _NO_SUBJECT if self.subject else _PLAIN_JSON
+        context = GroupContext(self.form, readers, self.context, plain)
+        groups = schema_groups(found.bodies, found.headers, context)
+        rejects = sorted(reject for group in groups for reject in self._rejected(group))
+        for row, position, reason in rejects:
+            self.rejects[reason] += 1
+            self.first_rejects.setdefault(reason, places.of(row, position))
+
+    def _rejected(self, group: SchemaGroup) -> Iterator[tuple[int, int, RejectReason]]:
+        """Count the keys or values of a group; yield the index, position and reason of rejects."""
+        use = group.use
+        if use.name and use.problem not in UNKNOWN_SCHEMA:
+            self.schemas[f"{group.name} {use.name}"] += len(group.rows)
+        if use.reader is None:
+            reason = use.problem or RejectReason.UNSUPPORTED_SCHEMA
+            for row in group.rows.tolist():
+                yield row, group.problem_at, reason
+        else:
+            read = use.reader.read(*group.bodies)
+            rejected = np.flatnonzero(read.reasons)
+            self.decoded += len(group.rows) - len(rejected)
+            for row in rejected.tolist():
+                at = int(read.positions[row])
+                if at != UNKNOWN_POSITION:
+                    at += int(group.frame_bytes[row])
+                yield int(group.rows[row]), at, RejectReason.of_code(int(read.reasons[row]))
+
+    # Any: the types that JSON can hold.
+    def to_mapping(self) -> Mapping[str, Any]:
+        """Return the counts as a mapping."""
+        return {
+            "source_id": self.source_id,
+            "topic": self.topic,
+            "part": self.part,
+            "context": self.context,
+            "form": self.form,
+            "records": self.records,
+            "nulls": self.nulls,
+            "decoded": self.decoded,
+            "rejects": dict(self.rejects),
+            "first_rejects": dict(self.first_rejects),
+            "schemas": dict(self.schemas),
+        }
+
+
+class _Places(NamedTuple):
+    """Builder of texts that say where a record is."""
+
+    topic: str
+    partition: int
+    offsets: NDArray[np.int64]
+
+    def of(self, row: int, position: int) -> str:
+        place = f"{self.topic}-{self.partition} offset {self.offsets[row]}"
+        return place if position == UNKNOWN_POSITION else f"{place}, byte {position}"

@@ -1,0 +1,174 @@
+"""Summary of an erasure, for a person and for programs. It has no payload."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from seglake.findings.findings import Finding, Findings
+from seglake.findings.kinds import FindingKind
+from seglake.lake.tables import QUARANTINE
+from seglake.pipelines.lake_erase.file_changes import ChangedTable
+from seglake.pipelines.lake_erase.other_tables import OtherTables
+from seglake.pipelines.lake_erase.purge import PurgedFiles
+from seglake.pipelines.lake_erase.records import ErasedTopic
+from seglake.printable import as_lines, show_bytes, show_count
+
+_KEPT_DAYS = 7
+
+
+@dataclass(slots=True)
+class EraseSummary:
+    """Summary of a run of `erase`, or of its dry run.
+
+    Attributes:
+        run_id: label of the run, stored with its rules.
+        lake: path of the lake.
+        is_dry_run: whether nothing was changed.
+        topic_count: number of selected topics.
+        topics: outcome for the rows of `records`, by source and topic.
+        others: other tables that lost rows; `quarantine` keeps them, and lost their bytes.
+        undecodable: number of damaged batches that could not be searched, by partition.
+        purged: deleted files of earlier versions; None if none were to be deleted.
+        recovered: topics whose commit was left unfinished by a dead run and is now complete.
+        left_out: requested topics that do not exist, each with a reason.
+        notes: messages for the user that need no action.
+        seconds: duration of the run.
+        has_key_rule: whether a rule for a key is stored, which later runs obey.
+    """
+
+    run_id: str
+    lake: str
+    is_dry_run: bool
+    topic_count: int
+    topics: list[ErasedTopic] = field(default_factory=list)
+    others: list[ChangedTable] = field(default_factory=list)
+    undecodable: dict[str, int] = field(default_factory=dict)
+    purged: PurgedFiles | None = None
+    recovered: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    has_key_rule: bool = False
+
+    def add_selection(self, missing: Mapping[str, str], notes: Iterable[str]) -> None:
+        """Add requested topics that do not exist, and notes on globs."""
+        self.left_out |= missing
+        self.notes += notes
+
+    def add_others(self, others: OtherTables) -> None:
+        """Add what was erased from the tables besides `records`."""
+        self.others = [done for done in others.changed.values() if done.rows]
+        self.undecodable = others.undecodable
+        self.has_key_rule = others.requested.key is not None and not self.is_dry_run
+
+    @property
+    def records(self) -> int:
+        """Return the number of erased rows of `records`."""
+        return sum(topic.erased.records for topic in self.topics)
+
+    @property
+    def findings(self) -> Findings:
+        """Return findings on requested topics that do not exist, and notes."""
+        found = Findings()
+        found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
+        found.add(_unsearched(place, count) for place, count in self.undecodable.items())
+        found.add_texts(FindingKind.NOTE, self.notes)
+        return found
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0, or 3 if a person should look at a finding."""
+        return self.findings.exit_code
+
+    def to_json(self) -> str:
+        """Return the summary of an erasure as JSON on one line."""
+        facts = asdict(self) | self.findings.to_mapping() | {"exit_code": self.exit_code}
+        facts["topics"] = [_facts(topic) for topic in self.topics]
+        facts["records"] = self.records
+        facts["others"] = [table._asdict() for table in self.others]
+        facts["purged"] = None if self.purged is None else self.purged._asdict()
+        del facts["left_out"], facts["notes"]
+        return json.dumps(facts, sort_keys=True)
+
+    def to_text(self) -> str:
+        """Return the summary of an erasure as lines for a terminal."""
+        lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
+        lines += [self._line(topic) for topic in self.topics if topic.erased.records]
+        lines += [self._changed(table) for table in self.others]
+        lines += self._old_files()
+        if self.recovered:
+            lines.append(f"completed what an earlier run began: {', '.join(self.recovered)}")
+        lines += self.findings.lines()
+        return as_lines(lines)
+
+    def _headline(self) -> str:
+        if not self.records:
+            return self._headline_without_rows()
+        with_rows = {topic.topic for topic in self.topics if topic.erased.records}
+        of = show_count(len(with_rows), "topic")
+        verb = "would be erased" if self.is_dry_run else "erased"
+        return f"{show_count(self.records, 'record')} of {of} {verb}"
+
+    def _headline_without_rows(self) -> str:
+        text = f"no row of records of {show_count(self.topic_count, 'topic')} matches"
+        if self.is_dry_run:
+            return f"{text}; nothing was stored"
+        if self.has_key_rule:
+            return f"{text}; the rule is stored, and later runs leave out such records"
+        return text
+
+    def _old_files(self) -> list[str]:
+        """Return lines on files of earlier versions, which still have the erased bytes."""
+        if self.purged is not None:
+            count = show_count(self.purged.files, "old file")
+            lines = [
+                f"{count} of {show_bytes(self.purged.size_bytes)} deleted; readers of earlier"
+                " versions fail: running queries, time travel, earlier metadata for Iceberg"
+            ]
+            if self.purged.left_files:
+                left = show_count(self.purged.left_files, "file")
+                lines.append(
+                    f"{left} of active or dead runs left: maintain deletes them after 7 days"
+                )
+            return lines
+        if self.is_dry_run or not (self.records or self.others):
+            return []
+        until = datetime.now(UTC) + timedelta(days=_KEPT_DAYS)
+        return [
+            f"files of earlier versions still have the bytes; maintain deletes them from {until:%F}"
+            " on, --purge at once"
+        ]
+
+    def _changed(self, table: ChangedTable) -> str:
+        was = "would be" if self.is_dry_run else ("was" if table.rows == 1 else "were")
+        were = "would be" if self.is_dry_run else "were"
+        if table.table == QUARANTINE.name:
+            batches = show_count(table.rows, "damaged batch", "damaged batches")
+            return f"quarantine: the bytes of {batches} {were} dropped"
+        return f"{table.table}: {show_count(table.rows, 'row')} {was} removed"
+
+    def _line(self, topic: ErasedTopic) -> str:
+        name = (
+            topic.topic
+            if len({each.source_id for each in self.topics}) < 2
+            else (f"{topic.topic} of {topic.source_id}")
+        )
+        written = "to be written again" if self.is_dry_run else "written again"
+        files = f"{topic.files} of {show_count(topic.read_files, 'file')}"
+        return (
+            f"{name}: {show_count(topic.erased.records, 'record')};"
+            f" {files} {written}, {show_bytes(topic.size_bytes)}"
+        )
+
+
+def _unsearched(place: str, count: int) -> Finding:
+    batches = show_count(count, "damaged batch", "damaged batches")
+    text = f"{place}: {batches} in quarantine cannot be decoded, and may hold the records"
+    return Finding(FindingKind.UNSEARCHED, text, place, facts={"batches": count})
+
+
+def _facts(topic: ErasedTopic) -> dict[str, object]:
+    facts = asdict(topic)
+    del facts["erased"]
+    return facts | topic.erased._asdict()

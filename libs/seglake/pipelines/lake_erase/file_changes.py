@@ -1,0 +1,100 @@
+"""Commits replacements of files in tables besides `records`, and tries again if others commit.
+
+Each commit advances the table's generation of replacements by compare-and-set, like a compaction.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from seglake.ingest_steps.run_context import RunContext
+from seglake.lake.compaction import Replacement, TableView, commit_replacements, view_of
+from seglake.lake.errors import CommitUnknownError
+from seglake.lake.foreign_changes import MAINTAINS
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.table_creation import allow_removals
+from seglake.lake.tables import Table
+from seglake.pipelines.lake_erase.rewritten_files import FoundRows, rewritten
+
+_PAUSES_S = (0.0, *(0.05,) * 20)
+
+Search = Callable[[Iterable[StoredFile]], Mapping[str, FoundRows]]
+
+
+class ChangedTable(NamedTuple):
+    """Number of changed rows of a table, and of its files with such rows."""
+
+    table: str
+    rows: int = 0
+    files: int = 0
+
+
+def change_rows(
+    context: RunContext,
+    table: Table,
+    search: Search,
+    *,
+    keeps_rows: bool = False,
+    fences: Collection[str] = (),
+) -> ChangedTable:
+    """Remove rows from a table, or their bytes, in one commit.
+
+    Args:
+        context: the run; a dry run only counts.
+        table: the table.
+        search: returns the positions of the rows in each file, by path.
+        keeps_rows: whether the rows stay, without their bytes.
+        fences: further application ids whose generations the commit advances. With any, there is a
+            commit even without rows.
+
+    Raises:
+        CommitUnknownError: all tries to commit failed.
+    """
+    failure = ""
+    for pause_s in _PAUSES_S:
+        time.sleep(pause_s)
+        view = view_of(context.tables, table)
+        found = [(file, rows) for file, rows in _searched(view, search) if len(rows)]
+        done = ChangedTable(table.name, sum(len(rows) for _, rows in found), len(found))
+        if context.is_dry_run or not (found or fences):
+            return done
+        if found:
+            allow_removals(context.tables, table)
+            if context.tables.state(table).version != view.handle.version():
+                failure = "another version was committed"
+                continue
+        failure = _commit(context, view, found, fences, keeps_rows=keeps_rows)
+        if not failure:
+            context.after(f"erased from {table.name}")
+            return done
+        context.tables.forget_handles()
+    raise CommitUnknownError(table=table.name, attempt_count=len(_PAUSES_S), reason=failure)
+
+
+def _searched(view: TableView, search: Search) -> list[tuple[StoredFile, FoundRows]]:
+    found = search(view.files)
+    return [(file, found[file.path]) for file in view.files if file.path in found]
+
+
+def _commit(
+    context: RunContext,
+    view: TableView,
+    found: list[tuple[StoredFile, FoundRows]],
+    fences: Iterable[str],
+    *,
+    keeps_rows: bool,
+) -> str:
+    """Write files again and commit them; return why that failed, or ""."""
+    written = rewritten(context, view.table, found, keeps_rows=keeps_rows)
+    replacements = [
+        Replacement((file,), new) for (file, _), new in zip(found, written, strict=True)
+    ]
+    return commit_replacements(
+        context.tables,
+        view,
+        replacements,
+        loses_rows=True,
+        commit_info={"run_id": context.run_id, MAINTAINS: "erasure"},
+        now_ms=time.time_ns() // 1_000_000,
+        apps=fences,
+    )

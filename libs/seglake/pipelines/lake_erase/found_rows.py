@@ -1,0 +1,174 @@
+"""Finds the rows to erase in a data file. Runs in tasks.
+
+Finding reads only the column of keys, or the columns that the condition needs. More is read of row
+groups with a match.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from seglake.lake.parquet_rows import plain_texts, read_rows
+from seglake.lake.tables import RECORDS, Table
+from seglake.log_tables.erasure_rules import Place, hash_of_record
+from seglake.pipelines.lake_erase.condition import Condition
+from seglake.storage.storage import Storage
+
+_PLACES = ("source_id", "topic_id", "partition", "offset", "generation")
+
+_PAYLOADS = ("key", "value")
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """Choice of records to erase: by key, or by a condition.
+
+    Attributes:
+        salts: salt of the hashes of records, by topic; the keys are the topics.
+        with_undecodable: whether damaged bytes that cannot be searched count as requested.
+    """
+
+    key: bytes | None
+    condition: Condition | None
+    salts: Mapping[str, bytes]
+    with_undecodable: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of `records` to read in order to find the records."""
+        return ("key",) if self.condition is None else self.condition.columns
+
+    def matches(self, rows: pa.Table) -> Mask:
+        """Return for each row of `records`, with the columns `columns`, whether it is requested."""
+        if self.condition is not None:
+            return self.condition.matches(plain_texts(rows))
+        # Any: pyarrow's stubs do not know the column's type.
+        is_equal: Any = pc.equal(
+            rows.column("key").cast(pa.binary()), pa.scalar(self.key, pa.binary())
+        )
+        mask: Mask = is_equal.fill_null(False).to_numpy()
+        return mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindTask:
+    """A data file of `records` or of a table with its columns.
+
+    Attributes:
+        topic: topic of the file; empty if its rows name their topics.
+    """
+
+    storage: Storage
+    table: Table
+    topic: str
+    path: str
+    requested: Requested
+
+
+class FoundRows(NamedTuple):
+    """Rows of a data file to erase, with one element for each row.
+
+    Attributes:
+        rows: positions of the rows in the file, rising.
+        places: `source_id`, `topic_id`, `topic`, `partition`, `offset` and `generation`, and
+            `key_bytes`, `value_bytes` and `hash` of each record. The hash is null if a key is
+            requested.
+    """
+
+    rows: NDArray[np.int64]
+    places: pa.Table
+
+
+PLACE_SCHEMA = pa.schema(
+    [
+        *(pa.field(name, RECORDS.schema.field(name).type) for name in (*_PLACES, "topic")),
+        pa.field("key_bytes", pa.int64()),
+        pa.field("value_bytes", pa.int64()),
+        pa.field("hash", pa.binary()),
+    ]
+)
+
+
+def find(task: FindTask) -> FoundRows:
+    """Return the rows of a file that are to be erased.
+
+    Raises:
+        StorageError: the file cannot be read.
+        ConditionFailedError: the condition cannot be evaluated on a record.
+    """
+    found: list[NDArray[np.int64]] = []
+    places: list[pa.Table] = []
+    first = 0
+    of_file = [name for name in task.requested.columns if name in task.table.file_schema.names]
+    columns = list(dict.fromkeys([*of_file, "offset", *(() if task.topic else ("topic",))]))
+    for index, rows in enumerate(read_rows(task.storage, task.path, columns)):
+        mask = task.requested.matches(_with_topic(rows, task.topic))
+        if not task.topic:
+            mask &= _is_one_of(rows, task.requested.salts)
+        if mask.any():
+            found.append(np.flatnonzero(mask) + first)
+            places.append(_places(task, index, mask))
+        first += rows.num_rows
+    nothing = np.zeros(0, np.int64)
+    return FoundRows(
+        np.concatenate([nothing, *found]),
+        pa.concat_tables([PLACE_SCHEMA.empty_table(), *places]),
+    )
+
+
+def _with_topic(rows: pa.Table, topic: str) -> pa.Table:
+    """Return rows with the column `topic`, which files of partitioned tables lack."""
+    if not topic:
+        return rows
+    return rows.append_column("topic", pa.array([topic] * rows.num_rows, pa.string()))
+
+
+def _is_one_of(rows: pa.Table, topics: Mapping[str, bytes]) -> Mask:
+    """Return which rows are of one of the topics."""
+    texts = rows.column("topic").cast(pa.string())
+    # Any: pyarrow's stubs do not know the type.
+    found: Any = pc.is_in(texts, value_set=pa.array([*topics], pa.string()))
+    mask: Mask = found.to_numpy()
+    return mask
+
+
+def _places(task: FindTask, group: int, mask: Mask) -> pa.Table:
+    """Return places, sizes and hashes of the chosen rows of a row group."""
+    columns = [*_PLACES, *_PAYLOADS, *(() if task.topic else ("topic",))]
+    (whole,) = read_rows(task.storage, task.path, columns, group=group)
+    return places_of(_with_topic(whole.filter(pa.array(mask)), task.topic), task.requested)
+
+
+def places_of(found: pa.Table, requested: Requested) -> pa.Table:
+    """Return places, sizes and hashes of requested records, given as rows of `records`."""
+    rows = plain_texts(found.select([*_PLACES, *_PAYLOADS, "topic"]))
+    hashes: list[bytes | None] = [None] * rows.num_rows
+    if requested.condition is not None:
+        hashes = [*_hashes(rows, requested.salts)]
+    # Any: columns have many types.
+    columns: dict[str, Any] = {name: rows.column(name) for name in (*_PLACES, "topic")}
+    columns |= {f"{name}_bytes": _lengths(rows, name) for name in _PAYLOADS}
+    columns["hash"] = pa.array(hashes, pa.binary())
+    return pa.table(columns).select(PLACE_SCHEMA.names).cast(PLACE_SCHEMA)
+
+
+def _lengths(rows: pa.Table, name: str) -> Any:
+    """Return the length of each value in bytes; 0 for null."""
+    # Any: pyarrow's stubs do not know the column's type.
+    column: Any = rows.column(name).cast(pa.binary())
+    lengths: Any = pc.binary_length(column)
+    return lengths.cast(pa.int64()).fill_null(0)
+
+
+def _hashes(rows: pa.Table, salts: Mapping[str, bytes]) -> Iterator[bytes]:
+    """Yield the hash of each record, with the salt of its topic."""
+    for row in rows.select(["topic", "partition", "offset", "key", "value"]).to_pylist():
+        place = Place(row["partition"], row["offset"])
+        yield hash_of_record(salts[row["topic"]], place, row["key"], row["value"])

@@ -1,0 +1,166 @@
+"""Erases what other tables than `records` have of the requested records.
+
+Rows of internal topics' tables, typed tables and rejects are found by the place of their record.
+Damaged batches, salvaged records and latest state are searched themselves, because they may have
+records that `records` lacks.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import pyarrow as pa
+
+from seglake.ingest_steps.repair.salvage import APP as SALVAGE_APP
+from seglake.ingest_steps.run_context import RunContext
+from seglake.lake.compaction import view_of
+from seglake.lake.latest_tables import latest_tables
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.tables import LOG_TABLES, QUARANTINE, SALVAGED_RECORDS, Table
+from seglake.lake.typed_tables import typed_tables
+from seglake.lake.value_tables import VALUE_REJECTS
+from seglake.pipelines.lake_erase.file_changes import ChangedTable, change_rows
+from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, Requested
+from seglake.pipelines.lake_erase.placed_rows import (
+    OF_INTERNAL,
+    OF_REJECTS,
+    OF_TYPED,
+    PlaceColumns,
+    PlaceTask,
+    RecordPlaces,
+    find_placed,
+)
+from seglake.pipelines.lake_erase.quarantined_bytes import FoundBytes, QuarantineTask, find_bytes
+from seglake.pipelines.lake_erase.rewritten_files import FoundRows
+from seglake.pipelines.lake_erase.row_search import RowSearch
+
+
+@dataclass(slots=True)
+class OtherTables:
+    """Eraser for all tables besides `records`; it searches no file twice for the same records.
+
+    Attributes:
+        search: search for the requested records.
+        changed: number of changed rows and files, by table.
+    """
+
+    search: RowSearch
+    changed: dict[str, ChangedTable] = field(default_factory=dict)
+    _bytes: dict[str, FoundBytes] = field(default_factory=dict)
+
+    @property
+    def run(self) -> RunContext:
+        """Return the run."""
+        return self.search.run
+
+    @property
+    def requested(self) -> Requested:
+        """Return the choice of records."""
+        return self.search.requested
+
+    @property
+    def undecodable(self) -> dict[str, int]:
+        """Return the number of damaged batches that could not be searched, by partition."""
+        total: Counter[str] = Counter()
+        for found in self._bytes.values():
+            total.update(found.undecodable)
+        return dict(sorted(total.items()))
+
+    def searched_records(self) -> pa.Table:
+        """Return the places of the requested records in the tables that are searched themselves."""
+        tables = self.run.tables
+        parts = [PLACE_SCHEMA.empty_table()]
+        if tables.has(QUARANTINE):
+            self._search_bytes(view_of(tables, QUARANTINE).files)
+            parts += [found.places for found in self._bytes.values()]
+        for table in self._with_records():
+            found = self.search.of(table, view_of(tables, table).files)
+            parts += [rows.places for rows in found.values()]
+        return pa.concat_tables(parts)
+
+    def erase_placed(self, topic: str, records: RecordPlaces) -> None:
+        """Erase the rows in other tables that were made from records of a topic."""
+        if not records.by_topic:
+            return
+        for table, columns in self._made_of(topic):
+            search = partial(self._search_places, topic, columns, records)
+            self._note(change_rows(self.run, table, search))
+
+    def erase_searched(self) -> None:
+        """Erase the bytes of damaged batches, salvaged records, and rows of latest state."""
+        if self.run.tables.has(QUARANTINE):
+            self._note(change_rows(self.run, QUARANTINE, self._search_bytes, keeps_rows=True))
+        for table in self._with_records():
+            fences = [SALVAGE_APP] if table == SALVAGED_RECORDS else []
+            search = partial(self._search_rows, table)
+            self._note(change_rows(self.run, table, search, fences=fences))
+
+    def _with_records(self) -> Iterator[Table]:
+        """Yield the tables besides `records` that have the columns of `records`."""
+        if self.run.tables.has(SALVAGED_RECORDS):
+            yield SALVAGED_RECORDS
+        for latest in latest_tables(self.run.tables):
+            if latest.topic in self.requested.salts:
+                yield latest.table
+
+    def _made_of(self, topic: str) -> Iterable[tuple[Table, PlaceColumns]]:
+        """Yield tables whose rows are made from a topic's records, if the lake has them."""
+        for table in LOG_TABLES.tables:
+            if table.topics is not None and table.serves(topic) and self.run.tables.has(table):
+                yield table, OF_INTERNAL
+        for typed in typed_tables(self.run.tables):
+            if typed.topic == topic:
+                yield typed.table, OF_TYPED
+        if self.run.tables.has(VALUE_REJECTS):
+            yield VALUE_REJECTS, OF_REJECTS
+
+    def _note(self, done: ChangedTable) -> None:
+        before = self.changed.get(done.table, ChangedTable(done.table))
+        self.changed[done.table] = ChangedTable(
+            done.table, before.rows + done.rows, before.files + done.files
+        )
+
+    def _search_places(
+        self,
+        topic: str,
+        columns: PlaceColumns,
+        records: RecordPlaces,
+        files: Iterable[StoredFile],
+    ) -> dict[str, FoundRows]:
+        of_topic = [file for file in files if file.topic in (topic, None)]
+        due = [file for file in of_topic if records.may_be_in(file, columns)]
+        tasks = [
+            PlaceTask(storage=self.run.storage, path=f.path, columns=columns, places=records)
+            for f in due
+        ]
+        sizes = [file.size_bytes for file in due]
+        found = self.run.reporter.run_tasks(
+            self.run.engine, find_placed, tasks, sizes=sizes, text="searching other tables"
+        )
+        return {file.path: rows for file, rows in zip(due, found, strict=True)}
+
+    def _search_bytes(self, files: Iterable[StoredFile]) -> Mapping[str, FoundRows]:
+        there = [*files]
+        due = [file for file in there if file.path not in self._bytes]
+        most_bytes = self.run.settings.limits.max_decompressed_batch_bytes
+        tasks = [
+            QuarantineTask(
+                storage=self.run.storage,
+                path=f.path,
+                requested=self.requested,
+                most_bytes=most_bytes,
+            )
+            for f in due
+        ]
+        sizes = [file.size_bytes for file in due]
+        found = self.run.reporter.run_tasks(
+            self.run.engine, find_bytes, tasks, sizes=sizes, text="searching damaged batches"
+        )
+        paths = {file.path for file in there}
+        self._bytes = {path: each for path, each in self._bytes.items() if path in paths}
+        self._bytes |= {file.path: each for file, each in zip(due, found, strict=True)}
+        return {path: each.rows for path, each in self._bytes.items()}
+
+    def _search_rows(self, table: Table, files: Iterable[StoredFile]) -> dict[str, FoundRows]:
+        return {path: found.rows for path, found in self.search.of(table, files).items()}

@@ -1,0 +1,140 @@
+"""Finds rows of other tables that were made of given records, by the records' places."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.grouping import grouped
+from seglake.lake.parquet_rows import (
+    Within,
+    columns_of,
+    distinct_rows,
+    numbers,
+    plain_texts,
+    read_rows,
+)
+from seglake.lake.snapshots import StoredFile
+from seglake.storage.storage import Storage
+
+_NUMBERS = 3  # columns: partition, generation, offset
+
+
+class PlaceColumns(NamedTuple):
+    """Columns that name the record of a row: its log, place and commit in `records`."""
+
+    source_id: str
+    topic_id: str
+    partition: str
+    generation: str
+    offset: str
+
+
+OF_INTERNAL = PlaceColumns(
+    "source_id", "record_topic_id", "record_partition", "generation", "record_offset"
+)
+OF_REJECTS = PlaceColumns("source_id", "topic_id", "partition", "record_generation", "offset")
+OF_TYPED = PlaceColumns("_source_id", "_topic_id", "_partition", "_generation", "_offset")
+OF_RECORDS = PlaceColumns("source_id", "topic_id", "partition", "generation", "offset")
+_SNAPSHOT = "snapshot"  # a row of a snapshot has offsets that count within the snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlaces:
+    """Places of erased records of one topic, to find the rows made from them.
+
+    Attributes:
+        by_topic: partition, generation and offset of each record, of shape (n, 3), by source and
+            topic id; a topic that was created again has another id and the same offsets.
+    """
+
+    by_topic: dict[tuple[str, str | None], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, places: pa.Table) -> "RecordPlaces":
+        """Make the value from columns of `found_rows.PLACE_SCHEMA`."""
+        found: dict[tuple[str, str | None], NDArray[np.int64]] = {}
+        for row in distinct_rows(places, ("source_id", "topic_id")):
+            topic = row["source_id"], row["topic_id"]
+            found[topic] = _numbers(places, OF_RECORDS)[_is_of(places, OF_RECORDS, *topic)]
+        return cls(found)
+
+    def plus(self, other: "RecordPlaces") -> "RecordPlaces":
+        """Return these and other places."""
+        found = grouped([*self.by_topic.items(), *other.by_topic.items()])
+        return RecordPlaces({topic: np.concatenate(parts) for topic, parts in found.items()})
+
+    def may_be_in(self, file: StoredFile, columns: PlaceColumns) -> bool:
+        """Return whether a file may have rows of the records, according to its statistics."""
+        names = (columns.partition, columns.generation, columns.offset)
+        return any(
+            file.may_hold(
+                Within(name, int(numbers_of.min()), int(numbers_of.max()))
+                for name, numbers_of in zip(names, found.T, strict=True)
+            )
+            for found in self.by_topic.values()
+            if len(found)
+        )
+
+    def mask(self, rows: pa.Table, columns: PlaceColumns) -> NDArray[np.bool_]:
+        """Return for each row whether it was made of one of the records."""
+        chosen = np.zeros(rows.num_rows, np.bool_)
+        found = _numbers(rows, columns)
+        for topic, requested in self.by_topic.items():
+            chosen |= _is_of(rows, columns, *topic) & np.isin(_packed(found), _packed(requested))
+        return chosen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceTask:
+    """A data file in which rows of given records are searched."""
+
+    storage: Storage
+    path: str
+    columns: PlaceColumns
+    places: RecordPlaces
+
+
+def find_placed(task: PlaceTask) -> NDArray[np.int64]:
+    """Return the positions of the rows that were made of the records, rising.
+
+    Raises:
+        StorageError: the file cannot be read.
+    """
+    has_snapshots = _SNAPSHOT in columns_of(task.storage, task.path).names
+    columns: Sequence[str] = [*task.columns, *([_SNAPSHOT] if has_snapshots else [])]
+    found = [np.zeros(0, np.int64)]
+    first = 0
+    for rows in read_rows(task.storage, task.path, columns):
+        mask = task.places.mask(rows, task.columns)
+        if has_snapshots:
+            is_null = [value is None for value in rows.column(_SNAPSHOT).to_pylist()]
+            mask &= np.array(is_null, np.bool_)
+        found.append(np.flatnonzero(mask) + first)
+        first += rows.num_rows
+    return np.concatenate(found)
+
+
+def _numbers(rows: pa.Table, columns: PlaceColumns) -> NDArray[np.int64]:
+    """Return partition, generation and offset of each row, of shape (n, 3)."""
+    names = (columns.partition, columns.generation, columns.offset)
+    return np.stack([numbers(rows, name) for name in names], axis=1)
+
+
+def _packed(found: NDArray[np.int64]) -> NDArray[np.void]:
+    """Return each row of the array as one value that can be compared."""
+    kind = np.dtype([(str(index), np.int64) for index in range(_NUMBERS)])
+    packed: NDArray[np.void] = np.ascontiguousarray(found).view(kind).reshape(-1)
+    return packed
+
+
+def _is_of(
+    rows: pa.Table, columns: PlaceColumns, source_id: str, topic_id: str | None
+) -> NDArray[np.bool_]:
+    """Return which rows have the given source and topic id, of which null is one."""
+    texts = plain_texts(rows.select([columns.source_id, columns.topic_id]))
+    found = zip(*(column.to_pylist() for column in texts.columns), strict=True)
+    return np.array([each == (source_id, topic_id) for each in found], np.bool_)

@@ -1,0 +1,118 @@
+"""Writes data files again without some rows, or without their bytes.
+
+The order and the columns of a file stay as they are.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.ingest_steps.run_context import RunContext
+from seglake.lake.parquet_files import DataFile
+from seglake.lake.parquet_rows import columns_of, read_rows
+from seglake.lake.rewritten_files import OldFile, write_again
+from seglake.lake.snapshots import StoredFile
+from seglake.lake.tables import Table
+
+FoundRows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteTask:
+    """A data file to be written again.
+
+    Attributes:
+        rows: positions of the chosen rows, rising.
+        keeps_rows: whether the chosen rows stay, without their bytes: the column `raw` becomes
+            null, and `raw_is_complete` false.
+    """
+
+    old: OldFile
+    rows: FoundRows
+    keeps_rows: bool
+
+
+def rewritten(
+    context: RunContext,
+    table: Table,
+    found: Iterable[tuple[StoredFile, FoundRows]],
+    *,
+    keeps_rows: bool = False,
+) -> list[DataFile | None]:
+    """Write files of a table again, and return the new ones; None for a file without rows.
+
+    Args:
+        context: the run.
+        table: the table.
+        found: the files, with the positions of the chosen rows in each.
+        keeps_rows: whether the chosen rows stay, without their bytes.
+    """
+    tasks = [
+        RewriteTask(
+            old=OldFile(
+                storage=context.storage,
+                lake_path=context.tables.lake_path,
+                table=table,
+                file=file,
+                compression_level=context.settings.write.compression_level,
+            ),
+            rows=rows,
+            keeps_rows=keeps_rows,
+        )
+        for file, rows in found
+    ]
+    return context.reporter.run_tasks(
+        context.engine,
+        rewrite,
+        tasks,
+        sizes=[task.old.file.size_bytes for task in tasks],
+        text=f"rewriting {table.name}",
+    )
+
+
+def rewrite(task: RewriteTask) -> DataFile | None:
+    """Write the file again, and return the new one; None if it would have no rows.
+
+    Raises:
+        RowCountError: the file has another number of rows than Delta's log says.
+        StorageError: the file cannot be read.
+        OutputError: the new file cannot be written.
+    """
+    schema = columns_of(task.old.storage, task.old.file.path)
+    lost = 0 if task.keeps_rows else len(task.rows)
+    return write_again(task.old, schema, _changed(task, schema), lost=lost)
+
+
+def _changed(task: RewriteTask, schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of the new file, one row group at a time."""
+    first = 0
+    for rows in read_rows(task.old.storage, task.old.file.path, schema.names):
+        start, stop = np.searchsorted(task.rows, (first, first + rows.num_rows))
+        is_chosen = np.zeros(rows.num_rows, np.bool_)
+        is_chosen[task.rows[start:stop] - first] = True
+        first += rows.num_rows
+        plain = rows.cast(schema)
+        if not is_chosen.any():
+            yield plain
+        elif task.keeps_rows:
+            yield _without_bytes(plain, is_chosen)
+        elif not is_chosen.all():
+            yield plain.filter(pa.array(~is_chosen))
+
+
+def _without_bytes(rows: pa.Table, is_chosen: NDArray[np.bool_]) -> pa.Table:
+    """Return the rows, of which the chosen ones have lost their bytes."""
+    import pyarrow.compute as pc
+
+    chosen = pa.array(is_chosen)
+    for name, value in (("raw", None), ("raw_is_complete", False)):
+        place = rows.schema.get_field_index(name)
+        field = rows.schema.field(place)
+        # Any: pyarrow's stubs do not know the type.
+        given: Any = pa.scalar(value, field.type)
+        rows = rows.set_column(place, field, pc.if_else(chosen, given, rows.column(name)))
+    return rows

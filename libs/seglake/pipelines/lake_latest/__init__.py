@@ -1,0 +1,1 @@
+"""Keeps tables of latest state: the newest record of each key."""

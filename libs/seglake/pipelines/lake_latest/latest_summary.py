@@ -1,0 +1,137 @@
+"""Summary of a run of `latest`, for a person and for programs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+from seglake.errors import ExitCode
+from seglake.printable import as_lines, show_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicState:
+    """Changes of a run in the table of a topic, for one cluster.
+
+    Attributes:
+        table: name of the table.
+        records: number of new records that were read.
+        without_key: number of new records without a key, which have no row.
+        inserted: number of new rows.
+        updated: number of rows that were replaced.
+        removed: number of rows that no record supports any more.
+        computed_anew: number of partitions that were computed from all their records.
+    """
+
+    source_id: str
+    topic: str
+    table: str
+    records: int
+    without_key: int
+    inserted: int
+    updated: int
+    removed: int
+    computed_anew: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedState:
+    """Plan of a dry run for the table of a topic, for one cluster.
+
+    Attributes:
+        table: name of the table.
+        commits: number of commits to `records` that the table does not have.
+        computed_anew: number of partitions that would be computed from all their records.
+    """
+
+    source_id: str
+    topic: str
+    table: str
+    commits: int
+    computed_anew: int
+
+
+@dataclass(slots=True)
+class LatestSummary:
+    """Summary of a run of `latest`, or of its dry run.
+
+    Attributes:
+        run_id: label of the run.
+        lake: path of the lake.
+        is_dry_run: whether nothing was written.
+        is_rebuild: whether all rows were computed from all records.
+        topics: the topics with new records.
+        planned: the topics that a dry run would bring up to date.
+        unchanged: the selected topics without anything new.
+        left_out: topics that were not brought up to date and should be, each with a reason.
+        notes: other facts about the selection.
+        seconds: duration of the run.
+    """
+
+    run_id: str
+    lake: str
+    is_dry_run: bool = False
+    is_rebuild: bool = False
+    topics: list[TopicState] = field(default_factory=list)
+    planned: list[PlannedState] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Return 3 if a topic was left out, else 0."""
+        return ExitCode.LOOK if self.left_out else ExitCode.DONE
+
+    def to_json(self) -> str:
+        """Return the summary of a run of `latest` as JSON on one line."""
+        return json.dumps(asdict(self) | {"exit_code": self.exit_code}, sort_keys=True)
+
+    def to_text(self) -> str:
+        """Return the summary of a run of `latest` as lines for a terminal."""
+        return as_lines([self._headline(), *self._lines()])
+
+    def _headline(self) -> str:
+        done = "rebuilt" if self.is_rebuild else "brought up to date"
+        if self.planned:
+            text = f"{_tables(self.planned)} would be {done}"
+        elif self.topics:
+            text = f"{_tables(self.topics)} {done}"
+        else:
+            text = "nothing new for the latest state"
+        if self.left_out:
+            text += f", {show_count(len(self.left_out), 'topic')} left out"
+        return f"{text} ({self.seconds:.1f} s)"
+
+    def _lines(self) -> Iterator[str]:
+        for plan in self.planned:
+            anew = f"; {show_count(plan.computed_anew, 'partition')} to compute anew"
+            yield (
+                f"{plan.table}: {show_count(plan.commits, 'new commit')} to read"
+                f"{anew if plan.computed_anew else ''}"
+            )
+        for each in self.topics:
+            yield _line(each, "written anew" if self.is_rebuild else "changed")
+        for reason in self.left_out.values():
+            yield f"left out: {reason}"
+        for note in self.notes:
+            yield f"note: {note}"
+
+
+def _tables(states: Sequence[TopicState | PlannedState]) -> str:
+    """Return the number of tables, which may have rows of several clusters."""
+    return show_count(len({each.table for each in states}), "table")
+
+
+def _line(each: TopicState, how: str) -> str:
+    text = (
+        f"{each.table}: {show_count(each.records, 'new record')}, {each.inserted} keys new,"
+        f" {each.updated} {how}"
+    )
+    if each.removed:
+        text += f", {each.removed} removed"
+    if each.computed_anew:
+        text += f"; {show_count(each.computed_anew, 'partition')} computed anew"
+    if each.without_key:
+        text += f"; {show_count(each.without_key, 'record')} without a key left out"
+    return text

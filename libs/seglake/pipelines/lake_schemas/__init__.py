@@ -1,0 +1,1 @@
+"""Lists and exports the schemas of the registries in a lake."""

@@ -1,0 +1,190 @@
+"""Makes Arrow arrays from the column entries that the kernel stored."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.value_codec.avro.column_tree import WORDS, Columns, Form, Node
+from seglake.value_codec.avro.json_text import json_text
+from seglake.value_codec.avro.schema_types import Kind, Logical
+from seglake.value_codec.decoded import ArrowArray
+
+_Flags = NDArray[np.uint8]
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_UUID_DIGITS = [place for place in range(36) if place not in (8, 13, 18, 23)]
+_LARGEST_OFFSET = (1 << 31) - 1
+
+
+class StoredColumns(NamedTuple):
+    """Entries of all columns, as the kernel stores them.
+
+    Attributes:
+        words: words of all slots.
+        slots: index of each slot's first word.
+        flags: validity bytes.
+        flag_starts: index of each column's first validity byte.
+    """
+
+    words: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    flags: _Flags
+    flag_starts: NDArray[np.int64]
+
+
+def empty_columns(columns: Columns, totals: NDArray[np.int64]) -> StoredColumns:
+    """Return zeroed memory for the entries of columns.
+
+    Args:
+        columns: the columns.
+        totals: number of entries of each level.
+    """
+    words = [int(totals[level]) * WORDS[form] for level, form in columns.slots]
+    flags = [int(totals[level]) for level in columns.flags]
+    return StoredColumns(
+        np.zeros(sum(words), np.int64),
+        np.cumsum([0, *words], dtype=np.int64),
+        np.zeros(sum(flags), np.uint8),
+        np.cumsum([0, *flags], dtype=np.int64),
+    )
+
+
+class ArrayMaker(NamedTuple):
+    """Maker of the arrays of one run of the kernel.
+
+    Attributes:
+        stored: the entries.
+        counts: number of entries of each level.
+        data: bytes that ranges refer to.
+        copy: the kernel `copy_ranges`.
+    """
+
+    stored: StoredColumns
+    counts: NDArray[np.int64]
+    data: NDArray[np.uint8]
+    copy: Callable[..., None]
+
+    def array(self, node: Node, is_sound: _Flags | None = None) -> ArrowArray:
+        """Return the array of a node.
+
+        Args:
+            node: the node.
+            is_sound: 0 for entries that are null whatever is stored.
+        """
+        count = int(self.counts[node.level])
+        valid = self._valid(node, count)
+        if is_sound is not None:
+            valid = is_sound if valid is None else valid & is_sound
+        if node.is_json:
+            return self._texts(node, count, valid)
+        bitmap = None if valid is None else _buffer(np.packbits(valid, bitorder="little"))
+        children = [self.array(child) for child in node.children]
+        match node.of.kind:
+            case Kind.ARRAY | Kind.MAP:
+                return self._list(node, count, bitmap, children)
+            case Kind.RECORD | Kind.UNION if not pa.types.is_null(node.arrow):
+                return _made(node.arrow, count, [bitmap], children)
+        return self._scalar(node, count, bitmap)
+
+    def _valid(self, node: Node, count: int) -> _Flags | None:
+        """Return the validity bytes of a node's entries; None if no entry is null."""
+        if node.flags >= 0:
+            start = int(self.stored.flag_starts[node.flags])
+            return self.stored.flags[start : start + count]
+        if node.of.kind is Kind.UNION and node.children:
+            set_members = [self._valid(child, count) for child in node.children]
+            return cast("_Flags", np.bitwise_or.reduce([m for m in set_members if m is not None]))
+        return None
+
+    def _words(self, node: Node, count: int) -> NDArray[np.int64]:
+        start = int(self.stored.slots[node.slot])
+        return self.stored.words[start : start + count * WORDS[node.form]]
+
+    def _scalar(self, node: Node, count: int, bitmap: Any) -> ArrowArray:
+        """Return the array of a type that contains no other types."""
+        if pa.types.is_null(node.arrow):
+            return pa.nulls(count)
+        if node.form is Form.NOTHING:  # a fixed type of size 0
+            offsets = _buffer(np.zeros(count + 1, np.int32))
+            return _made(node.arrow, count, [bitmap, offsets, pa.py_buffer(b"")])
+        words = self._words(node, count)
+        if node.form is Form.RANGE:
+            ranges = words.reshape(-1, 2)
+            if node.of.logical is Logical.UUID and node.of.kind is Kind.FIXED:
+                return _uuids(ranges[:, 0], self.data, bitmap)
+            return self._bytes(node.arrow, ranges, bitmap)
+        if node.of.kind is Kind.ENUM:
+            if not node.of.symbols:
+                return pa.nulls(count, pa.string())
+            indices = _made(pa.int64(), count, [bitmap, _buffer(words)])
+            symbols: ArrowArray = pa.array(node.of.symbols, pa.string())
+            return symbols.take(cast("Any", indices))
+        if node.of.kind is Kind.BOOLEAN:
+            content = np.packbits(words.astype(np.bool_), bitorder="little")
+        elif node.form is Form.NUMBER and node.arrow.bit_width == 32:
+            content = words.astype(np.int32).view(np.uint8)
+        else:
+            content = words.view(np.uint8)
+        return _made(node.arrow, count, [bitmap, _buffer(content)])
+
+    def _bytes(self, arrow: pa.DataType, ranges: NDArray[np.int64], bitmap: Any) -> ArrowArray:
+        offsets = _offsets(ranges[:, 1])
+        content = np.empty(int(offsets[-1]), np.uint8)
+        self.copy(ranges, self.data, offsets, content)
+        return _made(arrow, len(ranges), [bitmap, _buffer(offsets), _buffer(content)])
+
+    def _list(self, node: Node, count: int, bitmap: Any, children: list[ArrowArray]) -> ArrowArray:
+        offsets = _buffer(_offsets(self._words(node, count)))
+        if node.of.kind is Kind.ARRAY:
+            return _made(node.arrow, count, [bitmap, offsets], children)
+        entries_type = cast("pa.MapType[Any, Any]", node.arrow)
+        entries = pa.struct([entries_type.key_field, entries_type.item_field])
+        pairs = _made(entries, len(children[0]), [None], children)
+        return _made(node.arrow, count, [bitmap, offsets], [pairs])
+
+    def _texts(self, node: Node, count: int, valid: _Flags | None) -> ArrowArray:
+        """Return an array of JSON texts, for types that are cut from the columns."""
+        ranges = self._words(node, count).reshape(-1, 2).tolist()
+        found = [
+            json_text(node.of, self.data, start) if size and (valid is None or valid[row]) else None
+            for row, (start, size) in enumerate(ranges)
+        ]
+        return pa.array([None if text == "null" else text for text in found], pa.string())
+
+
+# Any: numpy's stubs hide Python's buffers
+def _buffer(content: NDArray[Any]) -> pa.Buffer:
+    return pa.py_buffer(cast("Any", content))
+
+
+def _made(
+    arrow: pa.DataType, count: int, buffers: list[Any], children: list[ArrowArray] | None = None
+) -> ArrowArray:
+    found: ArrowArray = pa.Array.from_buffers(arrow, count, buffers, children=children or [])
+    return found
+
+
+def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return Arrow offsets for items of these lengths: each start, and the last end.
+
+    Raises:
+        OverflowError: an array of more than 2 GiB; the caller reads fewer bodies at once.
+    """
+    found = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=found[1:])
+    if found[-1] > _LARGEST_OFFSET:
+        raise OverflowError
+    return found.astype(np.int32)
+
+
+def _uuids(starts: NDArray[np.int64], data: NDArray[np.uint8], bitmap: Any) -> ArrowArray:
+    """Return an array of UUIDs as text, made from 16 bytes each."""
+    texts = np.full((len(starts), 36), ord("-"), np.uint8)
+    if len(data) >= 16:  # the start of a null entry is 0
+        content = data[starts[:, None] + np.arange(16)]
+        digits = np.stack([_HEX[content >> 4], _HEX[content & 15]], axis=2)
+        texts[:, _UUID_DIGITS] = digits.reshape(-1, 32)
+    offsets = np.arange(len(starts) + 1, dtype=np.int32) * np.int32(36)
+    return _made(pa.string(), len(starts), [bitmap, _buffer(offsets), _buffer(texts)])

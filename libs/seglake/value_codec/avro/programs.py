@@ -1,0 +1,204 @@
+"""Programs for the kernels, made from the columns of a schema.
+
+A program is rows of integers: see `kernels.operations`. It reads the columns' types where they
+are. Types that are cut from the columns are read by subroutines, one for each record, so that
+types may form a circle.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.value_codec.avro.column_tree import KEY, Columns, Node, checked_digits
+from seglake.value_codec.avro.schema_types import AvroType, Kind, Logical
+from seglake.value_codec.kernels import operations as op
+
+# First and last day of the years 0001 to 9999, from 1970-01-01.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+_DAY_MS = 86_400_000
+
+_PLAIN = {
+    Kind.BOOLEAN: op.BOOLEAN,
+    Kind.INT: op.INT,
+    Kind.LONG: op.LONG,
+    Kind.BYTES: op.BYTES,
+    Kind.STRING: op.STRING,
+}
+_NOWHERE = -1, 0, -1
+
+
+class Program(NamedTuple):
+    """A program.
+
+    Attributes:
+        code: rows of an operation, its arguments, and where its value is stored.
+        targets: for each branch of a union, the row to jump to, and the number of the validity
+            bytes that it sets (-1 for none).
+    """
+
+    code: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+
+def program_of(columns: Columns, *, is_raw_bytes: bool) -> Program:
+    """Return the program that reads one value of a schema.
+
+    Args:
+        columns: the columns of the writer's schema.
+        is_raw_bytes: a value of a schema that is just `bytes` has no length before the bytes, as
+            Confluent's serializers write it.
+    """
+    assembler, top = _Assembler(), columns.top
+    if is_raw_bytes and top.of.kind is Kind.BYTES and top.union is None:
+        assembler.add(op.RAW, checked_digits(top.of), 0, *_place(top))
+    else:
+        assembler.node(top)
+    assembler.add(op.END)
+    while assembler.due:
+        record = assembler.due.pop()
+        assembler.starts[id(record)] = len(assembler.code)
+        for each in record.fields:
+            assembler.cut(each.type)
+        assembler.add(op.RETURN)
+    for row, record in assembler.calls:
+        assembler.code[row][1] = assembler.starts[id(record)]
+    code = np.array(assembler.code, np.int64).reshape(-1, op.WIDTH)
+    return Program(code, np.array(assembler.targets, np.int64).reshape(-1, 2))
+
+
+@dataclass(slots=True)
+class _Assembler:
+    """Program that is being assembled.
+
+    Attributes:
+        starts: row of each subroutine, by the identity of its record.
+        due: records whose subroutines are not written yet.
+        calls: rows that call a subroutine.
+    """
+
+    code: list[list[int]] = field(default_factory=list)
+    targets: list[list[int]] = field(default_factory=list)
+    starts: dict[int, int] = field(default_factory=dict)
+    due: list[AvroType] = field(default_factory=list)
+    calls: list[tuple[int, AvroType]] = field(default_factory=list)
+
+    def add(self, operation: int, first: int = 0, second: int = 0, *place: int) -> int:
+        """Add a row to the program, and return the row's number."""
+        self.code.append([operation, first, second, *(place or _NOWHERE)])
+        return len(self.code) - 1
+
+    def node(self, node: Node) -> None:
+        """Add the rows that read a value and store it in a column."""
+        if node.union is not None:
+            self._union(node.union, (node,))
+        else:
+            self._inner(node)
+
+    def _inner(self, node: Node) -> None:
+        """Add the rows that read and store a value of a type, or of a branch of a union."""
+        match node.of.kind:
+            case _ if node.is_json:
+                self.add(op.BEGIN, 0, 0, *_place(node))
+                self.cut(node.of)
+                self.add(op.FINISH, 0, 0, *_place(node))
+            case _ if node.of.is_empty:
+                pass
+            case Kind.RECORD:
+                for each in node.children:
+                    self.node(each)
+            case Kind.UNION:
+                self._union(node.of, node.children)
+            case Kind.ARRAY | Kind.MAP:
+                self._blocks(node.of, node)
+            case _:
+                self._scalar(node.of, _place(node))
+
+    def cut(self, of: AvroType) -> None:
+        """Add the rows that read a value without storing it: its type is cut from the columns."""
+        match of.kind:
+            case _ if of.is_empty:
+                pass
+            case Kind.RECORD:
+                if id(of) not in self.starts:
+                    self.starts[id(of)] = -1
+                    self.due.append(of)
+                self.calls.append((self.add(op.CALL), of))
+            case Kind.UNION:
+                self._union(of, None)
+            case Kind.ARRAY | Kind.MAP:
+                self._blocks(of, None)
+            case _:
+                self._scalar(of, _NOWHERE)
+
+    def _scalar(self, of: AvroType, place: tuple[int, ...]) -> None:
+        """Add the row that reads a value which contains no other values."""
+        digits = checked_digits(of)
+        first, end = _FIRST_DAY * _DAY_MS, (_LAST_DAY + 1) * _DAY_MS
+        match of.logical, of.kind:
+            case Logical.DECIMAL, Kind.BYTES if digits:
+                self.add(op.DECIMAL, digits, 0, *place)
+            case Logical.DECIMAL, Kind.FIXED if digits:
+                self.add(op.FIXED_DECIMAL, of.size, digits, *place)
+            case Logical.DATE, _:
+                self.add(op.INT_WITHIN, _FIRST_DAY, _LAST_DAY, *place)
+            case Logical.TIMESTAMP_MILLIS, _:
+                self.add(op.LONG_WITHIN, first, end - 1, *place)
+            case Logical.TIMESTAMP_MICROS, _:
+                self.add(op.LONG_WITHIN, first * 1000, end * 1000 - 1, *place)
+            case _, Kind.ENUM:
+                self.add(op.ENUM, len(of.symbols), 0, *place)
+            case _, Kind.FLOAT:
+                self.add(op.FLOAT, 4, 0, *place)
+            case _, Kind.DOUBLE:
+                self.add(op.DOUBLE, 8, 0, *place)
+            case _, Kind.FIXED:
+                self.add(op.FIXED, of.size, 0, *place)
+            case _:
+                self.add(_PLAIN[of.kind], 0, 0, *place)
+
+    def _union(self, of: AvroType, members: tuple[Node, ...] | None) -> None:
+        """Add the rows of a union: each branch ends with a jump over later branches.
+
+        Args:
+            of: the union.
+            members: nodes of the branches that are not null; None if nothing is stored.
+        """
+        first = len(self.targets)
+        self.targets += [[0, -1] for _ in of.branches]
+        level = members[0].level if members else 0
+        self.add(op.UNION, len(of.branches), first, -1, level, -1)
+        jumps, left = [], list(members or ())
+        for index, branch in enumerate(of.branches):
+            self.targets[first + index][0] = len(self.code)
+            if branch.kind is not Kind.NULL and members is not None:
+                member = left.pop(0)
+                self.targets[first + index][1] = member.flags
+                self._inner(member)
+            else:
+                self.cut(branch)
+            jumps.append(self.add(op.JUMP))
+        for row in jumps:
+            self.code[row][1] = len(self.code)
+
+    def _blocks(self, of: AvroType, node: Node | None) -> None:
+        """Add the rows that read the blocks of an array or a map."""
+        [item] = of.branches
+        is_empty = of.kind is Kind.ARRAY and item.is_empty
+        place = _place(node) if node else _NOWHERE
+        begin = self.add(op.BLOCKS, 0, int(is_empty), *place)
+        if of.kind is Kind.MAP:
+            self._scalar(KEY, _place(node.children[0]) if node else _NOWHERE)
+        if not is_empty:
+            if node:
+                self.node(node.children[-1])
+            else:
+                self.cut(item)
+            self.add(op.NEXT, begin + 1, 0, *place)
+        self.code[begin][1] = len(self.code)
+
+
+def _place(node: Node) -> tuple[int, int, int]:
+    """Return slot, level and item level of a node, where its values are stored."""
+    return node.slot, node.level, node.item_level

@@ -1,0 +1,80 @@
+"""Values that a reader decoded, and the interface of the readers of all forms."""
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.value_codec.reject_reasons import RejectReason
+
+ArrowArray: TypeAlias = "pa.Array[Any]"  # the class takes no arguments when the program runs
+
+UNKNOWN_POSITION = -1
+"""Position that stands for an unknown byte."""
+
+
+class Decoded(NamedTuple):
+    """Values of many bodies, one entry for each body.
+
+    Attributes:
+        values: the values, of the reader's type; null where a body was rejected. The value of a
+            sound body may be null, too.
+        reasons: 0 for a sound body, else the `code` of a RejectReason.
+        positions: index, from the start of the body, of the first byte that could not be read;
+            UNKNOWN_POSITION if it is not known. 0 for a sound body.
+    """
+
+    values: ArrowArray
+    reasons: NDArray[np.uint8]
+    positions: NDArray[np.int64]
+
+
+class FaultyValue(NamedTuple):
+    """A value that does not decode.
+
+    Attributes:
+        row: index of the value.
+        position: index, in the data, of the byte where the fault is; see `Decoded`.
+    """
+
+    row: int
+    reason: RejectReason
+    position: int
+
+
+def faulty_values(decoded: Decoded, starts: NDArray[np.int64]) -> list[FaultyValue]:
+    """Return the values that were rejected, by row.
+
+    Args:
+        decoded: the values.
+        starts: index, in the data, of each body's first byte.
+    """
+    rows = np.flatnonzero(decoded.reasons)
+    places = (starts[rows] + decoded.positions[rows]).tolist()
+    codes = decoded.reasons[rows].tolist()
+    return [
+        FaultyValue(row, RejectReason.of_code(code), place)
+        for row, code, place in zip(rows.tolist(), codes, places, strict=True)
+    ]
+
+
+class ColumnReader(Protocol):
+    """Interface of a reader of the values that one schema wrote."""
+
+    @property
+    def type(self) -> pa.DataType:
+        """Return the Arrow type of the values."""
+        ...
+
+    def read(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> Decoded:
+        """Decode bodies; a body has no frame.
+
+        Args:
+            data: bytes of all bodies.
+            starts: index of each body's first byte.
+            ends: index after each body's last byte, at most the size of the data.
+        """
+        ...

@@ -1,0 +1,142 @@
+"""Chooses the form of a topic's keys or values from what its records show.
+
+The form is chosen for the topic, never for a record: a text that begins with a byte 0 in a topic
+of JSON is no frame, and a value without a frame in a topic of frames is a reject.
+
+The first row that fits wins.
+
+| the records show | form |
+| --- | --- |
+| frames or headers that name schemas of the registry | the form with the most of them |
+| mostly frames of Glue or of single objects, with lost schemas | that form |
+| mostly headers with a schema id, or nothing but frames with one, with lost schemas | Confluent's |
+| mostly JSON objects and arrays | JSON, or Connect's JSON |
+
+A known id alone proves little: numbers of 8 bytes may look like one. So it counts if the registry
+has a subject of the topic, or if a tenth of the values, not all of 8 bytes, have a known id.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
+from seglake.value_codec.frames.frames import frames
+from seglake.value_codec.frames.schema_groups import (
+    Bodies,
+    GroupContext,
+    bodies_of_bytes,
+    without,
+)
+from seglake.value_codec.schema_readers import SchemaReaders
+
+_MOST_PARSED = 200  # most texts of a task to parse as JSON
+_LEAST_SHARE = 10  # without a subject, one in so many values must have a known schema
+_LONG_BYTES = 8
+_BRACES = np.frombuffer(b"{[", np.uint8)
+
+
+@dataclass(slots=True)
+class FormEvidence:
+    """Counts of what the keys or the values of a topic look like; of several tasks, they add up.
+
+    Attributes:
+        bodies: number of keys or values that are not null.
+        longs: number of them that have 8 bytes.
+        known: number of frames that name a schema of the registry, by form.
+        framed: number of frames, by form.
+        in_headers: number of values whose schema a header names.
+        texts: number of values that begin as a JSON object or array.
+        parsed: number of texts that were parsed, up to 200 in each task.
+        objects: number of parsed texts that are JSON.
+        envelopes: number of parsed texts that have a schema and a payload, as Connect writes them.
+    """
+
+    bodies: int = 0
+    longs: int = 0
+    known: Counter[Form] = field(default_factory=Counter)
+    framed: Counter[Form] = field(default_factory=Counter)
+    in_headers: int = 0
+    texts: int = 0
+    parsed: int = 0
+    objects: int = 0
+    envelopes: int = 0
+
+    def __add__(self, other: "FormEvidence") -> "FormEvidence":
+        """Return the counts of these records and the other ones together."""
+        return FormEvidence(*(getattr(self, n) + getattr(other, n) for n in self.__slots__))
+
+    def add(
+        self,
+        found: Bodies,
+        headers: Mapping[int, bytes],
+        readers: SchemaReaders,
+        context: str,
+    ) -> None:
+        """Count some keys or values.
+
+        Args:
+            found: keys or values with their frames.
+            headers: last header with a schema id, by the index of its key or value.
+            readers: know which schemas exist.
+            context: context of the registry to which the schema ids belong.
+        """
+        self.bodies += len(found.starts)
+        self.longs += int(((found.ends - found.starts) == _LONG_BYTES).sum())
+        self.in_headers += len(headers)
+        named = bodies_of_bytes(headers.values())
+        bare = without(len(found.starts), np.fromiter(headers, np.int64))
+        for form in FRAMED_FORMS:
+            self._add_frames(found.of(bare), GroupContext(form, readers, context))
+        self._add_frames(named, GroupContext(Form.CONFLUENT, readers, context))
+        self._add_texts(found.of(bare))
+
+    def _add_frames(self, some: Bodies, context: GroupContext) -> None:
+        form = context.form
+        found = frames(form, *some)
+        for kind, names in found.names.items():
+            counts = np.bincount(found.schemas[found.kinds == kind], minlength=len(names))
+            is_known = [context.knows(kind, name) for name in names]
+            self.framed[form] += int(counts.sum())
+            self.known[form] += int(counts[is_known].sum()) if names else 0
+
+    def _add_texts(self, some: Bodies) -> None:
+        data, starts, ends = some
+        filled = np.flatnonzero(ends > starts)
+        texts = filled[np.isin(data[starts[filled]], _BRACES)]
+        self.texts += len(texts)
+        for row in texts[: _MOST_PARSED - self.parsed].tolist():
+            self.parsed += 1
+            try:
+                found = json.loads(data[starts[row] : ends[row]].tobytes())
+            except (ValueError, RecursionError):
+                continue
+            self.objects += 1
+            self.envelopes += isinstance(found, dict) and found.keys() == {"schema", "payload"}
+
+    def chosen(self, *, has_subject: bool) -> Form:
+        """Return the form.
+
+        Args:
+            has_subject: whether the registry has a subject of the topic's keys or values.
+        """
+        form = max(FRAMED_FORMS, key=lambda each: self.known[each])
+        least = 1 if has_subject else max(1, self.bodies / _LEAST_SHARE)
+        are_longs = self.longs == self.bodies and form is Form.CONFLUENT
+        if self.known[form] >= least and (has_subject or self.in_headers or not are_longs):
+            return form
+        for form in (Form.GLUE, Form.SINGLE_OBJECT):
+            if self._is_most(self.framed[form]):
+                return form
+        is_framed = self.framed[Form.CONFLUENT] >= self.bodies > 0 and not are_longs
+        if self._is_most(self.in_headers) or is_framed:
+            return Form.CONFLUENT
+        if self._is_most(self.texts) and 2 * self.objects > self.parsed:
+            return Form.CONNECT_JSON if 2 * self.envelopes > self.objects else Form.JSON
+        return Form.NONE
+
+    def _is_most(self, count: int) -> bool:
+        return 2 * count > self.bodies

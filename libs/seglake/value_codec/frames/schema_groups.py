@@ -1,0 +1,311 @@
+"""Groups keys and values by the schema that wrote them, with their bodies."""
+
+from collections.abc import Collection, Container, Iterator, Mapping
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seglake.value_codec.connect.envelopes import envelopes
+from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.frames.forms import Form
+from seglake.value_codec.frames.frames import FRAME_REJECTS, NAMED, FrameKind, Frames, frames
+from seglake.value_codec.frames.glue_bodies import decompressed
+from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
+from seglake.value_codec.registry.schemas import SchemaType
+from seglake.value_codec.reject_reasons import RejectReason
+from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
+
+_ID_BYTES = {Form.CONFLUENT: 5, Form.APICURIO: 9}  # of the magic byte and the id
+
+
+class Bodies(NamedTuple):
+    """Keys or values, with or without their frames.
+
+    Attributes:
+        data: bytes of all bodies.
+        starts: index of each body's first byte.
+        ends: index after each body's last byte.
+    """
+
+    data: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def of(self, rows: NDArray[np.int64]) -> "Bodies":
+        """Return those of the bodies that have these indexes."""
+        return Bodies(self.data, self.starts[rows], self.ends[rows])
+
+
+def bodies_of_bytes(found: Collection[bytes]) -> Bodies:
+    """Return texts of bytes as bodies, one after another in one array."""
+    edges = np.cumsum([0, *map(len, found)], dtype=np.int64)
+    return Bodies(np.frombuffer(b"".join(found), np.uint8), edges[:-1], edges[1:])
+
+
+def without(count: int, indexes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the indexes below a count, without some of them.
+
+    >>> without(4, np.array([2])).tolist()
+    [0, 1, 3]
+    """
+    is_left = np.ones(count, np.bool_)
+    is_left[indexes] = False
+    return np.flatnonzero(is_left)
+
+
+class SchemaGroup(NamedTuple):
+    """Keys or values of one schema, or rejected for one reason.
+
+    Attributes:
+        name: the schema, as the frames name it; "" without a frame.
+        use: how the bodies are read, or why they are rejected.
+        rows: index of each body among the keys or values given.
+        bodies: the bodies, without frames.
+        frame_bytes: number of bytes that precede each body in its key or value; 0 if the schema's
+            name is in a header, or if the body was compressed.
+        problem_at: if the bodies are rejected, the position of the byte in the key or value that
+            decides it; UNKNOWN_POSITION if it is in a header or not known.
+    """
+
+    name: str
+    use: SchemaUse
+    rows: NDArray[np.int64]
+    bodies: Bodies
+    frame_bytes: NDArray[np.int64]
+    problem_at: int = UNKNOWN_POSITION
+
+    @property
+    def key(self) -> str:
+        """Return what names the columns of the bodies: the schema, and of Protobuf its message."""
+        return column_key(self.name, self.use)
+
+
+def column_key(name: str, use: SchemaUse) -> str:
+    """Return what names the columns of a schema, or of a message of Protobuf.
+
+    Args:
+        name: the schema, as frames name it.
+        use: how its values are read.
+    """
+    is_message = use.name.startswith(f"{SchemaType.PROTOBUF} ")
+    return f"{name} {use.name}" if is_message else name
+
+
+class GroupContext(NamedTuple):
+    """Facts of a topic that its frames do not have.
+
+    Attributes:
+        form: form of the keys or values.
+        readers: the readers of the registry's schemas.
+        context: context of the registry to which schema ids belong.
+        plain: name and use of values that name no schema.
+        columns: names of the schemas of Kafka Connect that have columns; JSON of others is read as
+            `plain`. None for all.
+    """
+
+    form: Form
+    readers: SchemaReaders
+    context: str
+    plain: tuple[str, SchemaUse] = ("", TEXT_USE)
+    columns: Container[str] | None = None
+
+    def use_of(self, kind: FrameKind, name: bytes) -> SchemaUse:
+        """Return how values are read whose frame names a schema so."""
+        match kind:
+            case FrameKind.ID:
+                return self.readers.of_id(self.context, int.from_bytes(name, "big"))
+            case FrameKind.FINGERPRINT:
+                return self.readers.of_fingerprint(int.from_bytes(name, "little"))
+        return self.readers.of_guid(name)
+
+    def knows(self, kind: FrameKind, name: bytes) -> bool:
+        """Return whether the registry has a schema, by its name in a frame."""
+        match kind:
+            case FrameKind.ID:
+                return self.readers.has_id(self.context, int.from_bytes(name, "big"))
+            case FrameKind.FINGERPRINT:
+                return self.readers.has_fingerprint(int.from_bytes(name, "little"))
+        return self.readers.has_guid(name)
+
+
+def schema_groups(
+    found: Bodies, headers: Mapping[int, bytes], context: GroupContext
+) -> Iterator[SchemaGroup]:
+    """Yield keys or values by schema, each of them once.
+
+    Args:
+        found: keys or values with their frames.
+        headers: last header with a schema id, by the index of its key or value; only Confluent's
+            form has some.
+        context: form of the topic, and its schemas.
+    """
+    if context.form is Form.CONNECT_JSON:
+        yield from _connect_groups(found, context)
+        return
+    if context.form in (Form.JSON, Form.BARE):
+        rows = np.arange(len(found.starts))
+        yield SchemaGroup(*context.plain, rows, found, np.zeros_like(rows))
+        return
+    named = headers if context.form is Form.CONFLUENT else {}
+    in_header = np.fromiter(named, np.int64, len(named))
+    framed = without(len(found.starts), in_header)
+    bodies = found.of(framed)
+    read = frames(context.form, *bodies)
+    for group in _framed_groups(bodies, read, context):
+        yield group._replace(rows=framed[group.rows])
+    if named:
+        read = frames(context.form, *bodies_of_bytes(named.values()))
+        for group in _groups(bodies_of_bytes(named.values()), read, context):
+            after = group.bodies._replace(starts=group.bodies.starts + group.frame_bytes)
+            bare = group._replace(
+                rows=in_header[group.rows],
+                bodies=found.of(in_header[group.rows]),
+                frame_bytes=np.zeros_like(group.rows),
+                problem_at=UNKNOWN_POSITION,
+            )
+            if group.use.messages is None:
+                yield bare
+            else:
+                yield from _by_message(bare, after, is_in_header=True)
+
+
+def _by_message(
+    group: SchemaGroup, indexed: Bodies, *, is_in_header: bool = False, is_glue: bool = False
+) -> Iterator[SchemaGroup]:
+    """Yield a group by the Protobuf message of each value.
+
+    Args:
+        group: values of a Protobuf schema.
+        indexed: bytes that begin with message indexes: the values' bodies, or rests of headers.
+        is_in_header: whether these are headers.
+        is_glue: whether the values have Glue's index.
+    """
+    found = message_paths(*indexed, is_glue=is_glue)
+    for number, path in enumerate(found.paths):
+        chosen = np.flatnonzero(found.indexes == number)
+        sizes = group.frame_bytes[chosen]
+        if isinstance(path, PathFault):
+            use = group.use._replace(messages=None, problem=path.reason)
+        else:
+            use = group.use.of_message(path, is_glue=is_glue)
+        part = group._replace(
+            use=use,
+            rows=group.rows[chosen],
+            bodies=group.bodies.of(chosen),
+            frame_bytes=sizes,
+        )
+        if is_in_header:
+            yield part
+        elif isinstance(path, PathFault):
+            yield part._replace(problem_at=int(sizes[0]) + path.position)
+        else:
+            after = found.starts[chosen]
+            yield part._replace(
+                bodies=part.bodies._replace(starts=after),
+                frame_bytes=sizes + after - indexed.starts[chosen],
+                problem_at=int(sizes[0]),
+            )
+
+
+def _connect_groups(found: Bodies, context: GroupContext) -> Iterator[SchemaGroup]:
+    """Yield payloads of Kafka Connect's envelopes by schema."""
+    read = envelopes(*found)
+    groups: dict[tuple[str, RejectReason | None], tuple[int, SchemaUse]] = {}
+    of_text = np.zeros(len(read.texts), np.int64)  # many texts may have one use
+    for number, text in enumerate(read.texts):
+        name, use = context.readers.of_connect(text)
+        if use.problem is None and context.columns is not None and name not in context.columns:
+            name, use = context.plain
+        of_text[number], _ = groups.setdefault((name, use.problem), (len(groups), use))
+    whole = np.flatnonzero(read.schemas >= 0)
+    numbers = of_text[read.schemas[whole]]
+    order = whole[np.argsort(numbers, kind="stable")]
+    ends = np.cumsum(np.bincount(numbers, minlength=len(groups)))
+    parts = np.split(order, ends[:-1])
+    for ((name, _), (_, use)), rows in zip(groups.items(), parts, strict=False):
+        payloads = Bodies(found.data, read.starts[rows], read.ends[rows])
+        frame_bytes = payloads.starts - found.starts[rows]
+        yield SchemaGroup(name, use, rows, payloads, frame_bytes, 0)
+    bad = np.flatnonzero(read.reasons)
+    faults = zip(read.reasons[bad].tolist(), read.positions[bad].tolist(), strict=True)
+    for code, position in sorted({*faults}):
+        rows = bad[(read.reasons[bad] == code) & (read.positions[bad] == position)]
+        use = SchemaUse("", problem=RejectReason.of_code(code))
+        yield SchemaGroup("", use, rows, found.of(rows), np.zeros_like(rows), position)
+
+
+def _framed_groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[SchemaGroup]:
+    """Yield groups of values by the schema in their frames, which are cut off."""
+    for group in _groups(bodies, read, context):
+        inner = group.bodies._replace(starts=group.bodies.starts + group.frame_bytes)
+        group = group._replace(bodies=inner)
+        is_glue = context.form is Form.GLUE
+        is_packed = is_glue and group.use.problem is None and _is_compressed(group, read)
+        for plain in _decompressed(group) if is_packed else [group]:
+            if plain.use.problem is None and plain.use.messages is not None:
+                yield from _by_message(plain, plain.bodies, is_glue=is_glue)
+            else:
+                yield plain
+
+
+def _is_compressed(group: SchemaGroup, read: Frames) -> bool:
+    """Return whether the bodies of a group are compressed."""
+    return bool((read.kinds[group.rows] == FrameKind.ZLIB_GUID).all())
+
+
+def _groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[SchemaGroup]:
+    """Yield groups of values by the schema in their frames, which are still there."""
+    for kind, reason in FRAME_REJECTS.items():
+        rows = np.flatnonzero(read.kinds == kind)
+        if kind is FrameKind.NO_FRAME and context.form in _ID_BYTES:
+            unknown = rows[_have_an_id(bodies.of(rows), _ID_BYTES[context.form])]
+            if len(unknown):
+                use = SchemaUse("", problem=RejectReason.UNKNOWN_SCHEMA_ID)
+                yield SchemaGroup("", use, unknown, bodies.of(unknown), read.sizes[unknown], 1)
+            rows = np.setdiff1d(rows, unknown)
+        if len(rows):
+            use = SchemaUse("", problem=reason)
+            problem_at = int(kind is FrameKind.BAD_COMPRESSION)
+            yield SchemaGroup("", use, rows, bodies.of(rows), read.sizes[rows], problem_at)
+    for kind in NAMED:
+        for name, rows in zip(read.names.get(kind, ()), read.rows_of(kind), strict=True):
+            use = context.use_of(kind, name)
+            yield SchemaGroup(
+                _shown_name(kind, name), use, rows, bodies.of(rows), read.sizes[rows], read.name_at
+            )
+
+
+def _have_an_id(bodies: Bodies, least: int) -> NDArray[np.bool_]:
+    """Return which values have at least so many bytes, and begin with the magic byte of ids."""
+    found = bodies.ends - bodies.starts >= least
+    found[found] = bodies.data[bodies.starts[found]] == 0
+    return found
+
+
+def _shown_name(kind: FrameKind, name: bytes) -> str:
+    """Return the name of a schema in a frame, for a person."""
+    match kind:
+        case FrameKind.ID:
+            return f"id {int.from_bytes(name, 'big')}"
+        case FrameKind.FINGERPRINT:
+            return f"fingerprint {name[::-1].hex()}"
+    return f"GUID {UUID(bytes=name)}"
+
+
+def _decompressed(group: SchemaGroup) -> Iterator[SchemaGroup]:
+    """Yield a group's bodies after decompression, in batches, and those that do not decompress."""
+    for batch in decompressed(*group.bodies):
+        plain = Bodies(batch.data, batch.starts, batch.ends)
+        sizes = np.zeros_like(batch.rows)
+        yield group._replace(rows=group.rows[batch.rows], bodies=plain, frame_bytes=sizes)
+        for reason in dict.fromkeys(batch.problems.values()):
+            failed = np.array([r for r, found in batch.problems.items() if found is reason])
+            yield group._replace(
+                use=group.use._replace(reader=None, problem=reason),
+                rows=group.rows[failed],
+                bodies=group.bodies.of(failed),
+                frame_bytes=group.frame_bytes[failed],
+                problem_at=UNKNOWN_POSITION,
+            )

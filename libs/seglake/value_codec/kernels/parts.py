@@ -1,0 +1,172 @@
+"""Parts of the compiled loop: integers, UTF-8, decimals.
+
+numba checks no bounds, so every index is compared with its end before it is used. A reading part
+returns the index after the bytes read, or the negative outcome.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from seglake.value_codec.kernels.operations import BAD_VARINT, DEEPEST, DEPTH, NEXT, SHORT
+
+Array = Any  # numba compiles for the types of the arguments
+Int = Any  # a machine integer inside a kernel
+
+# The loops allocate nothing, so numba need not count references.
+_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}  # numba's stubs lack some options
+_INLINED = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_LARGEST_SHIFT = 63
+_SMALLEST = -(1 << 63)
+
+
+def compiled(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
+    """Return the kernel, compiled at its first call and cached for other processes.
+
+    If numba can write neither beside the code nor in a home folder, each process compiles it again.
+    """
+    try:
+        return numba.njit(cache=True, **_OPTIONS)(kernel)
+    except RuntimeError:  # there is no folder for the cache
+        return numba.njit(**_OPTIONS)(kernel)
+
+
+def inlined(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
+    """Return a part of kernels that LLVM inlines; Python cannot call it."""
+    return numba.njit(**_INLINED)(kernel)
+
+
+@inlined
+def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    """Return a zig-zag varint and the index after it, or (_, outcome); it has at most 64 bits."""
+    value = np.int64(0)
+    shift = np.int64(0)
+    while p < stop:
+        byte = np.int64(data[p])
+        p += 1
+        if shift == _LARGEST_SHIFT and byte > 1:
+            return np.int64(0), np.int64(-BAD_VARINT)
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return ((value >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(value & 1), p
+        shift += 7
+    return np.int64(0), np.int64(-SHORT)
+
+
+@inlined
+def block(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
+    """Return the number of items of a block and the index of the first, or (_, outcome)."""
+    count, q = varlong(data, p, stop)
+    if q < 0 or count >= 0:
+        return count, q
+    if count == _SMALLEST:
+        return np.int64(0), np.int64(-BAD_VARINT)
+    _, q = varlong(data, q, stop)  # skip the block's size in bytes
+    return -count, q
+
+
+@inlined
+def after_character(data: Array, p: Int, stop: Int) -> Int:
+    """Return the index after a character of several bytes, or -1 if it is no UTF-8."""
+    first = np.int64(data[p])
+    least, greatest, more = np.int64(0x80), np.int64(0xBF), np.int64(1)
+    if first < 0xC2 or first > 0xF4:
+        return np.int64(-1)
+    if first >= 0xE0 and first < 0xF0:
+        more = np.int64(2)
+        if first == 0xE0:
+            least = np.int64(0xA0)
+        elif first == 0xED:
+            greatest = np.int64(0x9F)
+    elif first >= 0xF0:
+        more = np.int64(3)
+        if first == 0xF0:
+            least = np.int64(0x90)
+        elif first == 0xF4:
+            greatest = np.int64(0x8F)
+    if more > stop - p - 1 or data[p + 1] < least or data[p + 1] > greatest:
+        return np.int64(-1)
+    for index in range(p + 2, p + 1 + more):
+        if data[index] & 0xC0 != 0x80:
+            return np.int64(-1)
+    return p + 1 + more
+
+
+@inlined
+def is_utf8(data: Array, p: Int, stop: Int) -> Int:
+    """Return 1 for well-formed UTF-8, else 0: surrogates and overlong sequences are refused."""
+    while p < stop:
+        if data[p] < 0x80:
+            p += 1
+            continue
+        p = after_character(data, p, stop)
+        if p < 0:
+            return np.int64(0)
+    return np.int64(1)
+
+
+@inlined
+def items(
+    code: Array, pc: Int, data: Array, p: Int, stop: Int, stack: Array, depth: Int
+) -> tuple[Int, Int, Int, Int]:
+    """Begin an array or a map, or end one of its items.
+
+    Args:
+        code: the program.
+        pc: its row, with BLOCKS or NEXT.
+        data: the bytes.
+        p: index of the next byte.
+        stop: index after the whole value.
+        stack: the items that are left of each array and map around, among others.
+        depth: size of the stack.
+
+    Returns:
+        The next row of the program, the index of the next byte or the outcome, the depth, and the
+        number of items if a block begins, else 0.
+    """
+    is_next = code[pc, 0] == NEXT
+    if not is_next and depth == DEEPEST:
+        return pc, np.int64(-DEPTH), depth, np.int64(0)
+    if is_next:
+        stack[depth - 1] -= 1
+        if stack[depth - 1] > 0:
+            return code[pc, 1], p, depth, np.int64(0)
+        depth -= 1
+    count, q = block(data, p, stop)
+    if q >= 0 and count > stop - q:
+        q = np.int64(-SHORT)  # each item has at least one byte
+    if count == 0 or q < 0:
+        return (pc + 1 if is_next else code[pc, 1]), q, depth, np.int64(0)
+    stack[depth] = count
+    return (code[pc, 1] if is_next else pc + 1), q, depth + 1, count
+
+
+@inlined
+def has_digits(data: Array, p: Int, stop: Int, powers: Array, digits: Int) -> Int:
+    """Return 1 if a big-endian number has at most so many digits, else 0.
+
+    Args:
+        data: the bytes.
+        p: index of the first byte.
+        stop: index after the last byte.
+        powers: the upper and the lower 64 bits of 10 ** digits, for each number of digits up to 38.
+        digits: at least 1.
+    """
+    if p >= stop:
+        return np.int64(1)  # no bytes mean 0
+    sign = np.uint64(0xFF) if data[p] >= 0x80 else np.uint64(0)
+    while p < stop and data[p] == sign:
+        p += 1
+    if stop - p > 16:
+        return np.int64(0)
+    upper, lower = np.uint64(0), np.uint64(0)
+    for index in range(p, stop):
+        # The bitwise complement of a negative number is its absolute value less one.
+        upper = (upper << np.uint64(8)) | (lower >> np.uint64(56))
+        lower = (lower << np.uint64(8)) | (np.uint64(data[index]) ^ sign)
+    most_upper, most_lower = powers[digits, 0], powers[digits, 1]
+    if sign != 0:
+        most_lower -= np.uint64(1)  # no power's lower half is 0
+    return np.int64(upper < most_upper or (upper == most_upper and lower < most_lower))

@@ -1,0 +1,368 @@
+"""One type for the values of many schemas, and values brought to it.
+
+Fields are merged by name, in the order of the schemas, so that a later schema only adds columns or
+widens them. Types are promoted by `type_promotion`. A type that cannot be promoted becomes a column
+of its own: `<name>__<type>`. A field that is always null has no column. Columns that a table has
+come first and stay as they are: what would widen one of them becomes a column of its own, too.
+
+| type | is stored as |
+| --- | --- |
+| struct without fields, in any of the schemas | it has a field `_present`, which is true |
+| list or map of nulls, or nothing but nulls | of string |
+| values that are not all structs | a struct with a column `value` |
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from seglake.value_codec.column_names import ColumnNames
+from seglake.value_codec.column_notes import (
+    Field,
+    column_of_field,
+    field_name,
+    is_presence,
+    presence_column,
+)
+from seglake.value_codec.decoded import ArrowArray
+from seglake.value_codec.type_groups import TypeGroup, type_groups
+from seglake.value_codec.type_promotion import converted, nulls, stored, type_name
+
+PRESENT = "_present"
+"""Field of a struct that has no others, since Delta stores no such struct."""
+
+VALUE = "value"
+"""Name of the column of values that are no structs."""
+
+_types = pa.types
+
+
+class NamedType(NamedTuple):
+    """Type of the values of one schema, with a name for messages.
+
+    Attributes:
+        name: name of the schema for a person, such as `id 31`.
+        type: Arrow type of its reader.
+    """
+
+    name: str
+    type: pa.DataType
+
+
+class MergedColumn(NamedTuple):
+    """A column, or a field inside of one.
+
+    Attributes:
+        path: names in the schemas, outermost first; `element`, `key` and `value` are the parts of
+            lists and maps.
+        column: names in the table.
+        type: stored type.
+        first: name of the first schema that has it; "" if only the table has it.
+        is_apart: whether its type could not be promoted to an earlier type of the field.
+    """
+
+    path: tuple[str, ...]
+    column: tuple[str, ...]
+    type: pa.DataType
+    first: str
+    is_apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergedType:
+    """Type of the values of all schemas.
+
+    Attributes:
+        type: a struct; its fields are the columns.
+        columns: all fields of the struct, at every depth.
+        is_wrapped: whether the values are no structs, and are in the column `value`.
+    """
+
+    type: pa.StructType
+    columns: tuple[MergedColumn, ...]
+    is_wrapped: bool
+    _root: "_Node"
+
+    def conformed(self, values: ArrowArray, number: int) -> ArrowArray:
+        """Return values as the merged type; a null stays null.
+
+        Args:
+            values: the values of one schema's reader.
+            number: index of the schema's type among those that were merged.
+        """
+        if not self.is_wrapped:
+            return self._root.conformed(values, number)
+        wrapped = _made(pa.struct([(VALUE, values.type)]), len(values), [_bitmap(values)], [values])
+        return self._root.conformed(wrapped, number)
+
+
+def merged(
+    types: Sequence[NamedType], reserved: Sequence[str] = (), there: Sequence[Field] = ()
+) -> MergedType:
+    """Return the type that holds the values of all types.
+
+    Args:
+        types: the types, by rising id.
+        reserved: names that no column may get, as the table has columns of its own.
+        there: columns of the values that the table has, with their notes.
+
+    >>> found = merged([NamedType("id 1", pa.int32()), NamedType("id 2", pa.string())])
+    >>> found.type
+    StructType(struct<value: int32, value__string: string>)
+    """
+    is_wrapped = not all(_types.is_struct(t) or _types.is_null(t) for _, t in types)
+    is_wrapped |= all(_types.is_null(t) for _, t in types)
+    sources = {
+        number: pa.struct([(VALUE, each.type)]) if is_wrapped else each.type
+        for number, each in enumerate(types)
+        if is_wrapped or not _types.is_null(each.type)
+    }
+    if is_wrapped and all(_types.is_null(t) for _, t in types):
+        sources = {number: pa.struct([(VALUE, pa.string())]) for number in sources}
+    root = _struct(sources, there, reserved)
+    columns = tuple(
+        MergedColumn(
+            field.path,
+            field.column,
+            field.node.type,
+            "" if first is None else types[first].name,
+            field.is_apart,
+        )
+        for field, first in root.fields_within((), ())
+    )
+    return MergedType(cast("pa.StructType", root.type), columns, is_wrapped, root)
+
+
+class _Placed(NamedTuple):
+    """Field of a merged type, with its path in the schemas and in the table."""
+
+    path: tuple[str, ...]
+    column: tuple[str, ...]
+    node: "_Node"
+    is_apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """Part of a merged type.
+
+    Attributes:
+        type: stored type.
+        conformed: brings the array of a type, given by its number, to the stored type.
+        parts: fields of a struct, or the parts of a list or a map.
+    """
+
+    type: pa.DataType
+    conformed: Callable[[Any, int], ArrowArray]
+    parts: tuple["_Field | _Part", ...] = ()
+
+    def fields_within(
+        self, path: tuple[str, ...], column: tuple[str, ...]
+    ) -> Iterator[tuple[_Placed, int | None]]:
+        """Yield the fields at every depth, each with the number of the first type that has it."""
+        for part in self.parts:
+            inner = (*path, part.source or PRESENT), (*column, part.name)
+            if isinstance(part, _Field):
+                first = min(part.numbers, default=None)
+                yield _Placed(*inner, part.node, part.is_apart), first
+            yield from part.node.fields_within(*inner)
+
+
+class _Part(NamedTuple):
+    """Item type of a list or map, as a part of a merged type."""
+
+    source: str
+    name: str
+    node: _Node
+
+
+class _Field(NamedTuple):
+    """Field of a merged struct.
+
+    Attributes:
+        source: name in the schemas; None for PRESENT.
+        array: name in the arrays of values.
+        name: name in the table.
+        node: its type.
+        numbers: numbers of the types that have it.
+        is_apart: whether its type could not be promoted to an earlier one.
+    """
+
+    source: str | None
+    array: str
+    name: str
+    node: _Node
+    numbers: frozenset[int]
+    is_apart: bool
+
+
+def _node(group: TypeGroup) -> _Node:
+    """Return the one type that a group's types are promoted to, as a node of the merged tree."""
+    there = None if group.there is None else group.there.type
+    return _node_of(group.types, group.known, there)
+
+
+# Any: pyarrow's stubs have no types with parts.
+def _node_of(types: Mapping[int, Any], known: Any, there: Any) -> _Node:
+    """Return the merge of types, as a node of the merged tree.
+
+    Args:
+        types: the types, by number.
+        known: the type that they are promoted to; the fields of structs do not count.
+        there: type of the column that holds them; None for a new one.
+    """
+    if _types.is_struct(known):
+        return _struct(types, () if there is None else [*there])
+    if _types.is_map(known):
+        keys = {number: each.key_type for number, each in types.items()}
+        items = {number: each.item_type for number, each in types.items()}
+        of_key, of_item = (None, None) if there is None else (there.key_type, there.item_type)
+        return _map(_item(keys, known.key_type, of_key), _item(items, known.item_type, of_item))
+    if _types.is_list(known):
+        items = {number: each.value_type for number, each in types.items()}
+        of_item = None if there is None else there.value_type
+        return _list(_item(items, known.value_type, of_item))
+    return _Node(stored(known), lambda values, _: converted(values, known))
+
+
+# Any: pyarrow's stubs have no types with parts.
+def _item(sources: Mapping[int, Any], known: Any, there: Any) -> _Node:
+    """Return the merged type of a part that must have one; nulls alone are stored as strings."""
+    typed = {number: each for number, each in sources.items() if not _types.is_null(each)}
+    node = _node_of(typed, pa.string() if _types.is_null(known) else known, there)
+
+    def conformed(values: Any, number: int) -> ArrowArray:
+        if _types.is_null(values.type):
+            return nulls(len(values), node.type)
+        return node.conformed(values, number)
+
+    return _Node(node.type, conformed, node.parts)
+
+
+def _struct(
+    group: Mapping[int, pa.DataType], there: Sequence[Field], reserved: Sequence[str] = ()
+) -> _Node:
+    """Return the merge of structs, field by field.
+
+    Args:
+        group: the structs, by number.
+        there: columns or fields that the table has.
+        reserved: names that no other field may get.
+    """
+    names = ColumnNames([*reserved, *(column.name for column in there)])
+    fields, columns = [], []
+    for name, array, each, is_apart in _placed_groups(group, there):
+        node = _node(each)
+        wish = f"{array}__{type_name(node.type)}" if is_apart else array
+        legal = names.add(wish) if each.there is None else each.there.name
+        fields.append(_Field(name, array, legal, node, frozenset(each.types), is_apart))
+        columns.append(column_of_field(legal, node.type, name, each.known))
+    empty = [n for n, s in group.items() if all(_types.is_null(f.type) for f in _fields(s))]
+    presence = next((column for column in there if is_presence(column)), None)
+    if empty or presence is not None:
+        node = _Node(pa.bool_(), lambda values, _: values)
+        legal = names.add(PRESENT) if presence is None else presence.name
+        fields.append(_Field(None, "", legal, node, frozenset(empty), is_apart=False))
+        columns.append(presence_column(legal))
+    arrow = pa.struct(columns)
+
+    def conformed(values: Any, number: int) -> ArrowArray:
+        children = [_child(values, field, number) for field in fields]
+        return _made(arrow, len(values), [_bitmap(values)], children)
+
+    return _Node(arrow, conformed, tuple(fields))
+
+
+def _placed_groups(
+    group: Mapping[int, pa.DataType], there: Sequence[Field]
+) -> list[tuple[str, str, TypeGroup, bool]]:
+    """Return the groups of types of the fields of structs, in the order of their columns.
+
+    Each has its field's name, the name in arrays, and whether it is apart. Later types neither move
+    nor rename what the table or earlier types have.
+    """
+    by_name: dict[str, dict[int, pa.DataType]] = {}
+    columns: dict[str, list[Field]] = {}
+    for column in there:
+        if not is_presence(column):
+            columns.setdefault(field_name(column), []).append(column)
+            by_name.setdefault(field_name(column), {})
+    arrays = {}
+    for number, source in group.items():
+        for field in _fields(source):
+            arrays[field_name(field)] = field.name
+            by_name.setdefault(field_name(field), {})[number] = field.type
+    found = [
+        (name, arrays.get(name, name), each, position > 0)
+        for name, types in by_name.items()
+        for position, each in enumerate(type_groups(types, columns.get(name, ())))
+    ]
+    places = {column.name: place for place, column in enumerate(there)}
+
+    def order(each: TypeGroup) -> tuple[bool, int]:
+        is_new = each.there is None
+        return is_new, min(each.types) if each.there is None else places[each.there.name]
+
+    return sorted(found, key=lambda each: order(each[2]))
+
+
+def _fields(arrow: pa.DataType) -> "list[pa.Field[Any]]":
+    return list(cast("pa.StructType", arrow))
+
+
+# Any: pyarrow's stubs have no methods of the arrays of one type.
+def _child(values: Any, field: _Field, number: int) -> ArrowArray:
+    """Return a struct's field as an array."""
+    count = len(values)
+    if number not in field.numbers:
+        return nulls(count, field.node.type)
+    if field.source is None:
+        return pa.array(np.ones(count, np.bool_))
+    index = values.type.get_field_index(field.array)
+    return field.node.conformed(values.field(index), number)
+
+
+def _list(item: _Node) -> _Node:
+    """Return the merged type of several lists."""
+    arrow = pa.list_(item.type)
+
+    def conformed(values: Any, number: int) -> ArrowArray:
+        inner = item.conformed(values.values, number)
+        return _made(arrow, len(values), [_bitmap(values), _offsets(values)], [inner])
+
+    return _Node(arrow, conformed, (_Part("element", "element", item),))
+
+
+def _map(key: _Node, item: _Node) -> _Node:
+    """Return the merged type of several maps."""
+    arrow = pa.map_(key.type, item.type)
+    entries = pa.struct([arrow.key_field, arrow.item_field])
+
+    def conformed(values: Any, number: int) -> ArrowArray:
+        inner = [key.conformed(values.keys, number), item.conformed(values.items, number)]
+        pairs = _made(entries, len(inner[0]), [None], inner)
+        return _made(arrow, len(values), [_bitmap(values), _offsets(values)], [pairs])
+
+    return _Node(arrow, conformed, (_Part("key", "key", key), _Part("value", "value", item)))
+
+
+def _made(
+    arrow: pa.DataType, count: int, buffers: list[Any], children: list[ArrowArray]
+) -> ArrowArray:
+    found: ArrowArray = pa.Array.from_buffers(arrow, count, buffers, children=children)
+    return found
+
+
+def _bitmap(values: ArrowArray) -> pa.Buffer | None:
+    """Return the validity of values; None if none is null."""
+    if not values.null_count:
+        return None
+    valid = np.asarray(values.is_valid())
+    return pa.py_buffer(cast("Any", np.packbits(valid, bitorder="little")))
+
+
+def _offsets(values: Any) -> pa.Buffer:
+    return pa.py_buffer(cast("Any", np.array(values.offsets, np.int32)))

@@ -1,0 +1,257 @@
+"""Columns of a message: one Arrow struct, field by field over many parsed messages.
+
+A field without presence is never null. A member of a oneof is null unless it is set, and
+`<oneof>_case` has the name of the set member. Fields that the schema does not have are kept as
+they are written, in `_unknown`. A message inside itself is unrolled to a depth; what is deeper is
+JSON in a field `<name>_json`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.value_codec.column_names import free_name
+from seglake.value_codec.protobuf.converters import (
+    Converter,
+    Values,
+    json_text,
+    of_scalar,
+    of_well_known,
+    unknown_bytes,
+)
+from seglake.value_codec.protobuf.message_json import message_json
+from seglake.value_codec.reject_reasons import RejectReason
+
+_MOST_FIELDS = 2_000  # most fields of a message, with those of all messages in it
+_DEEPEST = 4  # most times that a message may stand inside itself
+# Any: the stubs lack these overloads.
+_LISTS: Any = pa.ListArray
+_MAPS: Any = pa.MapArray
+Rows = NDArray[np.int64]
+Faults = dict[int, RejectReason]
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A field of a struct.
+
+    Attributes:
+        build: returns the array for messages; gets the row of each, and adds faults by row.
+    """
+
+    name: str
+    type: Any
+    build: Callable[[Values, Rows, Faults], Any]
+
+
+@dataclass(slots=True)
+class MessageColumns:
+    """Columns of a message.
+
+    Attributes:
+        path: full names of the messages that this one stands in.
+    """
+
+    # Any: google.protobuf has no type hints.
+    message: Any
+    path: tuple[str, ...] = ()
+    deepest: int = _DEEPEST
+    columns: list[_Column] = field(default_factory=list)
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the columns."""
+        used = {each.name for each in self.message.fields}
+        proto = _proto(self.message)
+        optional = {each.name for each in proto.field if each.proto3_optional}
+        for each in self.message.fields:
+            self._add(each)
+        for oneof in self.message.oneofs:
+            if not any(member.name in optional for member in oneof.fields):
+                name = free_name(f"{oneof.name}_case", used)
+                used.add(name)
+                self.columns.append(_case(name, oneof.name))
+        self.columns.append(_unknown(free_name("_unknown", used)))
+        self.count += len(self.columns)
+        if self.count > _MOST_FIELDS and self.deepest > 1:
+            raise TooManyFieldsError
+
+    @property
+    def type(self) -> Any:
+        """Return the Arrow type."""
+        return pa.struct([pa.field(each.name, each.type) for each in self.columns])
+
+    def build(self, messages: Values, rows: Rows, faults: Faults) -> Any:
+        """Return the structs of messages.
+
+        Args:
+            messages: parsed messages.
+            rows: row of each message's record.
+            faults: is added to: why a record's values do not fit the columns.
+        """
+        arrays = [each.build(messages, rows, faults) for each in self.columns]
+        fields = [pa.field(each.name, each.type) for each in self.columns]
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+
+    def _add(self, each: Any) -> None:
+        """Add the column of a field."""
+        if _is_map(each):
+            self.columns.append(self._map(each))
+            return
+        name, arrow, build = self._values(each)
+        if each.is_repeated:
+            self.columns.append(_repeated(each.name, name, arrow, build))
+        elif each.has_presence:
+            self.columns.append(_optional(each.name, name, arrow, build))
+        else:
+            self.columns.append(_Column(name, arrow, _getter(each.name, build)))
+
+    def _map(self, each: Any) -> _Column:
+        key, value = (each.message_type.fields_by_name[n] for n in ("key", "value"))
+        _, key_type, key_build = self._values(key)
+        name, value_type, value_build = self._values(value)
+        arrow: Any = pa.map_(key_type, value_type)
+        name = each.name if name == "value" else f"{each.name}_json"
+
+        def build(messages: Values, rows: Rows, faults: Faults) -> Any:
+            maps = [sorted(getattr(m, each.name).items(), key=_key) for m in messages]
+            pairs, offsets, inner = _flat(maps, rows)
+            keys = key_build([k for k, _ in pairs], inner, faults)
+            values = value_build([v for _, v in pairs], inner, faults)
+            return _MAPS.from_arrays(offsets, keys, values, arrow)
+
+        return _Column(name, arrow, build)
+
+    def _values(self, each: Any) -> tuple[str, Any, Callable[[Values, Rows, Faults], Any]]:
+        """Return the name of a field's column, and the type and array of its values."""
+        if each.message_type is None:
+            return each.name, *_checked(of_scalar(each))
+        known = of_well_known(each.message_type)
+        if known is not None:
+            return each.name, *_checked(known)
+        full_name = each.message_type.full_name
+        path = (*self.path, self.message.full_name)
+        if path.count(full_name) >= self.deepest:
+            rest = Converter(
+                pa.string(),
+                lambda values: pa.array([json_text(message_json(v)) for v in values], pa.string()),
+            )
+            return f"{each.name}_json", *_checked(rest)
+        inner = MessageColumns(each.message_type, path, self.deepest)
+        self.count += inner.count
+        if self.count > _MOST_FIELDS and self.deepest > 1:
+            raise TooManyFieldsError
+        return each.name, inner.type, inner.build
+
+
+class TooManyFieldsError(Exception):
+    """A message unrolls to too many fields."""
+
+
+def columns_of(message: Any) -> MessageColumns:
+    """Return the columns of a message, unrolled as deeply as the number of fields allows."""
+    for deepest in range(_DEEPEST, 1, -1):
+        try:
+            return MessageColumns(message, deepest=deepest)
+        except TooManyFieldsError:
+            continue
+    return MessageColumns(message, deepest=1)
+
+
+def _proto(message: Any) -> Any:
+    from google.protobuf import descriptor_pb2
+
+    found = descriptor_pb2.DescriptorProto()
+    message.CopyToProto(found)
+    return found
+
+
+def _is_map(each: Any) -> bool:
+    inner = each.message_type
+    return inner is not None and bool(inner.GetOptions().map_entry)
+
+
+def _key(pair: tuple[Any, Any]) -> Any:
+    return pair[0]
+
+
+def _checked(of: Converter) -> tuple[Any, Callable[[Values, Rows, Faults], Any]]:
+    """Return the type and array of values; those that it cannot hold are faults, and null."""
+
+    def build(values: Values, rows: Rows, faults: Faults) -> Any:
+        if of.check is None:
+            return of.convert(values)
+        sound = [of.check(value) for value in values]
+        if not any(sound):
+            return of.convert(values)
+        for row, reason in zip(rows.tolist(), sound, strict=True):
+            if reason is not None:
+                faults.setdefault(row, reason)
+        kept = np.array([reason is None for reason in sound])
+        some: Any = of.convert([v for v, reason in zip(values, sound, strict=True) if not reason])
+        return some.take(_places(kept))
+
+    return of.type, build
+
+
+def _places(is_there: NDArray[np.bool_]) -> Any:
+    """Return for each entry its index among those that are there, else null."""
+    return pa.array(np.cumsum(is_there) - 1, pa.int64(), mask=~is_there)
+
+
+def _getter(attribute: str, build: Callable[..., Any]) -> Callable[..., Any]:
+    def built(messages: Values, rows: Rows, faults: Faults) -> Any:
+        return build([getattr(m, attribute) for m in messages], rows, faults)
+
+    return built
+
+
+def _optional(attribute: str, name: str, arrow: Any, build: Callable[..., Any]) -> _Column:
+    """Return the column of a field that may be unset."""
+
+    def built(messages: Values, rows: Rows, faults: Faults) -> Any:
+        is_set = np.array([m.HasField(attribute) for m in messages], bool)
+        found = [getattr(m, attribute) for m in messages if m.HasField(attribute)]
+        some = build(found, rows[is_set], faults)
+        return some if is_set.all() else some.take(_places(is_set))
+
+    return _Column(name, arrow, built)
+
+
+def _repeated(attribute: str, name: str, arrow: Any, build: Callable[..., Any]) -> _Column:
+    whole: Any = pa.list_(arrow)
+
+    def built(messages: Values, rows: Rows, faults: Faults) -> Any:
+        items, offsets, inner = _flat([getattr(m, attribute) for m in messages], rows)
+        return _LISTS.from_arrays(offsets, build(items, inner, faults), whole)
+
+    return _Column(name, whole, built)
+
+
+def _flat(lists: list[Any], rows: Rows) -> tuple[list[Any], Any, Rows]:
+    """Return all items, the offsets of the lists, and the row of each item."""
+    sizes = [len(each) for each in lists]
+    offsets = pa.array([0, *accumulate(sizes)], pa.int32())
+    return [*chain.from_iterable(lists)], offsets, np.repeat(rows, sizes)
+
+
+def _case(name: str, oneof: str) -> _Column:
+    def built(messages: Values, rows: Rows, faults: Faults) -> Any:
+        return pa.array([m.WhichOneof(oneof) for m in messages], pa.string())
+
+    return _Column(name, pa.string(), built)
+
+
+def _unknown(name: str) -> _Column:
+    from google.protobuf.unknown_fields import UnknownFieldSet
+
+    def built(messages: Values, rows: Rows, faults: Faults) -> Any:
+        found = [UnknownFieldSet(m) for m in messages]
+        return pa.array([unknown_bytes(each) if len(each) else None for each in found], pa.binary())
+
+    return _Column(name, pa.binary(), built)

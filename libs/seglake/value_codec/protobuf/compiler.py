@@ -1,0 +1,106 @@
+"""Compiles the text of a Protobuf schema to descriptors.
+
+protoc reads files only, so the texts are written to a temporary folder, which is deleted at once.
+protoc runs in this process, and imports nothing but these files and Google's own types.
+"""
+
+import ast
+import re
+import tempfile
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+_MAIN = "schema.proto"
+_SERIALIZED = re.compile(rb"AddSerializedFile\((b'.*')\)")
+_MOST_BYTES = 8 << 20  # longest text of a schema with all its imports, in bytes
+
+
+class ProtoTextError(ValueError):
+    """A text that is no Protobuf schema; the message says why."""
+
+
+def has_protobuf() -> bool:
+    """Return whether the packages of the extra `protobuf` are installed."""
+    return all(_is_installed(name) for name in ("google.protobuf", "grpc_tools"))
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # the package around the module is missing
+        return False
+
+
+# Any: google.protobuf has no type hints.
+def compiled(text: str, imports: Mapping[str, str]) -> Any:
+    """Return the file descriptor of a schema, in a pool of its own.
+
+    Args:
+        text: the schema.
+        imports: texts of the schemas that it imports, by the path in the import.
+
+    Raises:
+        ProtoTextError: the text or an import is no schema, or imports a file that is not given.
+    """
+    from google.protobuf import descriptor_pool
+
+    pool = descriptor_pool.DescriptorPool()
+    try:
+        for content in _serialized_files(text, imports):
+            pool.AddSerializedFile(content)
+        return pool.FindFileByName(_main_name(imports))
+    except (TypeError, KeyError, ValueError) as error:
+        raise ProtoTextError(f"the schema cannot be loaded: {error}") from None
+
+
+def _main_name(imports: Mapping[str, str]) -> str:
+    """Return a path for the schema itself that no import has."""
+    name = _MAIN
+    while name in imports:
+        name = f"_{name}"
+    return name
+
+
+def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
+    """Return serialized descriptors of a schema's files; a file follows those that it imports."""
+    import grpc_tools
+    from grpc_tools import _protoc_compiler
+
+    if sum(map(len, (text, *imports.values()))) > _MOST_BYTES:
+        raise ProtoTextError("the schema is too long")
+    own = str(Path(grpc_tools.__file__).parent / "_proto")
+    main = _main_name(imports)
+    with tempfile.TemporaryDirectory(prefix="seglake-proto-") as folder:
+        for name, content in {**imports, main: text}.items():
+            _write(Path(folder), name, content)
+        places = [folder.encode(), own.encode()]
+        try:
+            found = _protoc_compiler.get_protos(main.encode(), places)
+        except _protoc_compiler.ProtocErrors as error:
+            first = str(error).strip().splitlines()[:1]
+            raise ProtoTextError("".join(first).removeprefix(f"{main}:")) from None
+    return [_serialized(content) for _, content in found]
+
+
+def _write(folder: Path, name: str, content: str) -> None:
+    """Write a schema inside of a folder, whatever path it names."""
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or parts[0].startswith("/") or "\0" in name:
+        raise ProtoTextError("an import leaves the folder of the schema")
+    path = folder.joinpath(*parts)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode("utf-8", "surrogatepass"))
+    except OSError as error:
+        raise ProtoTextError(f"an import has no path of a file: {error.strerror}") from None
+
+
+def _serialized(generated: bytes) -> bytes:
+    """Return the serialized descriptor in a module that protoc generates."""
+    found = _SERIALIZED.search(generated)
+    if found is None:
+        raise ProtoTextError("protoc gives no descriptor")
+    content: bytes = ast.literal_eval(found[1].decode("utf-8"))
+    return content

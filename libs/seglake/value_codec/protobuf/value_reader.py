@@ -1,0 +1,99 @@
+"""Reader of the values of one Protobuf message: a ColumnReader."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.value_codec.decoded import UNKNOWN_POSITION, Decoded
+from seglake.value_codec.protobuf.columns import Faults, columns_of
+from seglake.value_codec.protobuf.wire_faults import wire_fault
+from seglake.value_codec.reject_reasons import RejectReason
+
+_AT_ONCE = 20_000  # most messages to hold parsed at a time
+
+
+class ProtobufReader:
+    """Reader of values that are one message of a schema."""
+
+    # Any: google.protobuf has no type hints.
+    def __init__(self, message: Any) -> None:
+        """Make the columns of a message's descriptor."""
+        from google.protobuf.message_factory import GetMessageClass
+
+        self._message = message
+        self.message_class: Any = GetMessageClass(message)
+        self._columns = columns_of(message)
+
+    @property
+    def type(self) -> pa.DataType:
+        """Return the Arrow type of the values: see `columns` and `converters`."""
+        found: pa.DataType = self._columns.type
+        return found
+
+    def read(
+        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> Decoded:
+        """Decode bodies, as `ColumnReader` says.
+
+        Args:
+            data: bytes of all bodies.
+            starts: index of each body's first byte.
+            ends: index after each body's last byte.
+        """
+        parts: list[Any] = []
+        reasons = np.zeros(len(starts), np.uint8)
+        positions = np.zeros(len(starts), np.int64)
+        for first in range(0, len(starts), _AT_ONCE) or [0]:
+            some = slice(first, first + _AT_ONCE)
+            bodies = [
+                data[a:b].tobytes()
+                for a, b in zip(starts[some].tolist(), ends[some].tolist(), strict=True)
+            ]
+            parts.append(self._part(bodies, reasons[some], positions[some]))
+        whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+        return Decoded(whole, reasons, positions)
+
+    def _part(
+        self, bodies: list[bytes], reasons: NDArray[np.uint8], positions: NDArray[np.int64]
+    ) -> Any:
+        """Return the structs of bodies; set reasons and positions of those that are no messages."""
+        parsed = [self._parsed(body) for body in bodies]
+        faults: Faults = {}
+        try:
+            found, rows = self._built(parsed, faults)
+        except (UnicodeDecodeError, pa.ArrowInvalid):  # older schemas allow texts of any bytes
+            faults.clear()
+            for row, body in enumerate(bodies):
+                if wire_fault(body, self._message) is not None:
+                    parsed[row] = None
+            found, rows = self._built(parsed, faults)
+        for row, message in enumerate(parsed):
+            if message is None:
+                fault = wire_fault(bodies[row], self._message)
+                reason, positions[row] = fault or (RejectReason.BAD_VARINT, UNKNOWN_POSITION)
+                reasons[row] = reason.code
+        is_sound = np.zeros(len(bodies), bool)
+        is_sound[rows] = True
+        places = np.cumsum(is_sound) - 1
+        for row, late in faults.items():
+            reasons[row], positions[row], is_sound[row] = late.code, UNKNOWN_POSITION, False
+        if is_sound.all():
+            return found
+        return found.take(pa.array(places, pa.int64(), mask=~is_sound))
+
+    def _built(self, parsed: list[Any], faults: Faults) -> tuple[Any, list[int]]:
+        """Return the structs of the messages among some, and their rows; add faults by row."""
+        rows = [row for row, message in enumerate(parsed) if message is not None]
+        messages = [parsed[row] for row in rows]
+        return self._columns.build(messages, np.array(rows, np.int64), faults), rows
+
+    def _parsed(self, body: bytes) -> Any | None:
+        """Return the message of a body; None if the library refuses it."""
+        from google.protobuf.message import DecodeError
+
+        try:
+            return self.message_class.FromString(body)
+        except DecodeError:
+            return None

@@ -1,0 +1,1 @@
+"""The schema registry whose records are in the topic `_schemas`."""

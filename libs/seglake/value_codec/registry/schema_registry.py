@@ -1,0 +1,249 @@
+"""Registry that the records of `_schemas` add up to: every schema that it ever had.
+
+Deleted schemas are kept, since records written before the deletion still have their ids: each id
+that was ever registered decodes. An id belongs to a context; several subjects and versions may
+share it.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
+from seglake.value_codec.registry.registry_records import (
+    NO_ID,
+    RecordKind,
+    Registration,
+    RegistryRecord,
+)
+from seglake.value_codec.registry.schemas import (
+    DEFAULT_CONTEXT,
+    Reference,
+    SchemaContent,
+    SchemaType,
+    SubjectVersion,
+)
+
+_LATEST = -1
+_DEEPEST_REFERENCE = 32
+
+
+class Deletion(StrEnum):
+    """Kinds of deletion; the registry keeps what is deleted softly for readers of its id."""
+
+    SOFT = "soft"
+    HARD = "hard"
+
+
+class RecordedAt(NamedTuple):
+    """Offset and time of a record of `_schemas`.
+
+    Attributes:
+        timestamp_ms: time of the record, in ms since 1970.
+    """
+
+    offset: int
+    timestamp_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSchema:
+    """A schema that a registry has, or once had, under a subject and version.
+
+    Attributes:
+        recorded_at: the record that first registered it; None if a file names it.
+        deletion: how it was deleted; None if it was not, or was registered again.
+    """
+
+    place: SubjectVersion
+    schema_id: int
+    content: SchemaContent
+    recorded_at: RecordedAt | None
+    deletion: Deletion | None
+
+
+class ResolveError(ValueError):
+    """Error for a reference that cannot be resolved; the message says which, and why."""
+
+
+class _Entry(NamedTuple):
+    """Identity of a stored schema."""
+
+    place: SubjectVersion
+    schema_id: int
+    text: str
+
+
+@dataclass(slots=True)
+class SchemaRegistry:
+    """Schemas of a registry, made by adding the records of its topic in order.
+
+    Attributes:
+        unread: for each record that cannot be read, its place and the reason.
+    """
+
+    unread: list[tuple[RecordedAt | None, str]] = field(default_factory=list)
+    _stored: dict[_Entry, StoredSchema] = field(default_factory=dict)
+    _of_subject: dict[str, list[_Entry]] = field(default_factory=dict)
+    _of_id: dict[tuple[str, int], list[_Entry]] = field(default_factory=dict)
+    _of_guid: dict[bytes, _Entry] = field(default_factory=dict)
+
+    def add(self, record: RegistryRecord, recorded_at: RecordedAt | None) -> None:
+        """Add the next record, in the order of the topic."""
+        match record:
+            case RegistryRecord(RecordKind.REGISTER, registration=Registration() as registered):
+                self._register(registered, recorded_at)
+            case RegistryRecord(RecordKind.HARD_DELETE, SubjectVersion() as place):
+                there = self._of_subject.get(place.subject, ())
+                self._delete([e for e in there if e.place == place], Deletion.HARD)
+            case RegistryRecord(RecordKind.SOFT_DELETE, SubjectVersion(subject, last)):
+                there = self._of_subject.get(subject, ())
+                due = [e for e in there if e.place.version <= last]
+                self._delete([e for e in due if not self._stored[e].deletion], Deletion.SOFT)
+            case RegistryRecord(RecordKind.UNREADABLE, unread_reason=reason):
+                self.unread.append((recorded_at, reason))
+
+    def supplement(self, given: Registration) -> None:
+        """Add a schema that no record has; one that a record has keeps its state."""
+        entry = _Entry(given.place, given.schema_id, given.content.text)
+        if entry not in self._stored:
+            self._register(given, None)
+        if given.guid is not None:
+            self._of_guid.setdefault(given.guid, entry)
+
+    def _register(self, found: Registration, recorded_at: RecordedAt | None) -> None:
+        """Add a schema; if it is known, record whether it is deleted or registered again."""
+        entry = _Entry(found.place, found.schema_id, found.content.text)
+        known = self._stored.get(entry)
+        if known is None:
+            self._of_subject.setdefault(found.place.subject, []).append(entry)
+            if found.schema_id != NO_ID:
+                self._of_id.setdefault((found.place.context, found.schema_id), []).append(entry)
+            self._of_guid.setdefault(found.content.guid().bytes, entry)
+        self._stored[entry] = StoredSchema(
+            place=found.place,
+            schema_id=found.schema_id,
+            content=found.content,
+            recorded_at=recorded_at if known is None else known.recorded_at,
+            deletion=Deletion.SOFT if found.is_deleted else None,
+        )
+
+    def _delete(self, entries: Iterable[_Entry], how: Deletion) -> None:
+        for entry in entries:
+            self._stored[entry] = replace(self._stored[entry], deletion=how)
+
+    @property
+    def schemas(self) -> Sequence[StoredSchema]:
+        """Return every schema that the registry ever had, in the order of their registration."""
+        return [*self._stored.values()]
+
+    def of_id(self, context: str, schema_id: int) -> Sequence[StoredSchema]:
+        """Return the different schemas with an id, the first registered one first.
+
+        There are several only if the registry gave the id out again after a hard delete, or if a
+        schema from a file contradicts it. Texts that differ only in blanks or in the order of keys
+        count as one schema.
+        """
+        found: dict[object, StoredSchema] = {}
+        for entry in self._of_id.get((context, schema_id), ()):
+            content = self._stored[entry].content
+            key = content.schema_type, _plain(content), content.references
+            found.setdefault(key, self._stored[entry])
+        return [*found.values()]
+
+    def has_id(self, context: str, schema_id: int) -> bool:
+        """Return whether a context has, or once had, a schema with an id."""
+        return (context, schema_id) in self._of_id
+
+    def has_subject(self, name: str) -> bool:
+        """Return whether any context has, or once had, a subject."""
+        places = (e.place for entries in self._of_subject.values() for e in entries[:1])
+        return any(place.name == name for place in places)
+
+    def of_guid(self, guid: bytes) -> StoredSchema | None:
+        """Return the schema with a GUID of 16 bytes; None if there is none."""
+        entry = self._of_guid.get(guid)
+        return None if entry is None else self._stored[entry]
+
+    def latest(self, subject: str) -> StoredSchema | None:
+        """Return the latest schema of a subject that is not deleted, else the latest one, or None.
+
+        Args:
+            subject: its name, with its context if that is not the default.
+        """
+        found = [self._stored[entry] for entry in self._of_subject.get(subject, ())]
+        return max(found, key=lambda s: (s.deletion is None, s.place.version), default=None)
+
+    def context_of(self, subject: str) -> str:
+        """Return the context of a topic's schema ids, given the subject of its keys or values.
+
+        It is the only context that has the subject; else the default context.
+        """
+        places = (e.place for entries in self._of_subject.values() for e in entries[:1])
+        found = {place.context for place in places if place.name == subject}
+        return found.pop() if len(found) == 1 else DEFAULT_CONTEXT
+
+    def resolve(self, stored: StoredSchema) -> dict[str, str]:
+        """Return a schema with the texts of all its references.
+
+        Raises:
+            ResolveError: a reference names a schema that no record has, or leads back to itself.
+        """
+        imports: dict[str, str] = {}
+        self._collect(stored.content, stored.place, imports, (stored.place,))
+        return imports
+
+    def _collect(
+        self,
+        content: SchemaContent,
+        place: SubjectVersion,
+        imports: dict[str, str],
+        importers: tuple[SubjectVersion, ...],
+    ) -> None:
+        """Add the imports of a schema; an import's own imports are added before it."""
+        for reference in content.references:
+            if reference.name in imports:
+                continue
+            found = self._at(place.of_reference(reference))
+            if found is None:
+                raise ResolveError(f"reference missing: {_named(reference)}")
+            if found.place in importers or len(importers) > _DEEPEST_REFERENCE:
+                raise ResolveError(f"reference in a circle: {_named(reference)}")
+            self._collect(found.content, found.place, imports, (*importers, found.place))
+            imports[reference.name] = found.content.text
+
+    def _at(self, place: SubjectVersion) -> StoredSchema | None:
+        """Return the newest schema under a subject and version; version -1 is the latest."""
+        found = [self._stored[entry] for entry in self._of_subject.get(place.subject, ())]
+        if place.version == _LATEST:
+            return max(found, key=lambda s: s.place.version, default=None)
+        return next((s for s in reversed(found) if s.place == place), None)
+
+    def problem(self, stored: StoredSchema) -> str:
+        """Return why values cannot be decoded by a schema, in words; "" if nothing is known."""
+        content = stored.content
+        if content.schema_type not in list(SchemaType):
+            return f"unknown schema type {content.schema_type}"
+        try:
+            resolved = self.resolve(stored)
+            if content.schema_type == SchemaType.AVRO:
+                parsed_schema(content.text, resolved)
+        except (ResolveError, SchemaTextError) as error:
+            return str(error)
+        if len(self.of_id(stored.place.context, stored.schema_id)) > 1:
+            return f"id {stored.schema_id} has several schemas"
+        return ""
+
+
+def _plain(content: SchemaContent) -> str:
+    """Return a schema's text in a form that ignores blanks and the order of keys."""
+    try:
+        return json.dumps(json.loads(content.text), sort_keys=True)
+    except (ValueError, RecursionError):
+        return content.text
+
+
+def _named(reference: Reference) -> str:
+    return f"{reference.name} ({reference.subject}, version {reference.version})"

@@ -1,0 +1,53 @@
+"""Reasons why a key or a value does not decode: a closed list."""
+
+from enum import StrEnum
+
+
+class RejectReason(StrEnum):
+    """Reasons why a key or a value does not decode, from its frame to its last byte."""
+
+    NO_FRAME = "no_frame"  # the value is too short for a frame with a schema id
+    BAD_MAGIC = "bad_magic"  # the value's first byte begins no frame
+    UNKNOWN_SCHEMA_ID = "unknown_schema_id"
+    UNKNOWN_GUID = "unknown_guid"
+    AMBIGUOUS_SCHEMA_ID = "ambiguous_schema_id"  # the registry gave the id to two schemas
+    COMPRESSED_FRAME_BAD = "compressed_frame_bad"  # Glue's zlib stream is damaged
+    REFERENCE_MISSING = "reference_missing"
+    SCHEMA_UNPARSEABLE = "schema_unparseable"
+    UNSUPPORTED_SCHEMA = "unsupported_schema"  # no registry has schemas of this type
+    BAD_MESSAGE_INDEX = "bad_message_index"  # the Protobuf schema has no such message
+    PROTOBUF_MISSING = "protobuf_missing"  # the extra `protobuf` is not installed
+    ENCRYPTED = "encrypted"  # a rule of the schema encrypts fields
+    SHORT = "short"  # the value ends before its schema does
+    TRAILING_BYTES = "trailing_bytes"
+    BAD_VARINT = "bad_varint"  # too many bits, or a negative length
+    BAD_BOOLEAN = "bad_boolean"  # the byte is neither 0 nor 1
+    BAD_UTF8 = "bad_utf8"
+    BAD_ENUM = "bad_enum"
+    BAD_UNION_BRANCH = "bad_union_branch"
+    DEPTH = "depth"  # the value is nested too deeply
+    TOO_LARGE = "too_large"  # too many items without bytes, or too many bytes in a zlib stream
+    DECIMAL_OVERFLOW = "decimal_overflow"  # the number has more digits than the schema allows
+    TIMESTAMP_RANGE = "timestamp_range"  # the time is before the year 1 or after 9999
+    BAD_JSON = "bad_json"  # the text is not JSON, ends inside it, or has more after it
+
+    @property
+    def code(self) -> int:
+        """Return the number of the reason in arrays, above 0; tables and texts have the name."""
+        return _CODES[self]
+
+    @classmethod
+    def of_code(cls, code: int) -> "RejectReason":
+        """Return the reason of a code.
+
+        >>> RejectReason.of_code(RejectReason.SHORT.code)
+        <RejectReason.SHORT: 'short'>
+        """
+        return _REASONS[code - 1]
+
+
+UNKNOWN_SCHEMA = (RejectReason.UNKNOWN_SCHEMA_ID, RejectReason.UNKNOWN_GUID)
+"""Reasons of frames that name a schema which the registry does not have."""
+
+_REASONS = tuple(RejectReason)
+_CODES = {reason: number for number, reason in enumerate(_REASONS, start=1)}

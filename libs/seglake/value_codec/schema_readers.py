@@ -1,0 +1,236 @@
+"""Readers of values by the schemas of a registry, each made once."""
+
+import hashlib
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from seglake.value_codec.avro.canonical_form import fingerprint
+from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
+from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.connect.connect_schemas import ConnectSchemaError, connect_schema
+from seglake.value_codec.decoded import ColumnReader
+from seglake.value_codec.json.schema_shapes import JsonSchemaError, json_schema
+from seglake.value_codec.json.shapes import Kind, Shape
+from seglake.value_codec.json.value_reader import JsonReader
+from seglake.value_codec.protobuf.compiler import ProtoTextError, has_protobuf
+from seglake.value_codec.protobuf.schema_messages import SchemaMessages
+from seglake.value_codec.registry.schema_registry import (
+    ResolveError,
+    SchemaRegistry,
+    StoredSchema,
+)
+from seglake.value_codec.registry.schemas import SchemaType
+from seglake.value_codec.reject_reasons import RejectReason
+
+_MOST_TEXTS = 10_000  # most schemas of messages to remember
+_NAME_DIGITS = 16
+
+
+class SchemaUse(NamedTuple):
+    """Way to read the values of a schema, or the reason why there is none.
+
+    Attributes:
+        name: type and full name of the schema, for a person.
+        reader: reads the values; None if they cannot be read.
+        problem: why no value of the schema decodes; None if there is a reader, or if there are
+            messages.
+        schema_id: id of the schema; None if it is unknown or has none.
+        messages: for Protobuf, the messages of the schema: each value names one of them.
+    """
+
+    name: str
+    reader: ColumnReader | None = None
+    problem: RejectReason | None = None
+    schema_id: int | None = None
+    messages: SchemaMessages | None = None
+
+    def of_message(self, path: tuple[int, ...], *, is_glue: bool = False) -> "SchemaUse":
+        """Return the use of a message of the schema, by the indexes that lead to it.
+
+        Args:
+            path: the indexes.
+            is_glue: whether the only index is Glue's.
+        """
+        found: tuple[str, ColumnReader] | None = None
+        if self.messages is not None:
+            found = self.messages.numbered(path[0]) if is_glue else self.messages.at(path)
+        return self._of_found(found)
+
+    def of_named_message(self, name: str) -> "SchemaUse":
+        """Return the use of a message of the schema, by its full name."""
+        return self._of_found(None if self.messages is None else self.messages.named(name))
+
+    def _of_found(self, found: tuple[str, ColumnReader] | None) -> "SchemaUse":
+        if found is None:
+            return self._replace(messages=None, problem=RejectReason.BAD_MESSAGE_INDEX)
+        return self._replace(
+            messages=None, name=f"{SchemaType.PROTOBUF} {found[0]}", reader=found[1]
+        )
+
+
+TEXT_USE = SchemaUse("", JsonReader(Shape(Kind.TEXT)))
+"""Way to read JSON of no known shape: as text."""
+
+
+PROTOBUF_ADVICE = "needs more packages: pip install '.[protobuf]' in seglake's folder"
+"""Advice for a run without Google's library."""
+
+
+class SchemaReaders:
+    """Readers of a registry's schemas, by id or GUID."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        """Store the registry; readers are made on demand."""
+        self._registry = registry
+        self._of_connect: dict[bytes, tuple[str, SchemaUse]] = {}
+        self._of_shape: dict[str, SchemaUse] = {}
+        self._uses: dict[tuple[str, int] | bytes, SchemaUse] = {}
+        self._of_fingerprint: dict[int, StoredSchema] | None = None
+
+    def has_id(self, context: str, schema_id: int) -> bool:
+        """Return whether the registry has a schema id of a context."""
+        return self._registry.has_id(context, schema_id)
+
+    def has_guid(self, guid: bytes) -> bool:
+        """Return whether the registry has a GUID of 16 bytes."""
+        return self._registry.of_guid(guid) is not None
+
+    def has_fingerprint(self, found: int) -> bool:
+        """Return whether an Avro schema of the registry has a fingerprint."""
+        return found in self._fingerprints()
+
+    def of_id(self, context: str, schema_id: int) -> SchemaUse:
+        """Return how values are read that name this schema id of a context."""
+        key = context, schema_id
+        if key not in self._uses:
+            found = self._registry.of_id(context, schema_id)
+            if not found:
+                use = SchemaUse("unknown", problem=RejectReason.UNKNOWN_SCHEMA_ID)
+            elif len(found) > 1:
+                use = SchemaUse("several", problem=RejectReason.AMBIGUOUS_SCHEMA_ID)
+            else:
+                use = self._use(found[0])
+            self._uses[key] = use
+        return self._uses[key]
+
+    def of_guid(self, guid: bytes) -> SchemaUse:
+        """Return how values are read that name this GUID of 16 bytes."""
+        if guid not in self._uses:
+            found = self._registry.of_guid(guid)
+            unknown = SchemaUse("unknown", problem=RejectReason.UNKNOWN_GUID)
+            self._uses[guid] = unknown if found is None else self._use(found)
+        return self._uses[guid]
+
+    def of_fingerprint(self, found: int) -> SchemaUse:
+        """Return the use of the Avro schema with a fingerprint; the first one, if several have it.
+
+        Schemas with one fingerprint differ in documentation, defaults and logical types only.
+        """
+        stored = self._fingerprints().get(found)
+        if stored is None:
+            return SchemaUse("unknown", problem=RejectReason.UNKNOWN_SCHEMA_ID)
+        key = found.to_bytes(8, "little")
+        if key not in self._uses:
+            self._uses[key] = self._use(stored, is_raw_bytes=False)
+        return self._uses[key]
+
+    def of_subject(self, text: str) -> tuple[str, SchemaUse] | None:
+        """Return the name and the use of the latest schema of a subject; None if there is none.
+
+        Args:
+            text: the subject; of Protobuf with the message, else the first one:
+                `<subject>#<full name>`.
+        """
+        subject, _, message = text.partition("#")
+        stored = self._registry.latest(subject)
+        if stored is None:
+            return None
+        use = self._use(stored, is_raw_bytes=False)
+        if use.messages is not None:
+            use = use.of_named_message(message) if message else use.of_message((0,))
+        number = stored.schema_id
+        return (f"id {number}" if number else f"GUID {stored.content.guid()}"), use
+
+    def of_connect(self, text: bytes) -> tuple[str, SchemaUse]:
+        """Return the name and the use of a schema that stands in a message of Kafka Connect.
+
+        Schemas that say the same of their payloads have one name and one use.
+        """
+        key = hashlib.sha256(text).digest()
+        if key not in self._of_connect:
+            # Each message of a topic may have another text.
+            if len(self._of_connect) >= _MOST_TEXTS:
+                self._of_connect.clear()
+            self._of_connect[key] = self._connect_use(text)
+        return self._of_connect[key]
+
+    def _connect_use(self, text: bytes) -> tuple[str, SchemaUse]:
+        try:
+            title, shape = connect_schema(text)
+        except ConnectSchemaError:
+            return "", SchemaUse("", problem=RejectReason.SCHEMA_UNPARSEABLE)
+        name = f"schema {hashlib.sha256(repr(shape).encode()).hexdigest()[:_NAME_DIGITS]}"
+        use = self._of_shape.get(name) or SchemaUse(title, JsonReader(shape))
+        if len(self._of_shape) < _MOST_TEXTS:
+            self._of_shape.setdefault(name, use)
+        return name, use
+
+    def _fingerprints(self) -> dict[int, StoredSchema]:
+        """Return the registry's Avro schemas by their fingerprints, computed once."""
+        if self._of_fingerprint is None:
+            self._of_fingerprint = {}
+            for stored in self._registry.schemas:
+                if stored.content.schema_type == SchemaType.AVRO:
+                    try:
+                        imports = self._registry.resolve(stored)
+                        parsed_schema(stored.content.text, imports)
+                    except (ResolveError, SchemaTextError):
+                        continue
+                    found = fingerprint(stored.content.text, imports)
+                    self._of_fingerprint.setdefault(found, stored)
+        return self._of_fingerprint
+
+    def _use(self, stored: StoredSchema, *, is_raw_bytes: bool = True) -> SchemaUse:
+        """Make the reader of a schema, or state why there is none."""
+        found = self._reading(stored, is_raw_bytes=is_raw_bytes)
+        return found._replace(schema_id=stored.schema_id or None)
+
+    def _reading(self, stored: StoredSchema, *, is_raw_bytes: bool) -> SchemaUse:
+        content = stored.content
+        if content.schema_type not in list(SchemaType):
+            return SchemaUse(content.schema_type, problem=RejectReason.UNSUPPORTED_SCHEMA)
+        if content.is_encrypting:
+            return SchemaUse(content.schema_type, problem=RejectReason.ENCRYPTED)
+
+        try:
+            match content.schema_type:
+                case SchemaType.AVRO:
+                    imports = self._registry.resolve(stored)
+                    return _avro_use(content.text, imports, is_raw_bytes=is_raw_bytes)
+                case SchemaType.JSON:
+                    return _json_use(content.text, self._registry.resolve(stored))
+            return _protobuf_use(content.text, self._registry.resolve(stored))
+        except ResolveError:
+            return SchemaUse(content.schema_type, problem=RejectReason.REFERENCE_MISSING)
+        except (SchemaTextError, JsonSchemaError, ProtoTextError):
+            return SchemaUse(content.schema_type, problem=RejectReason.SCHEMA_UNPARSEABLE)
+
+
+def _avro_use(text: str, references: Mapping[str, str], *, is_raw_bytes: bool) -> SchemaUse:
+    """Return how values of an Avro schema are read."""
+    schema = parsed_schema(text, references)
+    name = f"{SchemaType.AVRO} {schema.name or schema.kind}"
+    return SchemaUse(name, AvroReader(schema, is_raw_bytes=is_raw_bytes))
+
+
+def _json_use(text: str, references: Mapping[str, str]) -> SchemaUse:
+    """Return how values of a JSON Schema are read."""
+    schema = json_schema(text, references)
+    return SchemaUse(f"{SchemaType.JSON} {schema.title}".rstrip(), JsonReader(schema.shape))
+
+
+def _protobuf_use(text: str, references: Mapping[str, str]) -> SchemaUse:
+    """Return how values of a Protobuf schema are read."""
+    if not has_protobuf():
+        return SchemaUse(SchemaType.PROTOBUF, problem=RejectReason.PROTOBUF_MISSING)
+    return SchemaUse(SchemaType.PROTOBUF, messages=SchemaMessages(text, references))

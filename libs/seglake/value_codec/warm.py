@@ -1,0 +1,26 @@
+"""Compiles the kernels of values into numba's cache, so that no first run waits for it.
+
+python -m seglake.value_codec.warm
+
+Where the cache is, and for which processors it is valid: see `segment_codec.warm`.
+"""
+
+import numpy as np
+
+from seglake.value_codec.avro.schema_types import parsed_schema
+from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.json.inference import shape_of
+from seglake.value_codec.json.value_reader import JsonReader
+
+
+def warm() -> None:
+    """Compile all kernels of values, by reading a few values."""
+    reader = AvroReader(parsed_schema("string", {}), is_raw_bytes=False)
+    reader.read(np.zeros(1, np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64))
+    text = np.frombuffer(b'[{"a": [0.5, "x"]}]', np.uint8)
+    bounds = np.zeros(1, np.int64), np.full(1, len(text))
+    JsonReader(shape_of(text, *bounds)).read(text, *bounds)
+
+
+if __name__ == "__main__":
+    warm()

@@ -1,0 +1,139 @@
+"""Keys or values of records, decoded: columns, and reasons for those that do not decode."""
+
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.frames.forms import Form
+from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
+from seglake.value_codec.reject_reasons import RejectReason
+from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
+from seglake.value_decoding.record_parts import part_of
+from seglake.value_decoding.typings import Typing
+
+NO_TABLE = -1
+
+
+class PartTyping(NamedTuple):
+    """Columns of a topic's keys or values, by table.
+
+    Attributes:
+        part: "key" or "value".
+        form: form of all of them.
+        context: context of the registry's ids.
+        typings: the columns of each table.
+        plain: how JSON without a schema is read, and JSON of schemas that have no columns.
+        subject: subject of the schema of values without a frame; "" for other forms.
+    """
+
+    part: str
+    form: Form
+    context: str
+    typings: tuple[Typing, ...]
+    plain: SchemaUse = TEXT_USE
+    subject: str = ""
+
+    def table_of(self, name: str) -> int:
+        """Return the index of the table for values of a schema; NO_TABLE if there is none."""
+        has = (index for index, typing in enumerate(self.typings) if name in typing.numbers)
+        return next(has, NO_TABLE)
+
+
+class DecodedPart(NamedTuple):
+    """Keys or values of some records, one entry for each record.
+
+    Attributes:
+        is_null: whether there is no key or value.
+        tables: index of the table; NO_TABLE if it does not decode or is null.
+        reasons: a RejectReason; None if it decodes or is null.
+        positions: first byte that could not be read, of the whole key or value; -1 if unknown.
+        ids: schema ids; -1 if no frame has one.
+        guids: schema GUIDs, by record.
+        values: for each table a struct with the columns of its records, in their order.
+    """
+
+    is_null: NDArray[np.bool_]
+    tables: NDArray[np.int64]
+    # Any: NumPy's arrays of objects.
+    reasons: NDArray[Any]
+    positions: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    guids: dict[int, str]
+    values: list[Any]
+
+    @property
+    def are_rejected(self) -> NDArray[np.bool_]:
+        """Return which of them do not decode."""
+        return self.reasons.astype(np.bool_)
+
+
+def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> DecodedPart:
+    """Decode the keys or the values of records."""
+    count = rows.num_rows
+    part = part_of(rows, typing.part)
+    found = DecodedPart(
+        is_null=rows.column(typing.part).is_null().to_numpy(),
+        tables=np.full(count, NO_TABLE, np.int64),
+        reasons=np.full(count, None, object),
+        positions=np.full(count, UNKNOWN_POSITION, np.int64),
+        ids=np.full(count, -1, np.int64),
+        guids={},
+        values=[],
+    )
+    pieces: list[list[tuple[NDArray[np.int64], Any]]] = [[] for _ in typing.typings]
+    plain = readers.of_subject(typing.subject) if typing.form is Form.BARE else None
+    names = frozenset(name for each in typing.typings for name in each.numbers)
+    plain = plain or ("", typing.plain)
+    context = GroupContext(typing.form, readers, typing.context, plain, names)
+    for group in schema_groups(part.bodies, part.headers, context):
+        table, piece = _decode(group, part.rows[group.rows], typing, found)
+        if piece is not None and len(piece[0]):
+            pieces[table].append(piece)
+    for index, of_table in enumerate(pieces):
+        found.values.append(_in_order(of_table, typing.typings[index]))
+    return found
+
+
+def _decode(
+    group: SchemaGroup, rows: NDArray[np.int64], typing: PartTyping, found: DecodedPart
+) -> tuple[int, tuple[NDArray[np.int64], Any] | None]:
+    """Decode bodies of one schema; return their table, and the decoded rows and columns."""
+    use, table = group.use, typing.table_of(group.key)
+    _name(group, rows, found)
+    if use.reader is None or table == NO_TABLE:
+        found.reasons[rows] = use.problem or RejectReason.UNSUPPORTED_SCHEMA
+        found.positions[rows] = group.problem_at
+        return NO_TABLE, None
+    values, reasons, positions = use.reader.read(*group.bodies)
+    bad = np.flatnonzero(reasons)
+    found.reasons[rows[bad]] = [RejectReason.of_code(code) for code in reasons[bad].tolist()]
+    is_known = positions[bad] != UNKNOWN_POSITION
+    places = positions[bad] + group.frame_bytes[bad]
+    found.positions[rows[bad]] = np.where(is_known, places, UNKNOWN_POSITION)
+    good = np.flatnonzero(reasons == 0)
+    found.tables[rows[good]] = table
+    sound: Any = values if len(bad) == 0 else values.take(cast("Any", pa.array(good)))
+    return table, (rows[good], typing.typings[table].conformed(group.key, sound))
+
+
+def _name(group: SchemaGroup, rows: NDArray[np.int64], found: DecodedPart) -> None:
+    """Note the schema id and the GUID of a group."""
+    kind, _, name = group.name.partition(" ")
+    if kind == "id":
+        found.ids[rows] = int(name)
+    elif group.use.schema_id is not None:
+        found.ids[rows] = group.use.schema_id
+    if kind == "GUID":
+        found.guids.update(dict.fromkeys(rows.tolist(), name))
+
+
+def _in_order(pieces: list[tuple[NDArray[np.int64], Any]], typing: Typing) -> Any:
+    """Return the columns of a table in the order of the records."""
+    if not pieces:
+        return pa.array([], typing.merged.type)
+    whole = pa.concat_arrays([values for _, values in pieces])
+    order = np.argsort(np.concatenate([rows for rows, _ in pieces]), kind="stable")
+    return whole if len(pieces) == 1 else whole.take(pa.array(order))

@@ -1,0 +1,262 @@
+"""The tasks of `deserialize`: survey a file of `records`, and decode its rows into typed tables.
+
+Both read one row group at a time, and only rows of the attempts that the run decodes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from seglake.lake.parquet_files import DataFile, ParquetFile
+from seglake.lake.parquet_rows import numbers
+from seglake.lake.tables import Table
+from seglake.lake.value_tables import VALUE_REJECTS
+from seglake.value_codec.frames.evidence import FormEvidence
+from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
+from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups
+from seglake.value_codec.registry.schema_registry import SchemaRegistry
+from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA
+from seglake.value_codec.schema_readers import SchemaReaders
+from seglake.value_decoding.decoded_parts import DecodedPart, PartTyping, decoded_part
+from seglake.value_decoding.record_parts import part_of
+from seglake.value_decoding.retries import are_of, decode_by_now, resolved_rows
+from seglake.value_decoding.rows_task import Attempt, RecordOffsets, RowsTask
+from seglake.value_decoding.typed_rows import Stamp, reject_rows, typed_rows
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(slots=True)
+class PartSurvey:
+    """Facts that show the form of the keys or the values of some rows.
+
+    Attributes:
+        names: names of the registry's schemas in their frames, by form.
+    """
+
+    evidence: FormEvidence = field(default_factory=FormEvidence)
+    names: dict[Form, set[str]] = field(default_factory=dict)
+
+    def add(self, other: "PartSurvey") -> None:
+        """Add the survey of other rows."""
+        self.evidence += other.evidence
+        for form, names in other.names.items():
+            self.names.setdefault(form, set()).update(names)
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyTask:
+    """Rows to survey.
+
+    Attributes:
+        contexts: context of the registry's ids, by part.
+    """
+
+    rows: RowsTask
+    registry: SchemaRegistry
+    contexts: Mapping[str, str]
+
+
+def survey(task: SurveyTask) -> dict[str, PartSurvey]:
+    """Return the facts that show the form of keys and of values, by part."""
+    readers = SchemaReaders(task.registry)
+    found = {part: PartSurvey() for part in task.contexts}
+    for rows in task.rows.rows():
+        for part, context in task.contexts.items():
+            bodies, headers = part_of(rows, part)[1:]
+            evidence = found[part].evidence
+            before = Counter(evidence.framed)
+            evidence.add(bodies, headers, readers, context)
+            for form in (each for each in FRAMED_FORMS if evidence.framed[each] > before[each]):
+                of_form = GroupContext(form, readers, context)
+                found[part].names.setdefault(form, set()).update(
+                    group.key
+                    for group in schema_groups(bodies, headers, of_form)
+                    if group.name and group.use.problem not in UNKNOWN_SCHEMA
+                )
+    return found
+
+
+class RetriedRecords(NamedTuple):
+    """Records with a rejected value, and those of them or others with a rejected key."""
+
+    values: RecordOffsets
+    keys: RecordOffsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeTask:
+    """Rows to decode, and the tables and columns that they become.
+
+    Attributes:
+        tables: the typed tables; tombstones go to the first one.
+        key: the columns of keys; None to keep their bytes.
+        registry: the registry with all schemas.
+        max_raw_bytes: most bytes of a rejected key or value that `value_rejects` keeps.
+        retried: if records whose value was rejected are decoded again, and those of them whose key
+            was rejected.
+    """
+
+    rows: RowsTask
+    lake_path: str
+    topic: str
+    tables: tuple[Table, ...]
+    key: PartTyping | None
+    value: PartTyping
+    registry: SchemaRegistry
+    stamp: Stamp
+    compression_level: int
+    max_raw_bytes: int
+    retried: RetriedRecords | None = None
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counts of an attempt's rows."""
+
+    records: int = 0
+    typed_rows: int = 0
+    value_rejects: int = 0
+    key_rejects: int = 0
+
+    def add(self, other: "Counts") -> None:
+        """Add other counts."""
+        self.records += other.records
+        self.typed_rows += other.typed_rows
+        self.value_rejects += other.value_rejects
+        self.key_rejects += other.key_rejects
+
+
+@dataclass(slots=True)
+class DecodeReport:
+    """Files that a task wrote, and the counts of each attempt.
+
+    Attributes:
+        reasons: number of rejects, by part and reason.
+    """
+
+    files: list[DataFile] = field(default_factory=list)
+    counts: dict[Attempt, Counts] = field(default_factory=dict)
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def decode(task: DecodeTask) -> DecodeReport:
+    """Decode the rows of a task into finished files, which no table has yet."""
+    report, readers = DecodeReport(), SchemaReaders(task.registry)
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(
+                ParquetFile(
+                    task.rows.storage, task.lake_path, table, task.topic, task.compression_level
+                )
+            )
+            for table in (*task.tables, VALUE_REJECTS)
+        ]
+        for rows in task.rows.rows():
+            if rows.num_rows and task.retried is None:
+                _decode_rows(task, rows, readers, files, report)
+            elif rows.num_rows and task.retried is not None:
+                _decode_again(task, task.retried, rows, readers, files, report)
+        report.files = [file for each in files if (file := each.close()) is not None]
+    return report
+
+
+def _decode_rows(
+    task: DecodeTask,
+    rows: pa.Table,
+    readers: SchemaReaders,
+    files: list[ParquetFile],
+    report: DecodeReport,
+) -> None:
+    """Decode the rows of one row group, and write and count them."""
+    value = decoded_part(rows, task.value, readers)
+    key = None if task.key is None else decoded_part(rows, task.key, readers)
+    is_typed = _write_typed(task, rows, value, key, files)
+    rejects = [("value", value)] + ([] if key is None else [("key", key)])
+    for part, found in rejects:
+        rejected = reject_rows(rows, part, found, task.stamp, task.max_raw_bytes)
+        if rejected is not None:
+            files[-1].write(rejected)
+        reasons = [str(reason) for reason in found.reasons[found.are_rejected]]
+        report.reasons.update((part, reason) for reason in reasons)
+    has_no_key = np.zeros(rows.num_rows, np.bool_) if key is None else ~decode_by_now(key)
+    _count(rows, report, (is_typed, ~decode_by_now(value), has_no_key))
+
+
+def _decode_again(
+    task: DecodeTask,
+    retried: RetriedRecords,
+    rows: pa.Table,
+    readers: SchemaReaders,
+    files: list[ParquetFile],
+    report: DecodeReport,
+) -> None:
+    """Decode rejected records of one row group again; write and count those that decode by now."""
+    chosen = rows.filter(pa.array(are_of(rows, retried.values)))
+    some = chosen.filter(pa.array(decode_by_now(decoded_part(chosen, task.value, readers))))
+    if not some.num_rows:
+        return
+    value = decoded_part(some, task.value, readers)
+    key = None if task.key is None else decoded_part(some, task.key, readers)
+    is_typed = _write_typed(task, some, value, key, files)
+    has_key = are_of(some, retried.keys)
+    has_key &= np.ones(some.num_rows, np.bool_) if key is None else decode_by_now(key)
+    for part, resolved in (("value", is_typed), ("key", has_key)):
+        found = resolved_rows(some, part, resolved, task.stamp)
+        if found is not None:
+            files[-1].write(found)
+    _count(some, report, (is_typed, is_typed, has_key), is_again=True)
+
+
+def _write_typed(
+    task: DecodeTask,
+    rows: pa.Table,
+    value: DecodedPart,
+    key: DecodedPart | None,
+    files: list[ParquetFile],
+) -> Mask:
+    """Write the typed rows of records; return which records have one."""
+    is_typed = np.zeros(rows.num_rows, np.bool_)
+    for index, table in enumerate(task.tables):
+        chosen = value.tables == index
+        if index == 0:
+            chosen |= value.is_null
+        is_typed |= chosen
+        for batch in typed_rows(rows, table, chosen, (key, value), index, task.stamp):
+            files[index].write(batch)
+    return is_typed
+
+
+def _count(
+    rows: pa.Table, report: DecodeReport, masks: tuple[Mask, Mask, Mask], *, is_again: bool = False
+) -> None:
+    """Add the rows to the counts of their attempts.
+
+    Args:
+        rows: the records.
+        report: gets the counts.
+        masks: which records have a typed row, a rejected value, a rejected key.
+        is_again: whether the records were counted before, and their rejects are resolved now.
+    """
+    ids = rows.column("topic_id").cast(pa.string()).combine_chunks().dictionary_encode()
+    names = [*ids.dictionary.to_pylist(), None]  # the last one is that of null
+    numbered = ids.indices.fill_null(len(names) - 1).to_numpy()
+    found, of_row = np.unique(
+        np.stack([numbered, numbers(rows, "partition"), numbers(rows, "generation")]),
+        axis=1,
+        return_inverse=True,
+    )
+    places, sign = found.T.tolist(), -1 if is_again else 1
+    records = np.full(rows.num_rows, not is_again)
+    counts = [np.bincount(of_row[mask], minlength=len(places)) for mask in (records, *masks)]
+    for (number, partition, generation), counted in zip(
+        places, np.stack(counts).T.tolist(), strict=True
+    ):
+        mine = Counts(counted[0], counted[1], sign * counted[2], sign * counted[3])
+        report.counts.setdefault(Attempt(names[number], partition, generation), Counts()).add(mine)

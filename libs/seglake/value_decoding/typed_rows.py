@@ -1,0 +1,151 @@
+"""Rows of the typed tables and of `value_rejects`, from records and their decoded parts."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from seglake.lake.arranged import arranged
+from seglake.lake.tables import HEADERS_TYPE, Table
+from seglake.lake.typed_tables import PLACE_FIELDS
+from seglake.lake.value_tables import VALUE_REJECTS
+from seglake.value_decoding.decoded_parts import DecodedPart
+from seglake.value_decoding.typings import KEY_COLUMN
+
+
+class Stamp(NamedTuple):
+    """The run and the commit of rows."""
+
+    run_id: str
+    generation: int
+
+
+def typed_rows(
+    rows: pa.Table,
+    table: Table,
+    chosen: NDArray[np.bool_],
+    parts: tuple[DecodedPart | None, DecodedPart],
+    index: int,
+    stamp: Stamp,
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a typed table, in the order of the records.
+
+    Args:
+        rows: records.
+        table: the table.
+        chosen: the records of the table.
+        parts: their keys, None if these are not decoded, and their values.
+        index: index of the table among those of the topic.
+        stamp: the run and the commit.
+    """
+    if not chosen.any():
+        return
+    key, value = parts
+    some = rows.filter(pa.array(chosen))
+    columns = _places(some, value, chosen, stamp)
+    columns["_key_schema_id"] = _ids(key, chosen)
+    columns["_key_raw"] = _raw_keys(some, key, chosen)
+    if key is None:
+        columns[KEY_COLUMN] = some.column("key").combine_chunks()
+    else:
+        columns |= _spread(key.values[0], key.tables == 0, chosen)
+    columns |= _spread(value.values[index], value.tables == index, chosen)
+    arrays = [
+        arranged(columns[field.name], field.type)
+        if field.name in columns
+        else pa.nulls(some.num_rows, field.type)
+        for field in table.schema
+    ]
+    yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+
+
+# Any: columns have values of many types.
+def _places(
+    some: pa.Table, value: DecodedPart, chosen: NDArray[np.bool_], stamp: Stamp
+) -> dict[str, Any]:
+    """Return the columns that say where the records are."""
+    names = {field.name for field in PLACE_FIELDS}
+    found: dict[str, Any] = {
+        f"_{name}": _plain(some.column(name)) for name in some.column_names if f"_{name}" in names
+    }
+    found["_headers"] = some.column("headers").combine_chunks().cast(HEADERS_TYPE)
+    found["_run_id"] = pa.array([stamp.run_id] * some.num_rows, pa.string())
+    found["_tombstone"] = pa.array(value.is_null[chosen])
+    found["_schema_id"] = _ids(value, chosen)
+    rows = np.flatnonzero(chosen).tolist() if value.guids else ()
+    guids = [value.guids.get(row) for row in rows]
+    found["_schema_guid"] = pa.array(guids or [None] * some.num_rows, pa.string())
+    return found
+
+
+def _plain(column: Any) -> Any:
+    """Return a column as one array that is not dictionary-encoded."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    whole = column.cast(kind).combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _ids(part: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
+    if part is None:
+        return pa.nulls(int(chosen.sum()), pa.int32())
+    ids = part.ids[chosen]
+    return pa.array(ids.astype(np.int32), pa.int32(), mask=ids < 0)
+
+
+def _raw_keys(some: pa.Table, key: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
+    """Return the bytes of those keys that do not decode; null for others."""
+    if key is None:
+        return pa.nulls(some.num_rows, pa.binary())
+    is_bad = key.are_rejected[chosen]
+    whole = _plain(some.column("key"))
+    return pc.if_else(pa.array(is_bad), whole, pa.scalar(None, pa.binary()))
+
+
+def _spread(
+    values: Any, has_values: NDArray[np.bool_], chosen: NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Return columns for the chosen records; null for those without a value."""
+    places = np.cumsum(has_values) - 1
+    indexes = pa.array(places[chosen], mask=~has_values[chosen])
+    return {
+        field.name: values.field(number).take(indexes) for number, field in enumerate(values.type)
+    }
+
+
+# Any: columns have values of many types.
+def record_places(some: pa.Table) -> dict[str, Any]:
+    """Return the columns of `value_rejects` that say where records are."""
+    names = ("source_id", "topic_id", "partition", "offset", "timestamp")
+    found: dict[str, Any] = {name: _plain(some.column(name)) for name in names}
+    return {**found, "record_generation": _plain(some.column("generation"))}
+
+
+def reject_rows(
+    rows: pa.Table, part: str, found: DecodedPart, stamp: Stamp, max_raw_bytes: int
+) -> pa.RecordBatch | None:
+    """Return the rows of `value_rejects` for keys or values; None if all decode."""
+    is_bad = found.are_rejected
+    if not is_bad.any():
+        return None
+    some = rows.filter(pa.array(is_bad))
+    raw = _plain(some.column(part)).to_pylist()
+    count, positions, ids = some.num_rows, found.positions[is_bad], found.ids[is_bad]
+    guids = [found.guids.get(row) for row in np.flatnonzero(is_bad).tolist()]
+    columns: dict[str, Any] = {
+        **record_places(some),
+        "part": pa.array([part] * count, pa.string()),
+        "reason": pa.array([str(reason) for reason in found.reasons[is_bad]], pa.string()),
+        "position": pa.array(positions, mask=positions < 0),
+        "schema_id": pa.array(ids.astype(np.int32), pa.int32(), mask=ids < 0),
+        "schema_guid": pa.array(guids, pa.string()),
+        "raw": pa.array([value[:max_raw_bytes] for value in raw], pa.binary()),
+        "raw_is_complete": pa.array([len(value) <= max_raw_bytes for value in raw]),
+        "resolution": pa.nulls(count, pa.string()),
+        "run_id": pa.array([stamp.run_id] * count, pa.string()),
+        "generation": pa.array([stamp.generation] * count, pa.int64()),
+    }
+    schema = VALUE_REJECTS.file_schema
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)

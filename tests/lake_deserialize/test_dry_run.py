@@ -1,0 +1,241 @@
+"""A dry run says of each topic what decodes, as an oracle that shares no code says it."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seglake.errors import ExitCode
+from seglake.lake.delta_tables import LakeTables
+from seglake.log_tables.registry_rows import lake_registries
+from seglake.pipelines.lake_deserialize.decode_counts import DecodeCounts
+from seglake.pipelines.lake_deserialize.dry_run import count_decodable
+from seglake.pipelines.lake_deserialize.part_counts import PartCounts
+from seglake.settings.settings import SelectSettings
+from seglake.storage.local_storage import LocalStorage
+from seglake.value_codec import schema_readers
+from seglake.value_codec.reject_reasons import RejectReason
+from seglake.value_codec.schema_readers import SchemaReaders
+from support.lakes import ingested, read_table
+from support.typed_disk import (
+    Json,
+    Pair,
+    glue_schemas,
+    manifest,
+    oracle_records,
+    schema_pair,
+    typed_disk,
+    write_registry,
+)
+
+_READ = sorted(
+    name
+    for name, facts in manifest()["topics"].items()
+    if {"confluent", "single-object", "glue", "json", "connect-json"}
+    & {facts["value"], facts["key"]}
+    and name.startswith(("avro_", "single_", "glue_", "json_", "connect_"))
+)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("typed") / "lake"
+    ingested(typed_disk(), folder)
+    return folder
+
+
+def counted(lake: Path, *topics: str) -> DecodeCounts:
+    """Counts of topics, with the schemas of Glue that no disk has."""
+    schemas = str(glue_schemas()) if topics == ("glue_like",) else None
+    return count_decodable(
+        str(lake), LocalStorage(), SelectSettings(topics=topics), schemas=schemas
+    )
+
+
+def outcomes(topic: str, part: str) -> list[Json]:
+    """The oracle's outcome of each key or value that has a schema."""
+    found = [record[part] for record in oracle_records(topic)]
+    return [outcome for outcome in found if not {"null", "raw"} & outcome.keys()]
+
+
+@pytest.mark.parametrize("topic", _READ)
+@pytest.mark.parametrize("part", ["key", "value"])
+def test_as_many_decode_as_the_oracle_says(lake: Path, topic: str, part: str) -> None:
+    [found] = [each for each in counted(lake, topic).parts if each.part == part]
+    expected = outcomes(topic, part)
+    assert found.decoded == sum("ok" in outcome for outcome in expected)
+    if expected:
+        assert found.reject_count == sum("reject" in outcome for outcome in expected)
+    if topic in ("single_object", "glue_like"):
+        reasons = Counter(outcome["reject"] for outcome in expected if "reject" in outcome)
+        assert found.rejects == reasons
+    if topic.startswith("avro_"):
+        ids = Counter(outcome["schema_id"] for outcome in expected if "schema_id" in outcome)
+        named = {int(name.split()[1]): count for name, count in found.schemas.items()}
+        assert named == ids
+
+
+@pytest.mark.parametrize("topic", sorted(manifest()["topics"].keys() - {"_schemas"}))
+def test_the_form_of_each_topic_is_what_its_producer_wrote(lake: Path, topic: str) -> None:
+    names = {"raw": "none", "connect-json": "connect_json", "single-object": "single_object"}
+    for part in counted(lake, topic).parts:
+        form = manifest()["topics"][topic][part.part]
+        has_keys = part.nulls < part.records
+        assert part.form == (names.get(form, form) if has_keys else "none")
+
+
+def test_each_reason_and_position_is_the_oracle_s(lake: Path) -> None:
+    [registry] = lake_registries(LakeTables(str(lake), LocalStorage()), "_schemas")
+    readers = SchemaReaders(registry.registry)
+    rows = {row["offset"]: row for row in read_table(lake, "records") if row["topic"] == "avro_bad"}
+    differing: list[object] = []
+    for record in oracle_records("avro_bad"):
+        for part in ("key", "value"):
+            outcome, found = record[part], rows[record["offset"]][part]
+            if "reject" in outcome:
+                reason, position = decoded_alone(readers, found)
+                is_same = reason == outcome["reject"]
+                if not is_same and reason not in outcome.get("also", ()):
+                    differing.append((record["offset"], part, reason, outcome))
+                elif is_same and position not in (None, outcome.get("position")):
+                    differing.append((record["offset"], part, position, outcome))
+    assert differing == []
+
+
+def decoded_alone(readers: SchemaReaders, value: bytes) -> tuple[str, int | None]:
+    """Reason of a framed value, and its position if it is in the body."""
+    if len(value) < 5:
+        return "no_frame", None
+    if value[0]:
+        return "bad_magic", None
+    use = readers.of_id(".", int.from_bytes(value[1:5], "big"))
+    if use.problem is not None:
+        return use.problem, None
+    assert use.reader is not None
+    data = np.frombuffer(value, np.uint8)
+    read = use.reader.read(data, np.array([5]), np.array([len(value)]))
+    return RejectReason.of_code(int(read.reasons[0])), int(read.positions[0]) + 5
+
+
+@pytest.mark.parametrize("topic", ["header_guid", "proto_events", "proto_auto"])
+def test_schemas_that_headers_and_message_indexes_name_are_found(lake: Path, topic: str) -> None:
+    for part in counted(lake, topic).parts:
+        expected = outcomes(topic, part.part)
+        assert part.decoded == sum("ok" in outcome for outcome in expected)
+        assert part.reject_count == sum("reject" in outcome for outcome in expected)
+
+
+def test_a_reject_of_protobuf_has_its_place_behind_the_message_indexes(lake: Path) -> None:
+    values = counted(lake, "proto_events").parts[1]
+    assert values.rejects[RejectReason.BAD_MESSAGE_INDEX] == 2
+    assert values.first_rejects[RejectReason.BAD_UTF8] == "proto_events-1 offset 153, byte 8"
+
+
+def test_protobuf_without_its_packages_is_no_success(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema_readers, "has_protobuf", lambda: False)
+    found = counted(lake, "proto_auto")
+    assert (found.exit_code, found.parts[1].rejects) == (ExitCode.LOOK, {"protobuf_missing": 30})
+    headline = "0 of 30 keys and values decode; 30 do not"
+    assert found.to_text().splitlines()[0] == headline
+    assert "; it needs more packages: pip install '.[protobuf]'" in found.to_text()
+
+
+def test_every_record_is_counted_once(lake: Path) -> None:
+    for part in counted(lake).parts:
+        counts = part.decoded + part.rejects.total()
+        assert counts == (0 if part.form == "none" else part.records - part.nulls), part.topic
+
+
+def test_values_of_no_form_are_no_rejects(tmp_path: Path) -> None:
+    found = made(tmp_path, [schema_pair("u-value", 1, 1)], [b"a text", b"12", b"\x00\x01"])
+    assert value_part(found).form == "none"
+    assert found.exit_code is ExitCode.DONE
+    assert "t values: 3 records; neither frames of schemas nor JSON" in found.to_text()
+
+
+def test_lost_schemas_of_glue_are_rejects(lake: Path) -> None:
+    found = count_decodable(str(lake), LocalStorage(), SelectSettings(topics=("glue_like",)))
+    values = found.parts[1]
+    assert (values.form, values.decoded) == ("glue", 0)
+    assert values.rejects[RejectReason.UNKNOWN_GUID] == 126
+    assert values.first_rejects[RejectReason.UNKNOWN_GUID] == "glue_like-0 offset 0, byte 2"
+    assert found.exit_code is ExitCode.LOOK
+
+
+def test_a_topic_of_a_context_has_the_ids_of_that_context(lake: Path) -> None:
+    value = counted(lake, "avro_context").parts[1]
+    assert (value.context, value.decoded) == (".lab", 20)
+    assert (
+        "  id 6001 AVRO lab.ctx.Ctx of context .lab: 20" in counted(lake, "avro_context").to_text()
+    )
+
+
+def made(tmp_path: Path, pairs: list[Pair], values: list[bytes]) -> DecodeCounts:
+    """Counts of a topic with these values, beside a registry."""
+    ingested(write_registry(tmp_path / "registry", [(0, pairs)]), tmp_path / "lake")
+    topic = [(b"k", value) for value in values]
+    ingested(write_registry(tmp_path / "topic", [(0, topic)], topic="t"), tmp_path / "lake")
+    return counted(tmp_path / "lake", "t")
+
+
+def value_part(found: DecodeCounts) -> PartCounts:
+    return found.parts[1]
+
+
+def test_ids_that_the_registry_has_lost_are_rejects_if_all_have_one(tmp_path: Path) -> None:
+    found = made(tmp_path, [schema_pair("t-value", 1, 1)], [b"\x00\x00\x00\x00\x07\x02"] * 3)
+    assert value_part(found).rejects == {"unknown_schema_id": 3}
+    assert found.exit_code is ExitCode.LOOK
+
+
+def test_an_id_with_two_schemas_is_ambiguous(tmp_path: Path) -> None:
+    pairs = [schema_pair("t-value", 1, 1), schema_pair("u-value", 1, 1, schema='"long"')]
+    found = made(tmp_path, pairs, [b"\x00\x00\x00\x00\x01\x02"])
+    assert value_part(found).rejects == {"ambiguous_schema_id": 1}
+    assert value_part(found).first_rejects == {"ambiguous_schema_id": "t-0 offset 0, byte 1"}
+
+
+def test_many_schemas_are_counted_and_the_most_frequent_are_named(tmp_path: Path) -> None:
+    ids = range(1, 301)
+    pairs = [schema_pair("t-value", n, n, schema=f'{{"type":"int","v":{n}}}') for n in ids]
+    values = [b"\x00" + n.to_bytes(4, "big") + b"\x02" for n in ids]
+    found = made(tmp_path, pairs, [*values, values[6]])
+    assert (value_part(found).decoded, len(value_part(found).schemas)) == (301, 300)
+    lines = found.to_text().splitlines()
+    assert lines[3] == "  id 7 AVRO int: 2"
+    assert lines[-1] == "  and 280 more schemas"
+
+
+def test_a_topic_that_is_named_and_not_there_ends_with_3(lake: Path) -> None:
+    found = counted(lake, "avro_refs", "avro_ref")
+    assert found.exit_code is ExitCode.LOOK
+    assert "avro_ref" in found.to_text().splitlines()[-1]
+    assert counted(lake, "avro_refs", "nothing*").exit_code is ExitCode.DONE
+
+
+def test_clusters_are_named_and_one_without_a_registry_has_no_schemas(tmp_path: Path) -> None:
+    lake, value = tmp_path / "lake", b"\x00\x00\x00\x00\x01\x02"
+    for name in ("east", "north", "west"):
+        record: Pair = (name.encode(), value)
+        topics = {"t": [record], "_schemas": [schema_pair(name, 1, 1)]}
+        for topic in ("t", "_schemas"):
+            if (name, topic) != ("north", "_schemas"):
+                folder = tmp_path / name / topic
+                disk = write_registry(folder, [(0, topics[topic])], topic=topic, cluster_id=name)
+                ingested(disk, lake)
+    found = counted(lake, "t")
+    lines = found.to_text().splitlines()
+    assert [line for line in lines if line.startswith("t values")] == [
+        "t values of east: 1 record; 1 decode",
+        "t values of north: 1 record; 0 decode, 1 do not",
+        "t values of west: 1 record; 1 decode",
+    ]
+    assert lines[-1] == "note: north has no registry; give its schemas with --schemas"
+    assert found.exit_code is ExitCode.LOOK
+    alone = count_decodable(
+        str(lake), LocalStorage(), SelectSettings(topics=("t",)), source_id="west"
+    )
+    assert (alone.exit_code, alone.without_registry) == (ExitCode.DONE, [])

@@ -1,0 +1,84 @@
+"""`maintain` merges the files of tables of latest state, beside runs that replace their rows."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+
+from seglake.errors import WrongCallError
+from seglake.lake.compaction import Merge, merge_task, replace_files, view_of
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.latest_tables import latest_table
+from seglake.lake.merged_files import merge
+from seglake.lake.table_merge import MergeOutcome, merge_rows
+from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
+from seglake.storage.local_storage import LocalStorage
+from support.keyed_logs import Values, write
+from support.lakes import ingested, maintained
+from support.latest_state import assert_current, state, updated
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A lake whose table got a new key in each of three runs, and so has three files."""
+    log: list[Values] = []
+    for key in "abc":
+        log.append((key, b"1"))
+        ingested(write(tmp_path / "disk", *log), tmp_path / "lake")
+        updated(tmp_path / "lake", "orders")
+    assert _file_count(tmp_path / "lake") == 3
+    return tmp_path / "lake"
+
+
+def _file_count(lake: Path) -> int:
+    return len(DeltaTable(str(lake / "latest" / "orders")).file_uris())
+
+
+def test_files_become_one_with_the_same_rows_and_the_next_run_goes_on(
+    lake: Path, tmp_path: Path
+) -> None:
+    before = state(lake, "orders")
+    assert maintained(lake, MaintenanceChoice(tables=("latest/orders",))).exit_code == 0
+    assert (_file_count(lake), state(lake, "orders")) == (1, before)
+    ingested(write(tmp_path / "disk", ("a", b"1"), ("b", b"1"), ("c", b"1"), ("a", None)), lake)
+    assert updated(lake).topics[0].updated == 1
+    assert_current(lake, "orders")
+
+
+def test_a_run_whose_files_are_merged_meanwhile_merges_again(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingested(write(tmp_path / "disk", ("a", b"1"), ("b", b"1"), ("c", b"1"), ("a", b"2")), lake)
+    tries = []
+
+    # Any: whatever is merged is passed on.
+    def after_maintenance(*arguments: Any, **options: Any) -> MergeOutcome:
+        tries.append(1)
+        if len(tries) == 1:
+            maintained(lake)
+        return merge_rows(*arguments, **options)
+
+    name = "seglake.pipelines.lake_latest.latest_commit.merge_rows"
+    monkeypatch.setattr(name, after_maintenance)
+    assert updated(lake).exit_code == 0
+    assert (len(tries), _file_count(lake)) == (2, 1)
+    assert_current(lake, "orders")
+
+
+def test_a_compaction_of_a_file_that_a_run_has_replaced_meanwhile_fails(
+    lake: Path, tmp_path: Path
+) -> None:
+    tables = LakeTables(str(lake), LocalStorage())
+    view = view_of(tables, latest_table("orders").table)
+    files = Merge("", view.files)
+    merged = merge(merge_task(tables, view.table, files, compression_level=1))
+    ingested(write(tmp_path / "disk", ("a", b"1"), ("b", b"1"), ("c", b"1"), ("a", b"2")), lake)
+    updated(lake)
+    assert replace_files(tables, view, [files], [merged], run_id="late", now_ms=1) != ""
+    assert_current(lake, "orders")
+
+
+def test_a_table_that_the_lake_does_not_have_is_a_wrong_call(lake: Path) -> None:
+    with pytest.raises(WrongCallError, match="latest/order; did you mean latest/orders"):
+        maintained(lake, MaintenanceChoice(tables=("latest/order",)))

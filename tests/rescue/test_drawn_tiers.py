@@ -1,0 +1,75 @@
+"""Tiers in all settings, drawn at random: the lake has exactly what a consumer would get."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from seglake.task_engine.engine import Engine
+from support.audits import audited
+from support.drawn_tiers import drawn_cluster
+from support.lakes import ingested, replayed
+from support.tiers import in_lake
+
+_ISOLATIONS = ["read_committed", "read_uncommitted"]
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_disk_and_its_tier_are_the_log_of_a_consumer(
+    number: int, tmp_path: Path, engine: Engine, lake: Path
+) -> None:
+    drawn = drawn_cluster(random.Random(f"both/{number}"), tmp_path)
+    isolation = _ISOLATIONS[number % 2]
+    summary = ingested(
+        drawn.sources, lake, isolation=isolation, engine=engine, tiered=drawn.settings
+    )
+    assert in_lake(lake) == drawn.rows(isolation), drawn.facts
+    assert summary.exit_code == 0, drawn.facts
+    again = ingested(drawn.sources, lake, isolation=isolation, engine=engine)
+    assert json.loads(again.to_json())["records"] == 0
+    assert audited(lake).exit_code == 0, drawn.facts
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_disk_first_and_its_tier_later_come_to_the_same(
+    number: int, tmp_path: Path, lake: Path
+) -> None:
+    drawn = drawn_cluster(random.Random(f"replay/{number}"), tmp_path)
+    isolation = _ISOLATIONS[number % 2]
+    ingested(drawn.sources[:1], lake, isolation=isolation)
+    replayed(lake, *drawn.sources, tiered=drawn.settings)
+    assert in_lake(lake) == drawn.rows(isolation), drawn.facts
+    assert audited(lake).exit_code == 0, drawn.facts
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_tier_alone_is_the_log_up_to_its_end(number: int, tmp_path: Path, lake: Path) -> None:
+    chance = random.Random(f"alone/{number}")
+    drawn = drawn_cluster(chance, tmp_path, is_plain=True)
+    isolation, source = _ISOLATIONS[number % 2], {"source_id": "c"}
+    tier = drawn.sources[1:]
+    if not tier:
+        return
+    ingested(tier, lake, isolation=isolation, source=source, tiered=drawn.settings)
+    assert in_lake(lake) == drawn.rows(isolation, of_tier=True), drawn.facts
+
+
+def test_the_newest_object_that_a_tier_alone_has_lost_is_named(tmp_path: Path, lake: Path) -> None:
+    """Its manifest is there, and shows that the log goes on."""
+    chance, drawn = random.Random("lost"), None
+    while drawn is None or drawn.facts["layout"] != "aiven":
+        folder = tmp_path / str(chance.random())
+        drawn = drawn_cluster(chance, folder, is_plain=True)
+    first, tier = drawn.logs[0].topic, drawn.sources[1]
+    newest = max(tier.rglob(f"*{first}-*/0/*.log"))
+    newest.rename(newest.with_suffix(".gone"))
+    source = {"source_id": "c"}
+    ingested([tier], lake, source=source, tiered=drawn.settings)
+    end = drawn.tiered[first][1]
+    for _ in range(2):
+        summary = ingested([tier], lake, source=source, tiered=drawn.settings)
+        assert summary.exit_code == 3
+        assert f"the objects of the tier says {end}" in summary.to_text()
+    newest.with_suffix(".gone").rename(newest)
+    assert ingested([tier], lake, source=source, tiered=drawn.settings).exit_code == 0

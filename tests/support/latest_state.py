@@ -1,0 +1,80 @@
+"""Runs `latest` on lakes, and says from the views what its tables must hold."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deltalake import DeltaTable
+
+from seglake.pipelines.lake_latest.latest import LatestChoice, latest
+from seglake.pipelines.lake_latest.latest_summary import LatestSummary
+from seglake.progress.run_reporter import RunReporter
+from seglake.settings.settings import Settings
+from seglake.storage.local_storage import LocalStorage
+from support.lakes import Row
+from support.views import viewed
+
+_OF_A_RUN = ("topic", "key_text", "value_text", "value_json")
+
+
+def updated(
+    lake: Path,
+    *topics: str,
+    rebuild: bool = False,
+    dry_run: bool = False,
+    after: Callable[[str], None] = lambda step: None,
+    internal: bool = False,
+) -> LatestSummary:
+    """Bring the tables of these topics up to date; without topics, those that are there."""
+    select = {"topics": [*topics], "internal_topics": internal}
+    settings = Settings.from_mappings([("test", {"select": select})])
+    with (
+        RunReporter(io.StringIO(), verbosity=-1) as reporter,
+        TemporaryDirectory() as spill_folder,
+    ):
+        return latest(
+            str(lake),
+            LocalStorage(),
+            reporter,
+            settings,
+            choice=LatestChoice(rebuild=rebuild, dry_run=dry_run),
+            spill_folder=spill_folder,
+            after=after,
+        )
+
+
+def state(lake: Path, topic: str) -> list[Row]:
+    """All rows of a topic's table, sorted."""
+    rows: list[Row] = DeltaTable(str(lake / "latest" / topic)).to_pyarrow_table().to_pylist()
+    return sorted(rows, key=_place)
+
+
+def expected(lake: Path, topic: str) -> list[Row]:
+    """The rows that the table of a topic must have: of all records that count, the last ones."""
+    found: dict[tuple[object, ...], Row] = {}
+    records = viewed(lake, f"SELECT * FROM settled_records WHERE topic = '{topic}'")
+    for row in sorted(records, key=lambda row: row["offset"]):
+        if row["transaction_state"] in ("none", "committed") and row["key"] is not None:
+            log = row["source_id"], row["topic_id"], row["partition"]
+            found[*log, row["key"]] = row | {"is_deleted": row["value"] is None}
+    return sorted(found.values(), key=_place)
+
+
+def in_view(lake: Path, topic: str) -> list[Row]:
+    """The rows of the view `latest_records` for a topic, with the columns of the table."""
+    rows = viewed(lake, f"SELECT * FROM latest_records WHERE topic = '{topic}'")
+    plain = [{n: v for n, v in row.items() if n not in _OF_A_RUN} for row in rows]
+    return sorted((row | {"topic": topic, "is_deleted": False} for row in plain), key=_place)
+
+
+def assert_current(lake: Path, topic: str) -> list[Row]:
+    """The table of a topic has the rows that the views say; they are returned."""
+    found = state(lake, topic)
+    assert found == expected(lake, topic)
+    assert [row for row in found if not row["is_deleted"]] == in_view(lake, topic)
+    return found
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return str(row["source_id"]), str(row["topic_id"]), row["partition"], row["offset"]

@@ -1,0 +1,47 @@
+"""Disks with the orders of three people in turn, of whom some are to be forgotten."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.encoder import Codec, Partition, Record, Segment, record_batch, write_log_dir
+
+PEOPLE = ("ann", "bob", "eve")
+
+
+def key_of(person: str) -> str:
+    """The key of a person's orders."""
+    return f"{person}'s key"
+
+
+def value_of(offset: int) -> bytes:
+    """The value of the order at an offset."""
+    return f"a secret of {PEOPLE[offset % len(PEOPLE)]} {offset}".encode()
+
+
+def people_disk(
+    folder: Path,
+    stop: int,
+    *,
+    topics: Sequence[str] = ("orders", "payments"),
+    broker_id: int = 0,
+    codec: Codec = Codec.NONE,
+    batch_records: int = 5,
+) -> Path:
+    """A log dir whose topics have an order at each offset; it replaces an older one."""
+    shutil.rmtree(folder, ignore_errors=True)
+    records = [
+        Record(
+            key_of(PEOPLE[offset % len(PEOPLE)]).encode(),
+            value_of(offset),
+            1_700_000_000_000 + offset,
+        )
+        for offset in range(stop)
+    ]
+    batches = [
+        record_batch(first, records[first : first + batch_records], codec=codec)
+        for first in range(0, stop, batch_records)
+    ]
+    logs = [Partition(topic, 0, [Segment(0, batches)]) for topic in topics]
+    write_log_dir(folder, logs, broker_id=broker_id)
+    return folder

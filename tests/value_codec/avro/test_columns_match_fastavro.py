@@ -1,0 +1,294 @@
+"""Columns say what fastavro reads, for drawn schemas with logical types, nesting and recursion."""
+
+import base64
+import io
+import json
+import math
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seglake.value_codec.avro.schema_types import parsed_schema
+from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.json_values import json_texts
+from seglake.value_codec.reject_reasons import RejectReason
+from support.drawn_avro import (
+    DECIMAL,
+    STRICTER,
+    UNITS,
+    Schema,
+    name_of,
+    named,
+    schemas,
+    values,
+    without_logical,
+)
+
+
+def form(schema: Schema, value: Any) -> Any:
+    """What the columns should say, as JSON, of fastavro's value of the plain schema."""
+    match schema:
+        case list():
+            name, inner = value
+            branch = next(each for each in schema if name_of(each) == name)
+            others = [each for each in schema if each != "null"]
+            if branch == "null" or len(others) == 1:
+                return form(branch, inner)
+            return {f"member_{name_of(e)}": form(e, inner) if e == branch else None for e in others}
+        case {"type": "record", "fields": members}:
+            return {m["name"]: form(m["type"], value[m["name"]]) for m in members}
+        case {"items": items}:
+            return [form(items, each) for each in value]
+        case {"values": inner}:
+            return {"$map": [[key, form(inner, each)] for key, each in value.items()]}
+        case {"logicalType": "decimal", "precision": 38, "scale": scale}:
+            number = int.from_bytes(value, "big", signed=True)
+            digits = str(abs(number)).zfill(scale + 1)
+            sign = "-" if number < 0 else ""
+            return {"$decimal": f"{sign}{digits[:-scale]}.{digits[-scale:]}"}
+        case {"logicalType": "uuid", "type": "fixed"}:
+            return str(uuid.UUID(bytes=value))
+        case {"logicalType": "date"}:
+            return {"$date": value}
+        case {"logicalType": str(name), "type": "int" | "long"}:
+            kind = "$time" if name.startswith("time-") else "$ts"
+            kind = "$local" if name.startswith("local") else kind
+            return {kind: value, "unit": UNITS[name.rpartition("-")[2]]}
+    match value:
+        case bytes():
+            return {"$bytes": base64.b64encode(value).decode()}
+        case float() if not math.isfinite(value):
+            sign = "-" if value < 0 else ""
+            return {"$float": "NaN" if math.isnan(value) else f"{sign}Infinity"}
+    return value
+
+
+def read(schema: Schema, *bodies: bytes) -> tuple[list[Any], list[str]]:
+    """What the columns say of bodies, as JSON, and the reasons of those that do not decode."""
+    reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
+    ends = np.cumsum([len(body) for body in bodies])
+    starts = ends - [len(body) for body in bodies]
+    found = reader.read(np.frombuffer(b"".join(bodies), np.uint8), starts, ends)
+    found.values.validate()
+    assert found.values.type == reader.type
+    assert len(found.values) == len(bodies)
+    texts = [json.loads(text) for text in json_texts(found.values)]
+    return texts, [RejectReason.of_code(code) if code else "" for code in found.reasons.tolist()]
+
+
+def written(schema: Schema, value: Any) -> bytes:
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(schema), value)
+    return stream.getvalue()
+
+
+def by_fastavro(schema: Schema, body: bytes) -> list[Any]:
+    """The value that fastavro reads up to the last byte, with branches; else none."""
+    stream = io.BytesIO(body)
+    try:
+        value = fastavro.schemaless_reader(
+            stream, fastavro.parse_schema(schema), None, return_record_name=False
+        )
+    except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError, KeyError):
+        return []
+    return [value] if stream.tell() == len(body) else []
+
+
+@settings(max_examples=500)
+@given(st.data())
+def test_columns_say_what_was_written(data: st.DataObject) -> None:
+    schema = named(data.draw(schemas()), [])
+    plain = without_logical(schema)
+    drawn = data.draw(st.lists(values(plain), min_size=1, max_size=5))
+    bodies = [written(plain, value) for value in drawn]
+    found, reasons = read(schema, *bodies)
+    for value, text, reason in zip(drawn, found, reasons, strict=True):
+        if reason:
+            assert reason in ("timestamp_range", "decimal_overflow")
+            assert text is None
+        else:
+            assert text == form(schema, value)
+
+
+def _unbranched(value: Any) -> Any:
+    """What columns say, without the members of unions that are not set."""
+    match value:
+        case dict() if value and all(key.startswith("member_") for key in value):
+            return next((_unbranched(e) for e in value.values() if e is not None), None)
+        case dict():
+            return {key: _unbranched(each) for key, each in value.items()}
+        case list():
+            return [_unbranched(each) for each in value]
+    return value
+
+
+def plain_form(value: Any) -> Any:
+    """Fastavro's value as JSON, with maps as they come."""
+    match value:
+        case dict():
+            return {key: plain_form(each) for key, each in value.items()}
+        case list():
+            return [plain_form(each) for each in value]
+    return form(None, value)
+
+
+def _as_dicts(value: Any) -> Any:
+    match value:
+        case {"$map": pairs}:
+            return {key: _as_dicts(each) for key, each in pairs}
+        case dict():
+            return {key: _as_dicts(each) for key, each in value.items()}
+        case list():
+            return [_as_dicts(each) for each in value]
+    return value
+
+
+@settings(max_examples=500)
+@given(st.data())
+def test_columns_of_damaged_bytes_say_what_fastavro_reads_or_both_refuse(
+    data: st.DataObject,
+) -> None:
+    schema = without_logical(named(data.draw(schemas()), []))
+    content = bytearray(written(schema, data.draw(values(schema))))
+    at = data.draw(st.integers(0, len(content)))
+    match data.draw(st.sampled_from(["cut", "flip", "grow"])):
+        case "cut":
+            del content[at:]
+        case "flip" if at < len(content):
+            content[at] ^= 1 << data.draw(st.integers(0, 7))
+        case _:
+            content[at:at] = data.draw(st.binary(min_size=1, max_size=3))
+    sound = written(schema, data.draw(values(schema)))
+    [_, found, _], [first, reason, last] = read(schema, sound, bytes(content), sound)
+    expected = by_fastavro(schema, bytes(content))
+    assert (first, last) == ("", "")
+    if reason:
+        assert found is None
+        assert not expected or reason in STRICTER
+    else:
+        assert [_as_dicts(_unbranched(found))] == [plain_form(each) for each in expected]
+
+
+_TREE = {
+    "type": "record",
+    "name": "Tree",
+    "fields": [
+        {"name": "v", "type": "int"},
+        {"name": "children", "type": {"type": "array", "items": "Tree"}},
+        {"name": "other", "type": ["null", "Tree"]},
+    ],
+}
+
+
+def tree(depth: int, *, is_wide: bool = True) -> dict[str, Any]:
+    inner = [tree(depth - 1), tree(depth - 1, is_wide=False)] if depth and is_wide else []
+    return {"v": depth, "children": inner, "other": inner[0] if depth % 2 and inner else None}
+
+
+def unrolled(value: Any, depth: int = 1) -> Any:
+    """A tree as columns have it: in the fourth record, fields that have trees are JSON."""
+    inner = {"children": value["children"], "other": value["other"]}
+    if depth < 4:
+        children = [unrolled(each, depth + 1) for each in inner["children"]]
+        other = inner["other"] and unrolled(inner["other"], depth + 1)
+        return {"v": value["v"], "children": children, "other": other}
+    texts = {f"{name}_json": each and json.dumps(each) for name, each in inner.items()}
+    return {"v": value["v"], **texts, "children_json": json.dumps(inner["children"])}
+
+
+def test_a_record_inside_itself_is_columns_to_a_depth_and_json_below() -> None:
+    drawn = [tree(depth) for depth in (0, 3, 4, 7)]
+    found, reasons = read(_TREE, *(written(_TREE, value) for value in drawn))
+    assert reasons == [""] * 4
+    assert found == [unrolled(value) for value in drawn]
+
+
+def test_a_long_chain_of_records_is_json_that_python_reads_without_depth() -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "r", "type": ["null", "R"]}]}
+    [found], reasons = read(schema, b"\x02" * 500 + b"\x00")
+    assert reasons == [""]
+    assert found["r"]["r"]["r"]["r_json"].count('{"r": ') == 497
+
+
+def test_a_schema_that_would_be_huge_if_written_out_has_few_columns() -> None:
+    named_types: list[object] = [{"type": "record", "name": "R0", "fields": []}]
+    for number in range(1, 60):
+        pair = [{"name": name, "type": f"R{number - 1}"} for name in "ab"]
+        named_types.append({"type": "record", "name": f"R{number}", "fields": pair})
+    outer = [{"name": "a", "type": named_types}, {"name": "b", "type": ["null", "R59"]}]
+    [found], reasons = read({"type": "record", "name": "O", "fields": outer}, b"\x76\x02")
+    assert reasons == [""]
+    assert len(json.dumps(found)) < 1_000_000
+
+
+def test_each_list_of_items_without_bytes_counts_to_one_limit() -> None:
+    schema = {"type": "array", "items": {"type": "array", "items": "null"}}
+    thousand = b"\xd0\x0f\x00"
+    assert read(schema, b"\x02" + thousand + b"\x00")[1] == [""]
+    assert read(schema, b"\x04" + thousand * 2 + b"\x00")[1] == ["too_large"]
+
+
+@pytest.mark.parametrize("levels", [32, 33, 60])
+def test_nesting_up_to_32_levels_is_columns_and_deeper_types_are_json(levels: int) -> None:
+    schema: Schema = "int"
+    for _ in range(levels):
+        schema = {"type": "array", "items": schema}
+    [found], _ = read(schema, b"\x02" * (levels + 1) + b"\x00" * levels)
+    depth = 0
+    while isinstance(found, list):
+        [found], depth = found, depth + 1
+    assert depth == min(levels, 32)
+    assert found == (1 if levels <= 32 else "[" * (levels - 32) + "1" + "]" * (levels - 32))
+
+
+def test_two_hundred_fields_are_columns_of_any_number_of_rows() -> None:
+    fields = [{"name": f"f{n}", "type": ["null", "long"]} for n in range(200)]
+    schema = {"type": "record", "name": "W", "fields": fields}
+    bodies = [b"\x02\x02" * 200, b"\x00" * 200, b"\x00" * 199] * 4000
+    found, reasons = read(schema, *bodies)
+    assert reasons == ["", "", "short"] * 4000
+    assert found[-3:] == [dict.fromkeys(found[0], 1), dict.fromkeys(found[0]), None]
+
+
+def test_floats_keep_their_bits() -> None:
+    reader = AvroReader(parsed_schema('"double"', {}), is_raw_bytes=False)
+    body = bytes.fromhex("010000000000f07f")
+    found = reader.read(np.frombuffer(body, np.uint8), np.array([0]), np.array([8])).values
+    assert found.view(pa.int64()).to_pylist() == [int.from_bytes(body, "little")]
+
+
+def test_no_bodies_are_no_values() -> None:
+    reader = AvroReader(parsed_schema(json.dumps(_TREE), {}), is_raw_bytes=False)
+    found = reader.read(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert found.values.equals(pa.array([], reader.type))
+    assert (len(found.reasons), len(found.positions)) == (0, 0)
+
+
+def test_positions_are_from_the_start_of_each_body() -> None:
+    reader = AvroReader(parsed_schema('"boolean"', {}), is_raw_bytes=True)
+    data = np.frombuffer(b"??\x01??\x02\x01\x01", np.uint8)
+    found = reader.read(data, np.array([2, 5, 6]), np.array([3, 6, 8]))
+    assert found.values.to_pylist() == [True, None, None]
+    assert found.positions.tolist() == [0, 0, 1]
+
+
+def test_items_of_all_blocks_are_one_list() -> None:
+    lists = {"type": "array", "items": {"type": "array", "items": "int"}}
+    inner = b"\x02\x02\x01\x02\x04\x00"  # two blocks, the second with its size
+    found, _ = read(lists, b"\x02" + inner + b"\x02" + inner + b"\x00", b"\x00")
+    assert found == [[[1, 2], [1, 2]], []]
+
+
+def test_a_value_of_bytes_alone_has_no_length_in_confluents_frame() -> None:
+    body = np.frombuffer(b"\x07\xff", np.uint8)
+    for schema, expected in (("bytes", b"\x07\xff"), (DECIMAL, Decimal("2.047"))):
+        reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=True)
+        found = reader.read(body, np.array([0]), np.array([2]))
+        assert found.values.to_pylist() == [expected]

@@ -1,0 +1,104 @@
+"""Schemas of Protobuf are compiled without leaving a trace; messages are found by their indexes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seglake.value_codec.protobuf.compiler import ProtoTextError
+from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
+from seglake.value_codec.protobuf.schema_messages import SchemaMessages
+from seglake.value_codec.reject_reasons import RejectReason
+
+_HEAD = 'syntax = "proto3"; package p; '
+_NESTED = _HEAD + "message A { message B { int32 x = 1; } } message C { message D { A a = 1; } }"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [((0,), "p.A"), ((0, 0), "p.A.B"), ((1, 0), "p.C.D"), ((2,), None), ((0, 0, 0), None)],
+)
+def test_indexes_lead_to_a_message_or_to_none(path: tuple[int, ...], name: str | None) -> None:
+    found = SchemaMessages(_NESTED, {}).at(path)
+    assert (found and found[0]) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "imports"),
+    [
+        ("no schema", {}),
+        (_HEAD + "message A { B b = 1; }", {}),
+        (_HEAD + 'import "gone.proto";', {}),
+        (_HEAD, {"../out.proto": _HEAD}),
+        (_HEAD, {"/tmp/out.proto": _HEAD}),
+        (_HEAD, {"a/../../out.proto": _HEAD}),
+        (_HEAD, {"": _HEAD}),
+        (_HEAD, {"n" * 300: _HEAD}),
+        (_HEAD + 'import "a.proto";', {"a.proto": "no schema"}),
+    ],
+)
+def test_a_text_that_is_no_schema_is_an_error(
+    text: str, imports: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(ProtoTextError):
+        SchemaMessages(text, imports)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_import_is_found_by_its_path_even_if_it_has_the_name_of_the_schema() -> None:
+    other = 'syntax = "proto3"; package q; message Q { int32 x = 1; }'
+    text = _HEAD + 'import "schema.proto"; import "d/e.proto"; message A { q.Q q = 1; r.R r = 2; }'
+    imports = {"schema.proto": other, "d/e.proto": other.replace("q", "r").replace("Q", "R")}
+    found = SchemaMessages(text, imports).at((0,))
+    assert found is not None
+    assert found[0] == "p.A"
+    assert str(found[1].type).startswith("struct<q: struct<x: int32, ")
+
+
+@pytest.mark.parametrize(
+    ("head", "path", "size"),
+    [
+        ("00", (0,), 1),
+        ("0202", (1,), 2),
+        ("040204", (1, 2), 3),
+        ("028001", (64,), 3),
+        ("", PathFault(RejectReason.SHORT, 0), 0),
+        ("02", PathFault(RejectReason.SHORT, 1), 0),
+        ("0280", PathFault(RejectReason.SHORT, 1), 0),
+        ("01", PathFault(RejectReason.BAD_VARINT, 0), 0),
+        ("0201", PathFault(RejectReason.BAD_VARINT, 1), 0),
+        ("ffffffff0f", PathFault(RejectReason.BAD_VARINT, 0), 0),
+        ("ffffffffffff", PathFault(RejectReason.BAD_VARINT, 0), 0),
+    ],
+)
+def test_message_indexes_are_zigzag_varints(head: str, path: object, size: int) -> None:
+    data = np.frombuffer(bytes.fromhex(head), np.uint8)
+    found = message_paths(data, np.array([0]), np.array([len(data)]))
+    assert (found.paths[found.indexes[0]], found.starts.tolist()) == (path, [size])
+
+
+def test_a_message_in_itself_many_times_stays_small() -> None:
+    fields = "".join(f"A f{n} = {n + 1};" for n in range(30))
+    found = SchemaMessages(f"{_HEAD}message A {{ {fields} int64 x = 99; }}", {}).at((0,))
+    assert found is not None
+    assert len(str(found[1].type)) < 200_000
+    data = np.frombuffer(bytes.fromhex("0a050a03980605"), np.uint8)
+    read = found[1].read(data, np.array([0]), np.array([len(data)]))
+    assert read.reasons.tolist() == [0]
+    assert '"x":5' in str(read.values.to_pylist())
+
+
+@pytest.mark.parametrize("field", ["optional string s = 1;", "map<string, int32> s = 1;"])
+def test_a_text_that_is_no_utf8_is_a_reject_where_the_library_lets_it_pass(field: str) -> None:
+    found = SchemaMessages(f'syntax = "proto2"; message A {{ {field} }}', {}).at((0,))
+    assert found is not None
+    is_map = field.startswith("map")
+    bodies = [b"\x0a\x03\x0a\x01" + c if is_map else b"\x0a\x01" + c for c in (b"a", b"\xff")]
+    ends = np.cumsum([len(body) for body in bodies])
+    starts = ends - len(bodies[0])
+    read = found[1].read(np.frombuffer(b"".join(bodies), np.uint8), starts, ends)
+    assert read.reasons.tolist() == [0, RejectReason.BAD_UTF8.code]
+    assert read.positions.tolist() == [0, len(bodies[0]) - 1]
+    assert read.values.to_pylist() == [{"s": [("a", 0)] if is_map else "a", "_unknown": None}, None]
