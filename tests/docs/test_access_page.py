@@ -24,7 +24,7 @@ from seglake.task_engine.engine import LocalEngine
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 from support.lakes import Sections, ingested, local_scan, read_table, replayed
 from support.payload_disks import NAMES, PAYLOADS, write_damaged_disks, write_people_disk
-from support.payload_places import places_of
+from support.payload_places import IN_VALUES, places_of
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "access.md").read_text("utf-8")
 _ROW = re.compile(r"^\| `([^`]+)` \|(.*)\|(.*)\|$", re.MULTILINE)
@@ -37,8 +37,13 @@ _Places = Mapping[str, set[str]]
 def _listed(column: int) -> dict[str, set[str]]:
     """What the page's first table lists: 1 for payload, 2 for names."""
     section = _PAGE.partition("## Where payload is")[2].partition("\n## ")[0]
-    rows = {row[0]: set(_NAMED.findall(row[column])) for row in _ROW.findall(section)}
+    rows = {row[0]: _columns(row[column]) for row in _ROW.findall(section)}
     return {table: columns for table, columns in rows.items() if columns}
+
+
+def _columns(cell: str) -> set[str]:
+    """The columns that a cell names, each in a code span, or as those of a value."""
+    return {*_NAMED.findall(cell), *([IN_VALUES] if IN_VALUES in cell else [])}
 
 
 def _copier(lake: Path, copy: Path) -> Callable[[str], None]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from support.payload_disks import found_in
 
 _TYPED, _LATEST = "typed", "latest"
-IN_VALUES = "columns of the value"
+IN_VALUES = "the value's columns"
 
 
 def places_of(lake: Path, hidden: Mapping[str, bytes]) -> dict[str, set[str]]:
