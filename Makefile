@@ -193,7 +193,7 @@ image: ## build the image with docker, podman or buildah (IMAGE=name:tag, IMAGE_
 	set -x; $$build --tag $(IMAGE) $(IMAGE_OPTIONS) .
 
 .PHONY: demo
-demo: setup ## convert the sample broker disk twice and ask the tables (build/demo)
+demo: setup ## turn the sample log dirs into tables, and ask them (build/demo, build/demo-typed)
 	$(BIN)/python samples/demo.py
 
 .PHONY: bench

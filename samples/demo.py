@@ -1,4 +1,4 @@
-"""What `make demo` shows: the sample broker disk becomes tables, twice, and the tables are asked.
+"""What `make demo` shows: two sample log dirs become tables, which are asked.
 
 Each command printed here can be typed as it stands.
 """
@@ -11,12 +11,43 @@ from seglake.cli.main import main as seglake
 from seglake.errors import ExitCode
 
 ROOT = Path(__file__).parents[1]
-SOURCE = "samples/broker-0"
-LAKE = "build/demo"
+SOURCE, TYPED_SOURCE = "samples/broker-0", "samples/typed"
+LAKE, TYPED_LAKE = "build/demo", "build/demo-typed"
+LOCAL = ("--engine", "local")
 
 RUNS = (
-    ("Convert the disk; exit code 3, since a person should look at the damage:", ExitCode.LOOK),
-    ("Again: nothing is new, so nothing is written:", ExitCode.DONE),
+    (
+        "a whole disk, with a topic of Avro",
+        ("ingest", "--source", TYPED_SOURCE, "--lake", TYPED_LAKE, *LOCAL),
+        ExitCode.DONE,
+    ),
+    (
+        "its values become columns, with the schemas of the same disk",
+        ("deserialize", "--lake", TYPED_LAKE, *LOCAL),
+        ExitCode.DONE,
+    ),
+    (
+        "orders of one region and price, written with three schemas",
+        (
+            "sql",
+            "--lake",
+            TYPED_LAKE,
+            "SELECT _schema_id, customer, price, placed, address.city AS city, discount"
+            " FROM typed_avro_orders"
+            " WHERE _key.region = 'eu' AND price = 1.28 AND status = 'PAID' ORDER BY placed",
+        ),
+        ExitCode.DONE,
+    ),
+    (
+        "a damaged disk; exit code 3, since a person should look at the damage",
+        ("ingest", "--source", SOURCE, "--lake", LAKE, *LOCAL),
+        ExitCode.LOOK,
+    ),
+    (
+        "again: nothing is new, so nothing is written",
+        ("ingest", "--source", SOURCE, "--lake", LAKE, *LOCAL),
+        ExitCode.DONE,
+    ),
 )
 QUESTIONS = (
     (
@@ -55,19 +86,18 @@ def show(text: str) -> None:
 
 def demo() -> int:
     """Run every command; return 0, or the first exit code that is not the expected one."""
-    shutil.rmtree(ROOT / LAKE, ignore_errors=True)
-    ingest = ["ingest", "--source", SOURCE, "--lake", LAKE, "--engine", "local"]
-    for title, expected in RUNS:
-        show(f"\n{title}\n$ seglake {' '.join(ingest)}")
-        code = seglake(ingest)
-        show(f"exit code {code}")
+    for lake in (LAKE, TYPED_LAKE):
+        shutil.rmtree(ROOT / lake, ignore_errors=True)
+    questions = ((title, ("sql", "--lake", LAKE, text), ExitCode.DONE) for title, text in QUESTIONS)
+    for title, command, expected in (*RUNS, *questions):
+        *options, last = command
+        text = " ".join(options) + (f' "{last}"' if options[0] == "sql" else f" {last}")
+        show(f"\n{title[0].upper()}{title[1:]}:\n$ seglake {text}")
+        code = seglake([*command])
+        if expected is not ExitCode.DONE:
+            show(f"exit code {code}")
         if code != expected:
             return code or 1
-    for title, text in QUESTIONS:
-        show(f'\n{title.capitalize()}:\n$ seglake sql --lake {LAKE} "{text}"')
-        code = seglake(["sql", "--lake", LAKE, text])
-        if code:
-            return code
     return 0
 
 

@@ -1,9 +1,10 @@
-"""Makes samples/broker-0 from the archives of this folder: real partitions, three of them damaged.
+"""Makes samples/broker-0 and samples/typed from the archives of this folder: real partitions.
 
-    python tests/data/make_samples.py [--into <folder that does not exist yet>]
+    python tests/data/make_samples.py [--into <folder without these two>]
 
-The result is a log dir as it may be found after a crash: no marker of a clean shutdown, one torn
-tail, and two places where the disk lied. Checkpoint files list just the partitions that are there.
+`broker-0` is a log dir as it may be found after a crash: no marker of a clean shutdown, one torn
+tail, and two places where the disk lied. `typed` is whole: a topic of Avro and the topic of its
+schema registry. Checkpoint files list just the partitions that are there.
 """
 
 import argparse
@@ -22,6 +23,9 @@ PARTITIONS = {
     "03_v2_codecs": ("v2-lz4-0", "v2-none-1", "v2-zstd-0", "v2-zstd-1"),
     "06_transactions": ("tx-a-0", "tx-a-1", "tx-a-2"),
 }
+TYPED, TYPED_LOG_DIR = "30_typed", "disks/broker0"
+TYPED_PARTITIONS = ("_schemas-0", "avro_orders-0", "avro_orders-1")
+TYPED_FILES = (".kafka_cleanshutdown", "log-start-offset-checkpoint", "meta.properties")
 
 
 class Patch(NamedTuple):
@@ -60,28 +64,25 @@ CHECKPOINTS = ("replication-offset-checkpoint", "recovery-point-offset-checkpoin
 
 def main(argv: Sequence[str]) -> int:
     root = Path(__file__).resolve().parents[2]
-    parser = argparse.ArgumentParser(description="Make the sample broker disk.")
-    parser.add_argument("--into", type=Path, default=root / "samples" / "broker-0")
-    target: Path = parser.parse_args(argv).into
-    if target.exists():
-        parser.error(f"{target} is there already: remove it first")
-    make(Path(__file__).parent, target)
+    parser = argparse.ArgumentParser(description="Make the sample log dirs.")
+    parser.add_argument("--into", type=Path, default=root / "samples")
+    folder: Path = parser.parse_args(argv).into
+    for name, make in (("broker-0", make_damaged), ("typed", make_typed)):
+        target = folder / name
+        if target.exists():
+            parser.error(f"{target} is there already: remove it first")
+        target.mkdir(parents=True)
+        make(Path(__file__).parent, target)
     return 0
 
 
-def make(archives: Path, target: Path) -> None:
-    """Write the log dir `target` from the archives in the folder `archives`."""
-    target.mkdir(parents=True)
+def make_damaged(archives: Path, target: Path) -> None:
+    """Write a log dir with three damaged partitions from the archives in a folder."""
     offsets: dict[str, dict[str, int]] = {name: {} for name in CHECKPOINTS}
     for scenario, partitions in PARTITIONS.items():
-        for name, content in _files(archives / f"{scenario}.tar.xz", f"{scenario}/{LOG_DIR}/"):
-            folder = name.partition("/")[0]
-            if folder in partitions:
-                (target / folder).mkdir(exist_ok=True)
-                (target / name).write_bytes(content)
-            elif name in CHECKPOINTS:
-                known = _checkpoint_offsets(content)
-                offsets[name] |= {partition: known[partition] for partition in partitions}
+        files = _files(archives / f"{scenario}.tar.xz", f"{scenario}/{LOG_DIR}/")
+        for name, known in _written(files, target, partitions):
+            offsets[name] |= known
     _damage(target)
     torn = CUT.file.partition("/")[0]
     for name in CHECKPOINTS:
@@ -89,6 +90,31 @@ def make(archives: Path, target: Path) -> None:
         (target / name).write_bytes(_checkpoint(offsets[name]))
     (target / "log-start-offset-checkpoint").write_bytes(_checkpoint({}))
     (target / "meta.properties").write_bytes(META_PROPERTIES.encode("ascii"))
+
+
+def make_typed(archives: Path, target: Path) -> None:
+    """Write a log dir with a topic of Avro and the topic of its schemas."""
+    prefix = f"{TYPED}/{TYPED_LOG_DIR}/"
+    for name, content in _files(archives / f"{TYPED}.tar.xz", prefix):
+        if name in TYPED_FILES:
+            (target / name).write_bytes(content)
+    files = _files(archives / f"{TYPED}.tar.xz", prefix)
+    for name, known in _written(files, target, TYPED_PARTITIONS):
+        (target / name).write_bytes(_checkpoint(known))
+
+
+def _written(
+    files: Iterator[tuple[str, bytes]], target: Path, partitions: Sequence[str]
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Write the files of some partitions; yield their offsets in each checkpoint file."""
+    for name, content in files:
+        folder = name.partition("/")[0]
+        if folder in partitions:
+            (target / folder).mkdir(exist_ok=True)
+            (target / name).write_bytes(content)
+        elif name in CHECKPOINTS:
+            known = _checkpoint_offsets(content)
+            yield name, {partition: known[partition] for partition in partitions}
 
 
 def _files(archive: Path, prefix: str) -> Iterator[tuple[str, bytes]]:

@@ -1,7 +1,8 @@
-"""What README and docs/audit.md show of runs is what runs print."""
+"""What README and other pages show of runs is what runs print."""
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,7 @@ import pytest
 from seglake.cli.main import main
 
 _ROOT = Path(__file__).parents[2]
-_README = (_ROOT / "README.md").read_text("utf-8")
 _MEASURED = re.compile(r"[\d.]+ (KiB|s)\b")  # sizes and times, which differ a little
-
-
-def _section() -> str:
-    return _README.partition("\n## Try it\n")[2].partition("\n## ")[0]
 
 
 def _likened(line: str) -> str:
@@ -29,27 +25,34 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _shown_runs() -> list[list[str]]:
-    """Each command of the second block, with the lines below it."""
-    block = _section().split("```")[3]
-    return [run.splitlines() for run in block.strip().split("$ ")[1:]]
+def _shown_runs(page: str, heading: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each command below a heading with the lines below it; a quoted text may go on."""
+    section = (_ROOT / page).read_text("utf-8").partition(f"\n{heading}\n")[2].partition("\n#")[0]
+    for block in section.split("```")[1::2]:
+        for run in block.split("\n$ ")[1:]:
+            command, *shown = run.splitlines()
+            while command.count('"') % 2:
+                command += f"\n{shown.pop(0)}"
+            yield command, [line for line in shown if line]
 
 
 @pytest.mark.usefixtures("checkout")
-def test_runs_print_what_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(_shown_runs()) == 2
-    for (command, *shown), code in zip(_shown_runs(), (3, 0), strict=True):
+@pytest.mark.parametrize(
+    ("page", "heading", "codes"),
+    [
+        ("README.md", "## Try it", (0, 0, 0)),
+        ("samples/README.md", "### What a run prints", (3, 0)),
+    ],
+)
+def test_runs_print_what_the_page_shows(
+    page: str, heading: str, codes: tuple[int, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for (command, shown), code in zip(_shown_runs(page, heading), codes, strict=True):
         assert main(shlex.split(command)[1:]) == code
         printed = [_likened(line) for line in capsys.readouterr().out.splitlines()]
-        expected = [_likened(line) for line in filter(None, shown)]
-        lengths = map(len, expected)  # README cuts lines, and leaves none out
+        expected = [_likened(line) for line in shown]
+        lengths = map(len, expected)  # a page cuts lines, and leaves none out
         assert [said[:length] for said, length in zip(printed, lengths, strict=True)] == expected
-
-
-def test_first_block_ingests(checkout: Path) -> None:
-    (command,) = re.findall(r"^seglake (ingest .*)$", _section(), re.MULTILINE)
-    assert main(shlex.split(command)) == 3
-    assert (checkout / "build" / "try" / "records" / "_delta_log").is_dir()
 
 
 def test_audit_prints_what_its_page_shows(

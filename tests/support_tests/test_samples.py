@@ -1,13 +1,13 @@
-"""The sample disk is what its script makes of the archives, and what its README says."""
+"""The sample disks are what their script makes of the archives, and what their README says."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from support import oracle
+from support import broker_disks, oracle
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SAMPLE = _ROOT / "samples" / "broker-0"
+_SAMPLES = _ROOT / "samples"
 
 
 def _content(folder: Path) -> dict[str, bytes]:
@@ -15,10 +15,11 @@ def _content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_sample_disk_is_what_the_script_makes(tmp_path: Path) -> None:
+def test_sample_disks_are_what_the_script_makes(tmp_path: Path) -> None:
     script = _ROOT / "tests" / "data" / "make_samples.py"
     subprocess.run([sys.executable, script, "--into", tmp_path / "made"], check=True)
-    assert _content(tmp_path / "made") == _content(_SAMPLE)
+    for name in ("broker-0", "typed"):
+        assert _content(tmp_path / "made" / name) == _content(_SAMPLES / name)
 
 
 def test_sample_damage_hits_the_batches_the_readme_names() -> None:
@@ -55,3 +56,9 @@ def test_sample_counts_are_those_of_the_readme() -> None:
             for partition in partitions
         )
     assert counts == {"read_uncommitted": 2163, "read_committed": 2070}
+
+
+def test_typed_sample_has_each_record_of_its_topics_in_the_archive() -> None:
+    disk = broker_disks.unpacked("30_typed") / "disks" / "broker0"
+    for folder in ("_schemas-0", "avro_orders-0", "avro_orders-1"):
+        assert _content(_SAMPLES / "typed" / folder) == _content(disk / folder)
