@@ -26,6 +26,7 @@ from seglake.pipelines.lake_query.scripts import (
 )
 from seglake.pipelines.lake_query.topic_views import (
     ALL_ROWS,
+    NEWEST,
     OF_LATEST_TABLES,
     OF_TOPICS,
     OF_TYPED_TABLES,
@@ -148,7 +149,7 @@ def _dropped(
     Returns the dropped entries. The files of a table stay.
     """
     of_tables = OF_TYPED_TABLES.prefix, OF_LATEST_TABLES.prefix
-    prefixes = OF_TOPICS.prefix, *of_tables, UNWRAPPED
+    prefixes = OF_TOPICS.prefix, *of_tables, UNWRAPPED, NEWEST
     views = [
         name
         for name in sorted(names)

@@ -9,8 +9,14 @@ from seglake.lake.latest_tables import LatestTable, latest_tables
 from seglake.lake.tables import RECORDS, TABLES, Table
 from seglake.lake.typed_tables import TYPED_FOLDER, TypedTable, typed_tables
 from seglake.lake.value_tables import VALUE_REJECTS, VALUE_TABLES
+from seglake.pipelines.lake_query.newest_views import (
+    mark_of,
+    newest_typed_view,
+    newest_unwrapped_view,
+)
 from seglake.pipelines.lake_query.topic_views import (
     ALL_ROWS,
+    NEWEST,
     OF_LATEST_TABLES,
     OF_TOPICS,
     OF_TYPED_TABLES,
@@ -100,12 +106,24 @@ class LakeNames:
 
     def unwrapped(self, dialect: Dialect) -> Mapping[str, str]:
         """Return the views that unwrap Debezium's envelopes: SQL by name."""
-        quote = '"' if dialect is Dialect.DUCKDB else "`"
         found = {
-            f"{UNWRAPPED}{name}": unwrapped_sql(name, [*each.table.schema], quote)
+            f"{UNWRAPPED}{name}": unwrapped_sql(name, [*each.table.schema], mark_of(dialect))
             for name, each in self.typed.items()
         }
         return {name: sql for name, sql in found.items() if sql is not None}
+
+    def newest(self, dialect: Dialect) -> Mapping[str, str]:
+        """Return the views with the newest row of each decoded key: SQL by name, in order."""
+        states = {each.topic: name for name, each in self.latest.items()}
+        found: dict[str, str] = {}
+        for name, each in self.typed.items():
+            if each.topic in states:
+                newest = f"{NEWEST}{name}"
+                found[newest] = newest_typed_view(each, name, states[each.topic], dialect)
+                unwrapped = newest_unwrapped_view(each, name, newest, dialect)
+                if unwrapped is not None:
+                    found[f"{NEWEST}{UNWRAPPED}{name}"] = unwrapped
+        return found
 
     def views(self, dialect: Dialect) -> Iterator[tuple[str, str, str]]:
         """Yield name, description and SQL of each view."""
@@ -121,6 +139,8 @@ class LakeNames:
             yield name, "rows in Debezium's envelopes", sql
         for name, state in self.latest.items():
             yield name, f"newest record of each key of the topic {state.topic}", latest_view(name)
+        for name, sql in self.newest(dialect).items():
+            yield name, "newest row of each decoded key", sql
 
     def places(self) -> str:
         """Return the SQL of the view with the place of each row of all typed tables."""

@@ -1,5 +1,7 @@
 """Finds the tables and views that a statement names, and suggests names for missing tables."""
 
+from collections.abc import Mapping
+
 from seglake.lake.rule_table import ERASURES
 from seglake.lake.tables import CHECKPOINTS, Table
 from seglake.lake.value_tables import VALUE_REJECTS
@@ -16,6 +18,7 @@ from seglake.pipelines.lake_query.lake_names import (
 from seglake.pipelines.lake_query.statements import shows_names, tokens
 from seglake.pipelines.lake_query.topic_views import (
     ALL_ROWS,
+    NEWEST,
     OF_LATEST_TABLES,
     OF_TOPICS,
     OF_TYPED_TABLES,
@@ -33,6 +36,7 @@ def tables_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, Table]
     prefixes = OF_TYPED_TABLES.prefix, OF_LATEST_TABLES.prefix
     if not (shows_names(text) or any(prefix in asked for prefix in prefixes)):
         return found
+    asked += " ".join(_newest_in(text, names, dialect).values()).casefold()
     are_all = shows_names(text) or TYPED_PLACES in asked
     return {
         name: table
@@ -99,7 +103,14 @@ def views_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, str]:
             for name in names.latest
             if is_everything or name.casefold() in needed
         }
-    return found
+    return found | _newest_in(text, names, dialect)
+
+
+def _newest_in(text: str, names: LakeNames, dialect: Dialect) -> Mapping[str, str]:
+    """Return the views that a statement reads with the newest rows of decoded keys."""
+    if shows_names(text):
+        return names.newest(dialect)
+    return views_of(text, names.newest(dialect)) if NEWEST in text.casefold() else {}
 
 
 def _views(dialect: Dialect) -> dict[str, str]:
@@ -148,7 +159,7 @@ def no_such_table(name: str, names: LakeNames) -> WrongQueryError:
         )
     known = known_names()
     of_lake = [*OF_TOPICS.views(names.topics), *names.typed, *names.latest]
-    of_lake += names.unwrapped(Dialect.DUCKDB)
+    of_lake += [*names.unwrapped(Dialect.DUCKDB), *names.newest(Dialect.DUCKDB)]
     near = did_you_mean(name, [*known, *of_lake])
     return WrongQueryError(
         f"the lake has no table or view {name}{near or '.'} There are {', '.join(known)},"

@@ -85,12 +85,15 @@ ALL_ROWS = "all_"
 UNWRAPPED = "unwrapped_"
 """Prefix of the view that unwraps Debezium's envelopes in a typed table."""
 
+NEWEST = "newest_"
+"""Prefix of the view with the newest row of each decoded key; `UNWRAPPED` may follow."""
+
 OF_TOPICS = ViewNames("topic_", "topic", frozenset({"topic_configs"}))
 OF_TYPED_TABLES = ViewNames(
     "typed_",
     "table",
     frozenset({"typed_checkpoints", "typed_columns", "typed_places"}),
-    longer=len(UNWRAPPED),
+    longer=len(f"{NEWEST}{UNWRAPPED}"),
 )
 OF_LATEST_TABLES = ViewNames(
     "latest_", "topic", frozenset({"latest_records"}), longer=len(ALL_ROWS)

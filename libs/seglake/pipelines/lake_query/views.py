@@ -67,7 +67,7 @@ def views_of(text: str, known: Mapping[str, str]) -> dict[str, str]:
     """Return the views that a text uses, directly or through other views, in creation order."""
     used: dict[str, str] = {}
     for name, view in reversed([*known.items()]):
-        if any(name in each for each in (text.casefold(), *used.values())):
+        if any(name.casefold() in each.casefold() for each in (text, *used.values())):
             used[name] = view
     return dict(reversed(used.items()))
 

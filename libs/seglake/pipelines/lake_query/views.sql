@@ -42,6 +42,40 @@ FROM {table} ANTI JOIN lost
  AND lost.next_offset > {table}._offset
  AND lost.generation > {table}._generation
 
+-- query newest_typed(typed, state, keys, columns)
+-- The newest row of each decoded key in each partition, unless it is a tombstone. The newest record
+-- of a decoded key is also the newest one of its bytes, which the table of latest state has.
+WITH ranked AS (
+  SELECT {typed}.*, row_number() OVER (
+    PARTITION BY _source_id, state.topic_id, _partition, {keys} ORDER BY _offset DESC)
+      AS _place_of_key
+  FROM {typed} JOIN {state} AS state
+    ON state.source_id = _source_id
+   AND state.topic_id IS NOT DISTINCT FROM coalesce(_topic_id, state.topic_id)
+   AND state.partition = _partition
+   AND state.offset = _offset
+   AND state.generation = _generation
+)
+SELECT {columns}
+FROM ranked
+WHERE _place_of_key = 1 AND NOT _tombstone
+
+-- query newest_unwrapped(unwrapped, typed)
+-- The rows of a table that Debezium captured. A truncation has no key: it empties its partition.
+WITH emptied AS (
+  SELECT _source_id, _topic_id, _partition, max(_offset) AS _offset
+  FROM {typed}
+  WHERE op = 't'
+  GROUP BY _source_id, _topic_id, _partition
+)
+SELECT found.*
+FROM ({unwrapped}) AS found ANTI JOIN emptied
+  ON emptied._source_id = found._source_id
+ AND emptied._topic_id IS NOT DISTINCT FROM found._topic_id
+ AND emptied._partition = found._partition
+ AND emptied._offset > found._offset
+WHERE _op <> 'd'
+
 -- query current_value_rejects
 -- Keys and values that do not decode, of records that lost no election. A row with a resolution says
 -- that a later run has decoded the key or value.

@@ -1,0 +1,153 @@
+"""`seglake sql` has views with the newest row of each decoded key, and of Debezium's tables."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seglake.lake.delta_tables import LakeTables
+from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
+from seglake.pipelines.lake_query.lake_names import latest_tables_of, typed_tables_of
+from seglake.pipelines.lake_query.spark_queries import SparkQueries
+from seglake.storage.local_storage import LocalStorage
+from support.lakes import ingested
+from support.latest_state import updated
+from support.typed_disk import Json, Pair, manifest, schema_pair, typed_lake, write_registry
+from support.typed_lakes import add_values, decoded, int_of
+from support.typed_oracle import ingested_records
+from support.typed_rows import table_rows, typed_names
+
+Rows = list[dict[str, Any]]
+Asked = Callable[[Path, str], Rows]
+
+
+@pytest.fixture(params=["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def asked(request: pytest.FixtureRequest) -> Asked:
+    """Asks a lake in DuckDB, or in Spark."""
+
+    def answer(lake: Path, query: str) -> Rows:
+        tables = LakeTables(str(lake), LocalStorage())
+        if request.param == "spark":
+            session = request.getfixturevalue("spark_session")
+            own_tables = typed_tables_of(tables), latest_tables_of(tables)
+            found = SparkQueries(session, str(lake), *own_tables).answer(query)
+            return [row for batch in found.batches for row in batch.to_pylist()]
+        with DuckDBQueries(tables, spill_folder="") as queries:
+            return [row for batch in queries.answer(query).batches for row in batch.to_pylist()]
+
+    return answer
+
+
+# --- decoded keys ---------------------------------------------------------------------------------
+
+
+def test_a_key_of_two_schema_ids_has_two_rows_of_bytes_and_one_decoded_row(
+    tmp_path: Path, asked: Asked
+) -> None:
+    lake = tmp_path / "lake"
+    ids = [schema_pair("t-value", 1, 1), schema_pair("t-key", 1, 2), schema_pair("t-key", 2, 3)]
+    ingested(write_registry(tmp_path / "registry", [(0, ids)]), lake)
+
+    def key(schema_id: int, number: int) -> bytes:
+        return b"\0" + schema_id.to_bytes(4, "big") + bytes([number * 2])
+
+    keys = [key(2, 7), key(3, 7), key(2, 8), key(2, 9), key(3, 9), key(2, 8)]
+    values = [int_of(1), int_of(2), int_of(3), int_of(4), None, b"bad"]
+    add_values(lake, tmp_path / "values", *values, keys=keys)
+    decoded(lake, "t")
+    updated(lake, "t")
+    query = "SELECT offset, is_deleted FROM all_latest_t ORDER BY offset"
+    found = [(0, False), (1, False), (3, False), (4, True), (5, False)]
+    assert [tuple(row.values()) for row in asked(lake, query)] == found
+    # The newest value of 8 does not decode.
+    query = "SELECT _key, _offset, value FROM newest_typed_t"
+    assert asked(lake, query) == [{"_key": 7, "_offset": 1, "value": 2}]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["duckdb", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.matrix])],
+    indirect=True,
+)
+def test_newest_rows_of_all_forms_are_those_of_the_oracle(tmp_path: Path, asked: Asked) -> None:
+    lake = typed_lake(tmp_path / "lake", "*", "_schemas")
+    decoded(lake)
+    updated(lake, "*")
+    topics = [topic for topic in manifest()["topics"] if typed_names(lake, topic)]
+    assert len(topics) > 12
+    count = 0
+    for topic in topics:
+        newest: dict[str, Json] = {}
+        for record in ingested_records(lake, topic):
+            if "null" not in record["key"]:
+                newest[_key(record)] = record
+        places = {
+            (record["partition"], record["offset"])
+            for record in newest.values()
+            if "null" not in record["value"]
+        }
+        for name in typed_names(lake, topic):
+            view = name.replace(".", "_")
+            rows = table_rows(lake, f"typed/{name}")
+            there = {(row["_partition"], row["_offset"]) for row in rows}
+            found = asked(lake, f"SELECT _partition, _offset FROM newest_typed_{view}")
+            assert sorted(map(tuple, map(dict.values, found))) == sorted(places & there)
+            count += len(found)
+    assert count > 500
+
+
+def _key(record: Json) -> str:
+    """Return the partition and the decoded key of a record; undecoded ones are all different."""
+    part = record["key"]
+    chosen = part.get("ok", part.get("raw", record["offset"]))
+    return json.dumps([record["partition"], chosen], sort_keys=True)
+
+
+# --- Debezium -------------------------------------------------------------------------------------
+
+
+def test_a_captured_table_has_its_rows_as_the_oracle_says(tmp_path: Path, asked: Asked) -> None:
+    lake = typed_lake(tmp_path / "lake", "_schemas", "connect_json")
+    decoded(lake)
+    updated(lake, "connect_json")
+    newest = {_key(record): record for record in ingested_records(lake, "connect_json")}
+    expected = []
+    for record in newest.values():
+        value = record["value"].get("ok")
+        if value and value.get("op", "d") != "d":
+            row = {name: value["after"][name] for name in ("id", "name", "small")}
+            expected.append({"_op": value["op"], **row})
+    query = "SELECT _op, id, name, small FROM newest_unwrapped_typed_connect_json ORDER BY id"
+    found = asked(lake, query)
+    assert len(found) > 10
+    assert found == sorted(expected, key=lambda row: row["id"])
+
+
+def envelope(op: str, number: int, name: str | None = None) -> Pair:
+    """A change of Debezium, with Connect's schemas; a deletion without a tombstone."""
+    columns = [{"field": "id", "type": "int32"}, {"field": "name", "type": "string"}]
+    state = {"type": "struct", "optional": True, "fields": columns}
+    fields = [{**state, "field": "before"}, {**state, "field": "after"}]
+    schema = {"type": "struct", "fields": [*fields, {"field": "op", "type": "string"}]}
+    row = {"id": number, "name": name}
+    states = {"before": row if op == "d" else None, "after": row if op in "cru" else None}
+    key = {"schema": {"type": "struct", "fields": columns[:1]}, "payload": {"id": number}}
+    value = {"schema": schema, "payload": {"op": op, **states}}
+    return None if op == "t" else json.dumps(key).encode(), json.dumps(value).encode()
+
+
+def test_snapshots_deletions_tombstones_and_truncations_count(tmp_path: Path, asked: Asked) -> None:
+    lake, query = tmp_path / "lake", "SELECT id, name, _op FROM newest_unwrapped_typed_rows"
+    log = [envelope("r", 1, "a"), envelope("r", 2, "b"), envelope("c", 3, "c")]
+    log += [envelope("u", 1, "d"), envelope("d", 2, "b"), envelope("d", 3, "c")]
+    log += [(envelope("d", 3)[0], None), envelope("c", 4, "e"), envelope("c", 2, "f")]
+    log += [envelope("d", 4, "e"), envelope("c", 5, "g")]
+    more = [envelope("t", 0), envelope("r", 1, "new")]
+    before = {1: ("d", "u"), 2: ("f", "c"), 5: ("g", "c")}
+    for batches, expected in (([(0, log)], before), ([(0, log), (0, more)], {1: ("new", "r")})):
+        ingested(write_registry(tmp_path / "disk", batches, topic="rows"), lake)
+        decoded(lake, "rows")
+        updated(lake, "rows")
+        assert {row["id"]: (row["name"], row["_op"]) for row in asked(lake, query)} == expected
