@@ -103,7 +103,7 @@ def views_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, str]:
             for name in names.latest
             if is_everything or name.casefold() in needed
         }
-    return found | _newest_in(text, names, dialect)
+    return {**found, **_newest_in(text, names, dialect)}
 
 
 def _newest_in(text: str, names: LakeNames, dialect: Dialect) -> Mapping[str, str]:
