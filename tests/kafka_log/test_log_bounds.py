@@ -6,6 +6,7 @@ import pytest
 
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
+from seglake.kafka_log.replica import Checkpoints
 from seglake.kafka_log.segment_survey import DataSpan
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.settings.settings import Settings
@@ -29,7 +30,9 @@ _TO_THE_END = Settings.from_mappings([("t", {"read": {"upper_bound": "log_end"}}
 def test_the_upper_bound_is_the_high_watermark_or_what_stands_for_it(
     has_file: bool, entry: int | None, settings: Settings, expected: int
 ) -> None:
-    copy = replica(high_watermark=entry, has_high_watermarks=has_file)
+    copy = replica(high_watermark=entry)
+    if not has_file:
+        copy = replace(copy, checkpoints=Checkpoints())
     bounds = bounds_of(copy, [survey(0, 100)], settings.read_policy)
     assert bounds.next_offset == expected
     assert bounds.log_end_offset == 100

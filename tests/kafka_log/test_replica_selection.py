@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 
 from seglake.kafka_log.leader_epochs import OPEN_END
-from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.kafka_log.replica import Checkpoints, PartitionKey, Replica
 from seglake.kafka_log.replica_selection import (
     PartitionChoice,
     SurveyedReplica,
@@ -148,7 +148,7 @@ def test_topics_made_again_and_other_partitions_are_logs_of_their_own() -> None:
 
 
 def test_a_copy_without_a_high_watermark_file_takes_that_of_another() -> None:
-    one = replica((0, 200), broker_id=1, high_watermark=None, has_high_watermarks=False)
+    one = replace(replica((0, 200), broker_id=1), checkpoints=Checkpoints())
     other = replica((0, 100), broker_id=2, high_watermark=60)
     (informed, _), *_ = replicas_by_partition([one, other])
     assert informed.checkpoints.has_high_watermarks

@@ -14,8 +14,8 @@ from seglake.lake.delta_commit import recover
 from seglake.lake.errors import WaveError
 from seglake.lake.merged_files import merge
 from seglake.lake.parquet_files import RemovedFile
+from seglake.lake.table_changes import allow_removals
 from seglake.lake.table_commit import Addition, Removal, add_files
-from seglake.lake.table_creation import allow_removals
 from seglake.lake.tables import CHECKPOINTS, GAPS, LOG_TABLES, RECORDS
 from seglake.lake.waves import TopicWave
 from support.lake_drivers import EXIT_CODE_OF_THE_DEAD, commit, commit_and_die

@@ -8,12 +8,9 @@ from deltalake import DeltaTable
 from seglake.lake.errors import NotALakeError
 from seglake.pipelines.lake_audit.text_report import to_text
 from support.audits import audited, kinds
+from support.dying import Died, dying
 from support.lakes import ingested
 from support.made_logs import make_log_dir
-
-
-class _KilledError(Exception):
-    pass
 
 
 def test_a_last_table_that_is_two_commits_behind_is_no_unfinished_commit(tmp_path: Path) -> None:
@@ -41,15 +38,11 @@ def test_a_table_put_back_from_a_copy_is_said(lake: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("step", ["records", "batches", "gaps"])
 def test_a_commit_that_is_not_finished_is_a_note_and_no_problem(step: str, tmp_path: Path) -> None:
-    def die(done: str) -> None:
-        if done == step:
-            raise _KilledError
-
     orders, lake = ("orders", 0), tmp_path / "lake"
     ingested(make_log_dir(tmp_path / "a", {orders: [0, 20]}), lake)
     grown = make_log_dir(tmp_path / "b", {orders: [0, 40]})
-    with pytest.raises(_KilledError):
-        ingested(grown, lake, after=die)
+    with pytest.raises(Died):
+        ingested(grown, lake, after=dying(step))
     found = audited(lake)
     assert (kinds(found), found.problems, found.exit_code) == (set(), (), 0)
     assert [note.partition(":")[0] for note in found.notes] == ["orders"]
@@ -102,13 +95,9 @@ def test_a_lake_of_damage_alone_says_which_partitions_are_damaged(tmp_path: Path
 def test_a_run_that_died_before_its_first_commit_was_complete_is_not_green(
     step: str, tmp_path: Path
 ) -> None:
-    def die(done: str) -> None:
-        if done == step:
-            raise _KilledError
-
     data, lake = make_log_dir(tmp_path / "data", {("orders", 0): [0, 20]}), tmp_path / "lake"
-    with pytest.raises(_KilledError):
-        ingested(data, lake, after=die)
+    with pytest.raises(Died):
+        ingested(data, lake, after=dying(step))
     found = audited(lake)
     assert (kinds(found), found.exit_code, found.is_empty) == (set(), 3, True)
     (problem,) = found.problems
@@ -123,15 +112,11 @@ def test_a_run_that_died_before_its_first_commit_was_complete_is_not_green(
 def test_a_first_commit_of_one_topic_that_is_not_finished_is_a_note_beside_others(
     tmp_path: Path,
 ) -> None:
-    def die(done: str) -> None:
-        if done == "records":
-            raise _KilledError
-
     lake = tmp_path / "lake"
     ingested(make_log_dir(tmp_path / "a", {("orders", 0): [0, 20]}), lake)
     both = make_log_dir(tmp_path / "b", {("orders", 0): [0, 20], ("payments", 0): [0, 20]})
-    with pytest.raises(_KilledError):
-        ingested(both, lake, after=die)
+    with pytest.raises(Died):
+        ingested(both, lake, after=dying("records"))
     found = audited(lake)
     assert (kinds(found), found.problems, found.exit_code) == (set(), (), 0)
     assert [note.partition(":")[0] for note in found.notes] == ["payments"]

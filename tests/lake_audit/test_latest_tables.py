@@ -10,10 +10,10 @@ from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.task_engine.engine import SparkEngine
 from support.audits import audited, kinds
+from support.erasures import erased_at
 from support.keyed_logs import Values, abort, commit, data, write, write_batches
 from support.lakes import ingested
 from support.latest_state import updated
-from support.removals import erased
 
 _LOG: list[Values] = [("a", b"1"), ("b", b"1"), ("a", b"2"), ("b", None)]
 
@@ -34,7 +34,7 @@ def test_a_table_that_has_the_newest_records_is_proved(lake: Path, tmp_path: Pat
     assert behind.exit_code == 0
     assert "note: latest/orders is not compared: it lacks 1 commit of " in to_text(behind)
     updated(lake)
-    erased(lake, "orders", 0, [2])
+    erased_at(lake, "orders", 0, [2])
     updated(lake)
     assert audited(lake).exit_code == 0
 

@@ -8,9 +8,9 @@ import pytest
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from support import broker_disks
 from support.audits import audited, checked, falsified, kinds
+from support.erasures import erased_at
 from support.lakes import Row, ingested, read_table, replayed, retaken
 from support.made_logs import make_log_dir
-from support.removals import erased
 from support.views import viewed
 
 _ORDERS = ("orders", 0)
@@ -21,7 +21,7 @@ def lake(tmp_path: Path) -> Path:
     """Two ranges of one log, with four records erased at both sides of their edge."""
     for stop in (20, 30):
         ingested(_disk(tmp_path, stop), tmp_path / "lake")
-    erased(tmp_path / "lake", *_ORDERS, [3, 18, 19, 20])
+    erased_at(tmp_path / "lake", *_ORDERS, [3, 18, 19, 20])
     return tmp_path / "lake"
 
 
@@ -96,7 +96,7 @@ def test_compacted_record_that_was_refilled_and_erased_is_not_refilled_again(
     rows = [row for row in read_table(lake, "records") if row["partition"] == 0]
     chosen = [row["offset"] for row in rows if row["generation"] == generation][:3]
     chosen += [row["offset"] for row in rows if row["generation"] != generation][:2]
-    erased(lake, "cmp-v2", 0, chosen)
+    erased_at(lake, "cmp-v2", 0, chosen)
     assert audited(lake).exit_code == 0
     ingested(disks / "before", lake, select=topics, read={"older_copies": True})
     left = [row["offset"] for row in read_table(lake, "records") if row["partition"] == 0]
@@ -115,13 +115,13 @@ def test_rows_that_lost_an_election_may_be_erased_before_and_after_it(
     )
     ingested(loser, lake, read={"upper_bound": "log_end"})
     if erases_first:
-        erased(lake, "rep", 0, chosen)
+        erased_at(lake, "rep", 0, chosen)
     ingested(winner, lake)
     assert kinds(audited(lake)) == {"superseded"}
     assert retaken(lake, winner).exit_code == 0
     assert audited(lake).exit_code == 0
     if not erases_first:
-        erased(lake, "rep", 0, chosen)
+        erased_at(lake, "rep", 0, chosen)
         assert audited(lake).exit_code == 0
     [row] = viewed(lake, "SELECT records, erased FROM completeness WHERE partition = 0")
     current = viewed(lake, "SELECT * FROM current_records WHERE partition = 0")

@@ -15,9 +15,10 @@ from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_audit.typed_proof import TypedAudit
 from seglake.task_engine.engine import SparkEngine
 from support.audits import audited
+from support.dying import Died, dying
 from support.lakes import ingested, retaken
 from support.made_logs import make_log_dir
-from support.typed_lakes import Died, add_values, decoded, dying, elected_lake, int_of, made
+from support.typed_lakes import add_values, decoded, elected_lake, int_of, made
 
 Found = dict[str, list[str]]
 Change = Callable[[dict[str, object]], dict[str, object]]

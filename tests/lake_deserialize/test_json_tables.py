@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import ExitCode
+from support.dying import Died, dying
 from support.json_values import exact, rebuilt, same
 from support.lakes import ingested
 from support.typed_disk import schema_pair, write_registry
-from support.typed_lakes import Died, add_values, decoded, dying
+from support.typed_lakes import add_values, decoded
 from support.typed_rows import Row, columns_of, table_rows, typed_columns, typed_rows
 
 

@@ -9,9 +9,10 @@ from seglake.errors import ExitCode
 from seglake.pipelines.lake_deserialize.deserialize_choice import Again
 from seglake.pipelines.lake_deserialize.deserialize_summary import DeserializeSummary
 from support.audits import audited
+from support.dying import Died, dying
 from support.lakes import maintained
 from support.typed_disk import glue_schemas, typed_lake
-from support.typed_lakes import Died, add_schemas, add_values, decoded, dying, int_of, made
+from support.typed_lakes import add_schemas, add_values, decoded, int_of, made
 from support.typed_rows import table_rows, typed_names, typed_rows
 
 _REBUILD = Again(everything=True)

@@ -10,14 +10,13 @@ from seglake.errors import ExitCode
 from seglake.pipelines.lake_deserialize.deserialize_choice import Again
 from seglake.settings.settings import LimitsSettings
 from support.audits import audited
+from support.dying import Died, dying
 from support.lakes import ingested
 from support.typed_disk import schema_pair, write_registry
 from support.typed_lakes import (
-    Died,
     add_schemas,
     add_values,
     decoded,
-    dying,
     elected_lake,
     int_of,
     made,

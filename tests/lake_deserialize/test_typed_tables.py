@@ -10,13 +10,14 @@ import pytest
 from seglake.errors import ExitCode
 from seglake.pipelines.lake_deserialize.deserialize_summary import DeserializeSummary
 from seglake.value_codec import schema_readers
+from support.dying import Died, dying
 from support.lakes import ingested, read_table
 from support.typed_disk import (
     schema_pair,
     typed_disk,
     write_registry,
 )
-from support.typed_lakes import ID_1, Died, add_schemas, add_values, decoded, dying, made
+from support.typed_lakes import ID_1, add_schemas, add_values, decoded, made
 from support.typed_oracle import all_rows, rejects
 from support.typed_rows import table_rows, typed_rows
 

@@ -15,6 +15,7 @@ from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.settings.topic_selection import NothingSelectedError
 from seglake.task_engine.engine import Engine
 from support.audits import audited, checked
+from support.dying import Died, dying
 from support.erasures import Chosen, erased, places_of
 from support.lake_accounts import unpublished
 from support.lakes import ingested, maintained, read_table, replayed, retaken
@@ -26,18 +27,6 @@ _SECRET = "a secret of ann"
 _WHERE = f"value_text LIKE '{_SECRET}%'"
 _OF_ANN = [0, 3, 6, 9, 12, 15, 18]
 _STEPS = ("erasures", "redo", "records", "batches", "quarantine", "gaps", "checkpoints", "cleaned")
-
-
-class StoppedError(Exception):
-    """A run that dies."""
-
-
-def dies_at(step: str) -> Callable[[str], None]:
-    def stop(done: str) -> None:
-        if done == step:
-            raise StoppedError
-
-    return stop
 
 
 @pytest.fixture
@@ -268,8 +257,8 @@ def test_two_erasures_at_once_both_succeed(lake: Path) -> None:
 
 @pytest.mark.parametrize("step", _STEPS)
 def test_erasure_that_dies_is_completed_by_the_same_call(lake: Path, step: str) -> None:
-    with pytest.raises(StoppedError):
-        erased(lake, key=_KEY, after=dies_at(step))
+    with pytest.raises(Died):
+        erased(lake, key=_KEY, after=dying(step))
     erased(lake, key=_KEY)
     assert offsets(lake) == others(20)
     assert gaps(lake) == [(offset, offset + 1) for offset in _OF_ANN]

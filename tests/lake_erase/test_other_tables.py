@@ -4,7 +4,6 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from seglake.pipelines.lake_erase.placed_rows import OF_RECORDS, RecordPlaces
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support.audits import audited
+from support.dying import Died, dying
 from support.encoder import (
     Codec,
     Partition,
@@ -55,18 +55,6 @@ def topic_disk(folder: Path, topic_id: uuid.UUID | None, *values: bytes) -> Path
     log = Partition("t", 0, [Segment(0, batches)], topic_id=topic_id)
     write_log_dir(folder, [log], broker_id=int(folder.name), cluster_id="c")
     return folder
-
-
-class KilledError(Exception):
-    """A run that dies."""
-
-
-def killed_at(step: str) -> Callable[[str], None]:
-    def after(done: str) -> None:
-        if done == step:
-            raise KilledError
-
-    return after
 
 
 def quarantined(lake: Path) -> list[tuple[bytes | None, bool]]:
@@ -141,7 +129,7 @@ def test_rows_of_an_internal_topic_are_removed_and_not_brought_back(tmp_path: Pa
     disk = write_topic(tmp_path / "disk", OFFSETS, [commits(0, 10, 11, 12)])
     ingested(disk, lake, select=INTERNAL)
     select = {**INTERNAL, "topics": [OFFSETS]}
-    summary = erased(lake, where='"offset" = 1', topics=[OFFSETS], select=select)
+    summary = erased(lake, where='"offset" = 1', topics=[OFFSETS], settings={"select": select})
     assert [row["record_offset"] for row in rows_of(lake, "consumer_offsets")] == [0, 2]
     assert "consumer_offsets: 1 row was removed" in summary.to_text()
     disk = write_topic(tmp_path / "disk", OFFSETS, [commits(0, 10, 11, 12), commits(3, 13)])
@@ -257,10 +245,10 @@ def test_latest_state_loses_records_that_have_left_the_lake(
 def test_purge_deletes_files_that_dead_runs_left(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     ingested(people_disk(tmp_path / "disk", 10, topics=["orders"]), lake)
-    with pytest.raises(KilledError):
-        ingested(damaged(tmp_path / "disk"), lake, after=killed_at("redo"))
-    with pytest.raises(KilledError):
-        erased(lake, key=_KEY, after=killed_at("redo"))
+    with pytest.raises(Died):
+        ingested(damaged(tmp_path / "disk"), lake, after=dying("redo"))
+    with pytest.raises(Died):
+        erased(lake, key=_KEY, after=dying("redo"))
     summary = erased(lake, key=_KEY, purges=True)
     assert places_of(lake, _SECRET.encode()) == []
     assert summary.purged is not None

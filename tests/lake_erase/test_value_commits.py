@@ -12,8 +12,9 @@ from seglake.pipelines.lake_deserialize.deserialize_choice import Again
 from seglake.pipelines.lake_erase.erase_summary import EraseSummary
 from seglake.task_engine.engine import LocalEngine
 from support.audits import audited
+from support.dying import Died, dying
 from support.erasures import erased
-from support.typed_lakes import ID_1, Died, add_values, decoded, dying, made
+from support.typed_lakes import ID_1, add_values, decoded, made
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -5,29 +5,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 
 from seglake.errors import ExitCode, WrongCallError
-from seglake.lake.errors import ForeignChangeError
 from seglake.lake.tables import RECORDS, Table
 from seglake.proof.engines import DuckDBProof
 from seglake.storage.local_storage import LocalStorage
 from support import broker_disks
 from support.encoder import topic_id_text
+from support.erasures import erased_at
 from support.keyed_logs import Values, abort, commit, data, write, write_batches
 from support.lakes import ingested, maintained, read_table, replayed, retaken
-from support.latest_state import assert_current, state, updated
+from support.latest_state import assert_current, state, table_version, updated, values_of
 from support.made_logs import TOPIC_IDS
-from support.removals import erased
 from support.rising_disks import rising
-
-
-def table_version(lake: Path) -> int:
-    return DeltaTable(str(lake / "latest" / "orders")).version()
-
-
-def values_of(lake: Path) -> dict[bytes, bytes | None]:
-    return {row["key"]: row["value"] for row in state(lake, "orders")}
 
 
 def test_the_last_value_of_a_key_wins_and_a_tombstone_is_remembered(tmp_path: Path) -> None:
@@ -186,7 +176,7 @@ def test_erased_records_leave_no_row_and_what_was_before_them_counts_again(tmp_p
     log: list[Values] = [("a", b"1"), ("b", b"1"), ("a", b"2"), ("b", b"2"), ("c", b"1")]
     ingested(write(tmp_path / "disk", *log), lake)
     updated(lake, "orders")
-    erased(lake, "orders", 0, [2, 4])
+    erased_at(lake, "orders", 0, [2, 4])
     [done] = updated(lake).topics
     assert (done.records, done.updated, done.removed, done.computed_anew) == (0, 1, 1, 1)
     assert values_of(lake) == {b"a": b"1", b"b": b"2"}
@@ -200,7 +190,7 @@ def test_records_that_were_erased_before_the_table_knew_them_compute_nothing_ane
     ingested(write(disk, ("a", b"1")), lake)
     updated(lake, "orders")
     ingested(write(disk, ("a", b"1"), ("a", b"2"), ("b", b"1")), lake)
-    erased(lake, "orders", 0, [2])
+    erased_at(lake, "orders", 0, [2])
     [done] = updated(lake).topics
     assert (done.records, done.updated, done.computed_anew) == (1, 1, 0)
     assert values_of(lake) == {b"a": b"2"}
@@ -298,104 +288,6 @@ def test_older_copies_of_compacted_topics_change_no_newer_row(tmp_path: Path) ->
         assert done
         for each in done:
             assert_current(lake, each.topic)
-
-
-# --- runs that die, and runs beside each other ----------------------------------------------------
-
-
-class Killed(Exception):
-    """Stands for the end of a process."""
-
-
-@pytest.mark.parametrize("is_first", [True, False])
-@pytest.mark.parametrize("step", ["table", "rows", "latest/orders"])
-def test_a_run_killed_at_any_step_and_run_again_gives_the_same_table(
-    step: str, is_first: bool, tmp_path: Path
-) -> None:
-    disk, lake = tmp_path / "disk", tmp_path / "lake"
-    log: list[Values] = [("a", b"1"), ("b", b"1")]
-    ingested(write(disk, *log), lake)
-    if not is_first:
-        updated(lake, "orders")
-        ingested(write(disk, *log, ("a", None), ("c", b"1")), lake)
-
-    def dies(reached: str) -> None:
-        if reached == step:
-            raise Killed
-
-    with pytest.raises(Killed):
-        updated(lake, "orders", after=dies)
-    version = table_version(lake)
-    updated(lake, "orders")
-    assert (table_version(lake) == version) == (step == "latest/orders")
-    assert_current(lake, "orders")
-
-
-def test_of_two_runs_at_once_one_is_too_late_and_says_so(tmp_path: Path) -> None:
-    disk, lake = tmp_path / "disk", tmp_path / "lake"
-    ingested(write(disk, ("a", b"1")), lake)
-    updated(lake, "orders")
-    ingested(write(disk, ("a", b"1"), ("a", b"2")), lake)
-
-    def other(step: str) -> None:
-        if step == "rows":
-            ingested(write(disk, ("a", b"1"), ("a", b"2"), ("a", b"3")), lake)
-            updated(lake, "orders")
-
-    late = updated(lake, "orders", after=other)
-    assert (late.exit_code, late.left_out) == (
-        ExitCode.LOOK,
-        {"orders": "orders: another run was faster; run again"},
-    )
-    assert values_of(lake) == {b"a": b"3"}
-    assert_current(lake, "orders")
-
-
-def test_rows_that_are_not_published_yet_wait_for_the_next_run(tmp_path: Path) -> None:
-    disk, lake = tmp_path / "disk", tmp_path / "lake"
-    ingested(write(disk, ("a", b"1")), lake)
-    updated(lake, "orders")
-
-    def dies(step: str) -> None:
-        if step == "records":
-            raise Killed
-
-    ingested(write(disk, ("a", b"1"), ("a", b"2")), lake)
-    longer = write(disk, ("a", b"1"), ("a", b"2"), ("a", b"3"))
-    with pytest.raises(Killed):
-        ingested(longer, lake, after=dies)
-    updated(lake)
-    assert values_of(lake) == {b"a": b"2"}
-    ingested(longer, lake)
-    updated(lake)
-    assert values_of(lake) == {b"a": b"3"}
-
-
-def test_a_table_that_another_tool_changed_is_refused_until_it_is_rebuilt(tmp_path: Path) -> None:
-    disk, lake = tmp_path / "disk", tmp_path / "lake"
-    ingested(write(disk, ("a", b"1"), ("b", b"1")), lake)
-    updated(lake, "orders")
-    DeltaTable(str(lake / "latest" / "orders")).update(updates={"value": "CAST('x' AS BYTEA)"})
-    ingested(write(disk, ("a", b"1"), ("b", b"1"), ("b", b"2")), lake)
-    with pytest.raises(ForeignChangeError):
-        updated(lake)
-    updated(lake, rebuild=True)
-    assert_current(lake, "orders")
-
-
-def test_a_lake_that_was_restored_to_less_needs_a_rebuild(tmp_path: Path) -> None:
-    disk, lake, copy = tmp_path / "disk", tmp_path / "lake", tmp_path / "copy"
-    ingested(write(disk, ("a", b"1"), ("b", b"1")), lake)
-    shutil.copytree(lake, copy)
-    ingested(write(disk, ("a", b"1"), ("b", b"1"), ("a", b"2"), ("c", b"1")), lake)
-    updated(lake, "orders")
-    shutil.copytree(lake / "latest", copy / "latest")
-    refused = updated(copy)
-    assert (refused.exit_code, list(refused.left_out)) == (ExitCode.LOOK, ["orders"])
-    assert "use --rebuild" in refused.to_text()
-    assert updated(copy, rebuild=True).exit_code == ExitCode.DONE
-    assert values_of(copy) == {b"a": b"1", b"b": b"1"}
-    assert_current(copy, "orders")
 
 
 # --- what a run reads -----------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from seglake.printable import show_bytes
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import FileInfo
 from support.audits import audited
+from support.dying import Died, dying
 from support.lake_accounts import incomplete, left_behind, rows_of, unpublished
 from support.lakes import ingested, maintained
 from support.made_logs import make_log_dir
@@ -318,16 +319,9 @@ def test_table_that_is_not_there_is_refused() -> None:
 
 
 def test_what_a_dead_run_began_is_completed_first(lake: Path, tmp_path: Path) -> None:
-    class Death(BaseException):
-        pass
-
-    def die(step: str) -> None:
-        if step == "records":
-            raise Death
-
     disk = make_log_dir(tmp_path / "disk", _edges(7))
-    with pytest.raises(Death):
-        ingested(disk, lake, after=die)
+    with pytest.raises(Died):
+        ingested(disk, lake, after=dying("records"))
     assert maintained(lake).recovered == ["orders", "payments"]
     clean = tmp_path / "clean"
     ingested(disk, clean)

@@ -17,11 +17,12 @@ from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
 from support import broker_disks
 from support.audits import audited, checked, falsified, kinds
 from support.cases import cases
+from support.dying import Died, dying
 from support.encoder import Partition, Record, Segment, record_batch
+from support.erasures import erased_at
 from support.lake_accounts import unpublished
 from support.lakes import ingested, local_scan, maintained, read_table, replayed, retaken
 from support.made_logs import write_over
-from support.removals import erased
 from support.views import viewed
 
 _DAY_MS = 24 * 3600 * 1000
@@ -252,24 +253,16 @@ _STEPS = ["redo", "records", "gaps", "checkpoints", "cleaned", "swept batches"]
 def test_maintenance_killed_after_any_step_is_completed_by_the_next(
     lake: Path, made: Path, step: str
 ) -> None:
-    def die(done: str) -> None:
-        if done == step:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        _expired(lake, after=die)
+    with pytest.raises(Died):
+        _expired(lake, after=dying(step))
     _expired(lake)
     assert _offsets(lake) == _LEFT
     _assert_whole(lake, made / "disk")
 
 
 def test_audit_names_tables_that_are_not_swept(lake: Path, made: Path) -> None:
-    def die(done: str) -> None:
-        if done == "cleaned":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        _expired(lake, after=die)
+    with pytest.raises(Died):
+        _expired(lake, after=dying("cleaned"))
     audit = audited(lake)
     assert (audit.exit_code, kinds(audit)) == (3, {"not_swept"})
     assert ingested(made / "disk", lake).records == 0
@@ -301,7 +294,7 @@ def test_ingest_beside_it_is_committed_too(lake: Path, tmp_path: Path) -> None:
 def test_later_expiries_add_to_earlier_ones(lake: Path, made: Path) -> None:
     _expired(lake, limit={"clicks": "400d"})
     maintained(lake)
-    erased(lake, "orders", 0, [3, 12])
+    erased_at(lake, "orders", 0, [3, 12])
     _expired(lake)
     _expired(lake, limit="1d")
     assert _offsets(lake)[_ORDERS] == [10, 11, *range(13, 20)]
@@ -377,9 +370,9 @@ def test_both_engines_prove_what_was_erased_and_expired(
 ) -> None:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     lake = tmp_path / "lake"
-    erased(lake, "orders", 0, [7, 13, 14])
+    erased_at(lake, "orders", 0, [7, 13, 14])
     _expired(lake)
-    erased(lake, "orders", 0, [15, 18])
+    erased_at(lake, "orders", 0, [15, 18])
     audit = audited(lake, engine=engine, small_bytes=0)
     assert (audit.exit_code, kinds(audit)) == (0, set())
     assert len(viewed(lake, "SELECT * FROM current_gaps WHERE cause = 'erased'")) == 3

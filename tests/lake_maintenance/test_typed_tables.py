@@ -10,9 +10,10 @@ from deltalake import DeltaTable
 
 from seglake.errors import WrongCallError
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
+from support.dying import Died, dying
 from support.lakes import ingested, maintained
 from support.typed_disk import schema_pair, write_registry
-from support.typed_lakes import Died, add_values, decoded, dying, int_of, made
+from support.typed_lakes import add_values, decoded, int_of, made
 from support.typed_rows import table_rows, typed_rows
 
 _NAMES = ("typed/t", "value_rejects", "typed_checkpoints")

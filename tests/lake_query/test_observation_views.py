@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from support.dying import Died, dying
 from support.encoder import Partition
 from support.lakes import ingested
 from support.made_logs import TOPIC_IDS, made_segments, write_over
@@ -25,15 +26,6 @@ _OFFSETS = (
 _LEFT = "SELECT partition, left_above FROM completeness ORDER BY partition"
 
 Asked = Callable[[Path, str], list[tuple[object, ...]]]
-
-
-class _Killed(Exception):
-    pass
-
-
-def _die(step: str) -> None:
-    if step == "cleaned":
-        raise _Killed
 
 
 def _disk(data: Path, stuck: int, other: int) -> None:
@@ -61,8 +53,8 @@ def seen_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _disk(data, 400, 20)
     ingested(data, lake)
     _disk(data, 400, 50)
-    with pytest.raises(_Killed):
-        ingested(data, lake, after=_die)
+    with pytest.raises(Died):
+        ingested(data, lake, after=dying("cleaned"))
     return lake
 
 

@@ -19,6 +19,7 @@ from support.audits import audited
 from support.cases import cases
 from support.corrupt_cases import corrupt_case
 from support.damaged_replicas import LARGE_LIMIT, SMALL_LIMIT, lake_without_a_large_batch
+from support.dying import Died, dying
 from support.encoder import (
     Codec,
     ControlType,
@@ -203,12 +204,8 @@ def test_dry_run_leaves_the_commit_of_a_run_that_died_as_it_is(tmp_path: Path) -
     lake = lake_without_a_large_batch(tmp_path)
     limits = {"max_decompressed_batch_bytes": LARGE_LIMIT}
 
-    def die(step: str) -> None:
-        if step == "records":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        replayed(lake, after=die, limits=limits)
+    with pytest.raises(Died):
+        replayed(lake, after=dying("records"), limits=limits)
     before = versions(lake)
     replayed(lake, dry_run=True, limits=limits)
     assert versions(lake) == before

@@ -12,6 +12,7 @@ from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, kinds
+from support.dying import Died, dying
 from support.elected_logs import ElectedLog, current, plain, stored, write_elected
 from support.lakes import ingested, retaken
 from support.made_logs import FIRST_MS, STEP_MS
@@ -132,16 +133,8 @@ def test_a_gap_that_two_waves_replace_counts_in_neither_half(lake: Path, disk: P
     _segment(disk, 0).write_bytes(content)
     ingested(disk, lake)
     write_elected(disk, _LARGE)
-    commits: list[str] = []
-
-    def death(step: str) -> None:
-        if step == "cleaned":
-            commits.append(step)
-            if len(commits) == 2:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        _whole(lake, disk, after=death)
+    with pytest.raises(Died):
+        _whole(lake, disk, after=dying("cleaned", commit=2))
     assert (kinds(audited(lake)), imbalances_of(lake)) == ({"superseded"}, [])
     assert retaken(lake, disk).retaken == [("orders-0", (10, 30))]
     assert _is_proved(lake, _LARGE)

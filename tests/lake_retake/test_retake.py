@@ -13,6 +13,7 @@ from support import broker_disks
 from support.accounts import imbalances_of
 from support.audits import audited, checked, kinds
 from support.cases import cases, every
+from support.dying import Died, dying
 from support.lakes import ingested, retaken, versions
 from support.oracle import expected_records
 from support.views import records_in, viewed
@@ -179,25 +180,13 @@ def test_a_glob_that_selects_nothing_is_named_beside_one_that_does(lost: Path) -
 _STEPS = ("redo", "records", "batches", "quarantine", "gaps", "checkpoints")
 
 
-class _Death:
-    """Ends a run after a step of one of its commits."""
-
-    def __init__(self, step: str, commit: int = 1) -> None:
-        self._step, self._left = step, commit
-
-    def __call__(self, reached: str) -> None:
-        self._left -= reached == self._step
-        if self._left == 0 and reached == self._step:
-            raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("step", cases(_STEPS, telling=every(2, _STEPS)))
 def test_a_run_that_dies_while_it_finds_the_election_is_completed(
     lakes: Path, lake: Path, step: str
 ) -> None:
     shutil.copytree(lakes / "loser", lake)
-    with pytest.raises(KeyboardInterrupt):
-        ingested(_disk("broker2"), lake, after=_Death(step))
+    with pytest.raises(Died):
+        ingested(_disk("broker2"), lake, after=dying(step))
     ingested(_disk("broker2"), lake)
     assert len(viewed(lake, "SELECT * FROM superseded_ranges")) == len(_PARTITIONS)
     assert kinds(audited(lake)) == {"superseded"}
@@ -206,8 +195,8 @@ def test_a_run_that_dies_while_it_finds_the_election_is_completed(
 
 @pytest.mark.parametrize("step", cases(_STEPS, telling=every(2, _STEPS[1:])))
 def test_a_retake_that_dies_is_completed_by_the_next(lost: Path, step: str) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        retaken(lost, _disk("broker2"), after=_Death(step))
+    with pytest.raises(Died):
+        retaken(lost, _disk("broker2"), after=dying(step))
     assert retaken(lost, _disk("broker2")).exit_code == 0
     assert audited(lost).exit_code == 0
     for partition in _PARTITIONS:

@@ -11,6 +11,7 @@ from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.accounts import imbalances_of
 from support.audits import audited, kinds
 from support.cases import cases
+from support.dying import Died, dying
 from support.elected_logs import (
     ElectedLog,
     Written,
@@ -74,12 +75,8 @@ def test_a_run_that_dies_while_it_only_releases_is_completed(
 ) -> None:
     lost(WINNER, high_watermark=20)
 
-    def death(reached: str) -> None:
-        if reached == step:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        retaken(lake, disk, after=death)
+    with pytest.raises(Died):
+        retaken(lake, disk, after=dying(step))
     assert retaken(lake, disk).exit_code == 0
     assert (audited(lake).exit_code, imbalances_of(lake)) == (0, [])
     ingested(write_elected(disk, WINNER, broker_id=1), lake)
@@ -213,12 +210,8 @@ def test_a_retake_that_dies_between_its_commits_leaves_the_rest_to_the_next(
     least = 64 * 1024
     read, write = {"window_bytes": least, "split_bytes": least}, {"wave_bytes": least}
 
-    def death(step: str) -> None:
-        if step == "cleaned":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        retaken(lake, disk, after=death, read=read, write=write)
+    with pytest.raises(Died):
+        retaken(lake, disk, after=dying("cleaned"), read=read, write=write)
     (found,) = audited(lake).partitions
     ((start, stop),) = found.superseded.ranges
     assert 20 < start < winner.end < stop == loser.end
@@ -274,12 +267,16 @@ def test_a_whole_partition_stays_as_it_is_where_its_retake_died(lake: Path, disk
     read, write = {"window_bytes": least, "split_bytes": least}, {"wave_bytes": least}
     select = {"topics": ["orders"]}
 
-    def death(step: str) -> None:
-        if step == "records":
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        retaken(lake, disk, selection=_WHOLE, after=death, read=read, write=write, select=select)
+    with pytest.raises(Died):
+        retaken(
+            lake,
+            disk,
+            selection=_WHOLE,
+            after=dying("records"),
+            read=read,
+            write=write,
+            select=select,
+        )
     assert retaken(lake, disk).exit_code == 0  # it completes the commit
     assert is_right(lake, disk, log)
     assert log.end < stored(lake) < 2 * log.end

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -45,10 +46,17 @@ def _by_batches(request: SurveyRequest) -> SegmentSurvey:
 @given(
     kinds=drawn_kinds(),
     steps=st.tuples(st.integers(1, 3), st.integers(0, 4)),
-    split_bytes=st.sampled_from([1, 160, 300, 1 << 20]),
-    offsets=st.tuples(*[st.integers(0, 150)] * 3),
-    times_ms=st.tuples(*[st.none() | st.integers(0, 150)] * 2),
-    is_cleaned=st.booleans(),
+    facts=st.fixed_dictionaries(
+        {
+            "split_bytes": st.sampled_from([1, 160, 300, 1 << 20]),
+            "start_offset": st.integers(0, 150),
+            "run_breaks": st.tuples(st.integers(0, 150)),
+            "walk_offset": st.integers(0, 150),
+            "from_ms": st.none() | st.integers(0, 150),
+            "to_ms": st.none() | st.integers(0, 150),
+            "is_cleaned": st.booleans(),
+        }
+    ),
     read_bytes=st.sampled_from([61, 100, 150, 400, 1 << 12]),
     cut_bytes=st.just(0) | st.integers(1, 100),
 )
@@ -57,27 +65,14 @@ def test_survey_by_runs_is_that_by_batches(
     path: Path,
     kinds: list[str],
     steps: tuple[int, int],
-    split_bytes: int,
-    offsets: tuple[int, int, int],
-    times_ms: tuple[int | None, int | None],
-    is_cleaned: bool,
+    facts: dict[str, Any],
     read_bytes: int,
     cut_bytes: int,
 ) -> None:
     step, hole = steps
-    start_offset, run_break, walk_offset = offsets
     whole = [*kinds, "large"] if cut_bytes else kinds
     content = laid_out_kinds(whole, step=step, hole=hole)
-    request = replace(
-        _request(path, content[: len(content) - cut_bytes]),
-        split_bytes=split_bytes,
-        start_offset=start_offset,
-        run_breaks=(run_break,),
-        walk_offset=walk_offset,
-        from_ms=times_ms[0],
-        to_ms=times_ms[1],
-        is_cleaned=is_cleaned,
-    )
+    request = replace(_request(path, content[: len(content) - cut_bytes]), **facts)
     expected = _by_batches(request)
     with _reads_of(read_bytes):
         assert survey_segment(request) == expected

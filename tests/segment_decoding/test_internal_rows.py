@@ -9,6 +9,7 @@ from seglake.segment_decoding import internal_rows
 from support.accounts import imbalances_of
 from support.broker_disks import log_dir
 from support.cases import cases
+from support.dying import Died, dying
 from support.encoder import ControlType, Partition, Segment, end_marker
 from support.encoder.internal import int16, offset_key, offset_value, string
 from support.internal_logs import (
@@ -127,10 +128,6 @@ def test_many_rows_are_those_of_few_at_a_time(
         assert whole
 
 
-class _KilledError(Exception):
-    """Stands for the death of the process."""
-
-
 @pytest.mark.parametrize(
     "step", cases(["records", "gaps", "consumer_offsets"], telling=["gaps", "consumer_offsets"])
 )
@@ -141,12 +138,8 @@ def test_a_run_that_dies_before_the_checkpoints_is_completed_by_the_next(
     whole, lake = tmp_path / "whole", tmp_path / "lake"
     ingested(source, whole, select=INTERNAL)
 
-    def die(done: str) -> None:
-        if done == step:
-            raise _KilledError
-
-    with pytest.raises(_KilledError):
-        ingested(source, lake, select=INTERNAL, after=die)
+    with pytest.raises(Died):
+        ingested(source, lake, select=INTERNAL, after=dying(step))
     assert read_table(lake, "records")
     assert read_table(lake, "checkpoints") == []
     assert bool(read_table(lake, "consumer_offsets")) == (step == "consumer_offsets")

@@ -14,6 +14,7 @@ from seglake.task_engine.engine import SparkEngine
 from support import broker_disks
 from support.audits import audited
 from support.converted import KNOWN_BOUNDS, Log
+from support.dying import Died, dying
 from support.elected_logs import ElectedLog, plain, write_elected
 from support.encoder import (
     Partition,
@@ -145,21 +146,12 @@ def test_a_log_that_won_an_election_is_seen_to_grow_below_the_end_of_the_one_tha
     assert [row["log_end_offset"] for row in rows_in(lake)] == [LOSER.end, 30, 35]
 
 
-class _Killed(Exception):
-    pass
-
-
-def _die(step: str) -> None:
-    if step == "cleaned":
-        raise _Killed
-
-
 def test_what_a_killed_run_did_not_record_is_recorded_by_the_next(data: Path, lake: Path) -> None:
     write_over(data, [orders(20, high_watermark=10)])
     ingested(data, lake)
     write_over(data, [orders(60, high_watermark=30)])
-    with pytest.raises(_Killed):
-        ingested(data, lake, after=_die)
+    with pytest.raises(Died):
+        ingested(data, lake, after=dying("cleaned"))
     assert offsets_taken(lake) == list(range(30))
     (audit,) = audited(lake).partitions
     assert audit.left == (30, 60, "it lies above the high watermark 30")  # as the ledger has it

@@ -17,6 +17,7 @@ from support.audits import audited
 from support.broker_disks import CORRUPT_CASES
 from support.cases import cases
 from support.corrupt_cases import corrupt_case
+from support.dying import Died, dying
 from support.lakes import Row, ingested, maintained, oracle_record, read_table, replayed
 from support.made_logs import make_log_dir, value_of
 from support.oracle import OracleRecord, expected_records
@@ -28,10 +29,6 @@ SALVAGE = {"salvage": True}
 CASES = [name for name in CORRUPT_CASES if name.startswith(("flip_crc", "flip_payload"))]
 GZIP = ("flip_payload__v0-gzip", "flip_payload__v2-gzip")  # gzip has a checksum of its own
 TELLING = {"flip_crc__v0-gzip", "flip_payload__v1-none", "flip_payload__v2-none"}
-
-
-class StoppedError(Exception):
-    """A run that dies."""
 
 
 def salvaged_rows(lake: Path) -> list[Row]:
@@ -60,14 +57,6 @@ def damaged_disk(folder: Path, *, broker_id: int = 1) -> Path:
     log = disk / "orders-0" / f"{20:020}.log"
     flip(log, log.read_bytes().index(value_of("orders", 0, 38)))
     return disk
-
-
-def stopped_at(wanted: str) -> Callable[[str], None]:
-    def stop(step: str) -> None:
-        if step == wanted:
-            raise StoppedError
-
-    return stop
 
 
 @pytest.mark.parametrize("name", cases(CASES, telling=TELLING))
@@ -256,8 +245,8 @@ def test_offsets_that_came_into_the_tables_leave_the_view_while_the_rest_stands(
 def test_run_that_dies_is_made_up_for_by_the_next(step: str, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     ingested(damaged_disk(tmp_path / "disk"), lake)
-    with pytest.raises(StoppedError):
-        replayed(lake, read=SALVAGE, after=stopped_at(step))
+    with pytest.raises(Died):
+        replayed(lake, read=SALVAGE, after=dying(step))
     replayed(lake, read=SALVAGE)
     assert offsets_in(lake, "salvaged_records") == [*range(35, 40)]
 

@@ -5,6 +5,7 @@ segments go, and each copy has damage of its own. What must come out is told by 
 nothing of logs: an offset is there if one snapshot has it whole.
 """
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from support.accounts import imbalances_of, standing_gaps
 from support.cases import cases, every
+from support.dying import Died, dying
 from support.encoder import Partition, Segment
 from support.lakes import ingested, ingested_in_pieces, read_table
 from support.made_logs import TOPIC_IDS, made_batches, value_of, write_over
@@ -110,24 +112,6 @@ def _found(lake: Path) -> tuple[list[int], dict[int, str]]:
     return sorted(row["offset"] for row in rows), causes
 
 
-class _CutError(Exception):
-    """Stands for a kill."""
-
-
-def _cut_after(random: Random) -> Callable[[str], None]:
-    """Cut the run off after some wave's step; a wave is a segment."""
-    left, step = random.randint(0, 3), random.choice(_STEPS)
-
-    def after(done: str) -> None:
-        nonlocal left
-        if done == step:
-            left -= 1
-            if left < 0:
-                raise _CutError
-
-    return after
-
-
 @pytest.mark.parametrize(("world", "order"), cases(_ORDERS, telling=every(60, _ORDERS)))
 def test_order_of_snapshots_and_cuts_do_not_matter(tmp_path: Path, world: int, order: int) -> None:
     snapshots = _snapshots(Random(f"snapshots {world}"))
@@ -135,14 +119,13 @@ def test_order_of_snapshots_and_cuts_do_not_matter(tmp_path: Path, world: int, o
     lake, random = tmp_path / "lake", Random(f"order {order} of {world}")
     for disk in random.sample(disks, len(disks)):
         if random.random() < 0.4:
-            _ingest_cut_off(disk, lake, _cut_after(random))
+            commit = random.randint(1, 4)  # a wave is a segment
+            _ingest_cut_off(disk, lake, dying(random.choice(_STEPS), commit=commit))
         ingested(disk, lake)
     assert _found(lake) == _expected(snapshots), snapshots
     assert imbalances_of(lake) == []
 
 
 def _ingest_cut_off(disk: Path, lake: Path, after: Callable[[str], None]) -> None:
-    try:
+    with contextlib.suppress(Died):
         ingested_in_pieces(disk, lake, "read_uncommitted", split_bytes=1, wave_bytes=1, after=after)
-    except _CutError:
-        return

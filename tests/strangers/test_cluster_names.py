@@ -21,6 +21,7 @@ from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import Engine
 from support.accounts import imbalances_of
 from support.audits import audited, checked, only_copy
+from support.dying import Died, dying
 from support.lakes import ingested, maintained, read_table, replayed, retaken, versions
 from support.made_logs import make_log_dir
 from support.taken import offsets_taken
@@ -249,19 +250,12 @@ def test_a_call_that_is_refused_for_its_name_writes_nothing(
 def _die_before_publishing(data: Path, lake: Path) -> dict[str, int]:
     """Ingest another disk up to a commit that only a recovery completes; the tables' versions."""
 
-    class Died(Exception):
-        pass
-
-    def after(step: str) -> None:
-        if step == "records":
-            raise Died
-
     with pytest.raises(Died):
         ingested(
             make_log_dir(data / "more", {("payments", 0): [0, 10]}, cluster_id=None),
             lake,
             source=_NAMED,
-            after=after,
+            after=dying("records"),
         )
     return versions(lake)
 

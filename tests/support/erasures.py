@@ -1,8 +1,9 @@
 """Erases records of small lakes, and searches all files of a lake for bytes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from types import MappingProxyType
+from typing import Any, TypedDict, Unpack
 
 import pyarrow.parquet as pq
 
@@ -18,40 +19,48 @@ class Chosen(TypedDict, total=False):
 
     key: str
     where: str
+    drop_undecodable: bool
 
 
-# Any: sections of settings.
 def erased(
     lake: Path,
     *,
-    key: str | None = None,
-    where: str | None = None,
     topics: Sequence[str] = ("orders",),
+    settings: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
     engine: Engine | None = None,
     dry_run: bool = False,
     purges: bool = False,
-    drop_undecodable: bool = False,
     after: Callable[[str], None] = lambda step: None,
-    **sections: Any,
+    **chosen: Unpack[Chosen],
 ) -> EraseSummary:
-    """Erase records of the topics, in this process; `sections` differ from the default settings."""
-    select = {"topics": [*topics], **sections.pop("select", {})}
-    settings = Settings.from_mappings([("test", {"select": select, **sections})])
+    """Erase records of the topics, in this process; `settings` differ from the defaults."""
+    select = {"topics": [*topics], **settings.get("select", {})}
+    key = chosen.get("key")
     choice = EraseChoice(
         key=None if key is None else key.encode(),
-        where=where,
+        where=chosen.get("where"),
         reason="ticket 7",
-        drop_undecodable=drop_undecodable,
+        drop_undecodable=chosen.get("drop_undecodable", False),
     )
     with LocalEngine(1) as own:
         return erase(
             str(lake),
-            local_scan(settings, own if engine is None else engine),
+            local_scan(
+                Settings.from_mappings([("test", {**settings, "select": select})]),
+                own if engine is None else engine,
+            ),
             choice=choice,
             purges=purges,
             dry_run=dry_run,
             after=after,
         )
+
+
+def erased_at(lake: Path, topic: str, partition: int, offsets: Iterable[int]) -> EraseSummary:
+    """Erase the records of a partition at the offsets, also rows that lost an election."""
+    numbers = ", ".join(map(str, offsets))
+    where = f'"partition" = {partition} AND "offset" IN ({numbers})'
+    return erased(lake, topics=[topic], where=where)
 
 
 def places_of(lake: Path, needle: bytes) -> list[str]:

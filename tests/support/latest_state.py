@@ -50,6 +50,16 @@ def state(lake: Path, topic: str) -> list[Row]:
     return sorted(rows, key=_place)
 
 
+def table_version(lake: Path) -> int:
+    """The version of the table of `orders`."""
+    return DeltaTable(str(lake / "latest" / "orders")).version()
+
+
+def values_of(lake: Path) -> dict[bytes, bytes | None]:
+    """The value of each key in the table of `orders`."""
+    return {row["key"]: row["value"] for row in state(lake, "orders")}
+
+
 def expected(lake: Path, topic: str) -> list[Row]:
     """The rows that the table of a topic must have: of all records that count, the last ones."""
     found: dict[tuple[object, ...], Row] = {}

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any, TypedDict, Unpack
 
 from seglake.ingest_steps.planning.partitions import (
     ListedPartition,
     SurveyedPartition,
 )
-from seglake.kafka_log.gap_ranges import GapsByCause
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.log_bounds import LogBounds, bounds_of
 from seglake.kafka_log.offset_ranges import OffsetRange
@@ -46,7 +46,6 @@ def replica(
     key: PartitionKey = KEY,
     high_watermark: int | None = 10**9,
     log_start_offset: int | None = None,
-    has_high_watermarks: bool = True,
     has_remote_tier: bool = False,
     last_epoch: int = 0,
     broker_id: int = 0,
@@ -59,9 +58,7 @@ def replica(
         broker_id,
         folder,
         is_future,
-        Checkpoints(
-            has_high_watermarks, high_watermark, None, log_start_offset, None, has_remote_tier
-        ),
+        Checkpoints(True, high_watermark, None, log_start_offset, None, has_remote_tier),
         (EpochStart(last_epoch, edges[0]),),
         tuple(
             SegmentFile(
@@ -106,6 +103,15 @@ def survey(
     )
 
 
+class ReplicaFacts(TypedDict, total=False):
+    """Facts of a copy; see `replica`."""
+
+    key: PartitionKey
+    high_watermark: int | None
+    log_start_offset: int | None
+    has_remote_tier: bool
+
+
 def surveyed(
     edges: Sequence[int] = (0, 100),
     *,
@@ -113,19 +119,10 @@ def surveyed(
     covered: Sequence[OffsetRange] = (),
     split_bytes: int = BATCH_BYTES,
     is_plain: bool = True,
-    high_watermark: int = 10**9,
-    log_start_offset: int | None = None,
-    has_remote_tier: bool = False,
-    key: PartitionKey = KEY,
+    **facts: Unpack[ReplicaFacts],
 ) -> SurveyedPartition:
-    """A partition that is ready to be planned."""
-    copy = replica(
-        edges,
-        key=key,
-        high_watermark=high_watermark,
-        log_start_offset=log_start_offset,
-        has_remote_tier=has_remote_tier,
-    )
+    """A partition that is ready to be planned, of one copy with these facts."""
+    copy = replica(edges, **facts)
     surveys = tuple(
         survey(start, stop, split_bytes=split_bytes, is_plain=is_plain)
         for start, stop in pairwise(edges)
@@ -169,31 +166,28 @@ def report(
     *,
     size_bytes: int = 0,
     records: int = 0,
-    leading_defect: bool = False,
-    trailing_defect: bool = False,
-    compacted: tuple[bool, bool] = (False, False),
-    cut_offset: int | None = None,
-    markers: tuple[Marker, ...] = (),
-    gaps: GapsByCause | None = None,
+    **facts: Any,  # fields of a report
 ) -> SplitReport:
     """Return a task's report on one split."""
-    return SplitReport(
-        first_offset,
-        next_offset,
-        leading_defect,
-        trailing_defect,
-        *compacted,
-        cut_offset,
-        ByteCount(sound=size_bytes),
-        Totals(records=records, offsets=(next_offset or 0) - (first_offset or 0)),
+    plain = SplitReport(
+        first_offset=first_offset,
+        next_offset=next_offset,
+        has_leading_defect=False,
+        has_trailing_defect=False,
+        is_compacted_at_start=False,
+        is_compacted_at_end=False,
+        cut_offset=None,
+        bytes=ByteCount(sound=size_bytes),
+        totals=Totals(records=records, offsets=(next_offset or 0) - (first_offset or 0)),
         times_ms=None,
         last_batch=None,
-        markers=markers,
+        markers=(),
         defects=(),
-        gaps=gaps or {},
+        gaps={},
         open_rows=0,
         tails=(),
     )
+    return replace(plain, **facts)
 
 
 def epoch_starts(*entries: tuple[int, int]) -> tuple[EpochStart, ...]:

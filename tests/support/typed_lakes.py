@@ -58,18 +58,6 @@ def decoded(
         )
 
 
-class Died(Exception):
-    """The driver dies."""
-
-
-def dying(step: str) -> Callable[[str], None]:
-    def after(name: str) -> None:
-        if name == step:
-            raise Died
-
-    return after
-
-
 def made(tmp_path: Path, *values: bytes | None, start: int = 0) -> Path:
     """A lake with a topic `t` whose values have the schema of id 1, an int."""
     lake = tmp_path / "lake"

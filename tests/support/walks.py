@@ -1,6 +1,8 @@
 """Walks segments that lie in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TypedDict, Unpack
 
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.record import Record
@@ -22,33 +24,32 @@ def laid_out(*parts: EncodedBatch | bytes) -> bytes:
     return b"".join(part.data if isinstance(part, EncodedBatch) else part for part in parts)
 
 
+class EndRules(TypedDict, total=False):
+    """Bounds of a segment besides its first offset; see `SegmentBounds`."""
+
+    limit_offset: int
+    is_last: bool
+    durable_offset: int
+    anchors: Callable[[], tuple[int, ...]]
+    run_breaks: tuple[int, ...]
+    may_have_holes: bool
+
+
 def walked(
     content: bytes,
     *,
     base_offset: int = 0,
-    limit_offset: int | None = None,
-    is_last: bool = False,
-    durable_offset: int = 0,
-    anchors: Sequence[int] = (),
-    run_breaks: Sequence[int] = (),
     order: OffsetOrder | None = None,
     start: int = 0,
     stop: int | None = None,
     headers_only: bool = False,
     window_bytes: int = WINDOW_BYTES,
     compares_neighbours: bool = True,
-    may_have_holes: bool = True,
+    **rules: Unpack[EndRules],
 ) -> list[Item]:
     """All items of a segment; they tile [start, stop), or this fails."""
-    bounds = SegmentBounds(
-        base_offset=base_offset,
-        limit_offset=limit_after(base_offset) if limit_offset is None else limit_offset,
-        is_last=is_last,
-        durable_offset=durable_offset,
-        anchors=lambda: tuple(anchors),
-        run_breaks=tuple(run_breaks),
-        may_have_holes=may_have_holes,
-    )
+    plain = SegmentBounds(base_offset, limit_after(base_offset), is_last=False, durable_offset=0)
+    bounds = replace(plain, **rules)
     walk = SegmentWalk(
         Window(BytesSource(content), window_bytes),
         bounds,

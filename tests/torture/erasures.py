@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.audits import audited
+from support.dying import Died, dying
 from support.encoder import Codec
 from support.erasures import erased, places_of
 from support.lakes import ingested, maintained, read_table, replayed, retaken
@@ -23,10 +24,6 @@ _MOST_STEPS = 6
 _STEP_OFFSETS = 10
 _KILLS = ("redo", "records", "gaps", "checkpoints", "erasures", "erased from quarantine", "files")
 _CASES = ("calm", "killed")
-
-
-class KilledError(Exception):
-    """A run that dies."""
 
 
 class Schedule(NamedTuple):
@@ -70,8 +67,8 @@ def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[Schedule
         if name.startswith("erase"):
             gone.add(disk.victim(name))
         try:
-            _RUNS[name](disk, _killed_at(kill))
-        except KilledError:
+            _RUNS[name](disk, dying(kill))
+        except Died:
             continue
     schedule = Schedule(tuple(steps), tuple(sorted(gone)))
     try:
@@ -102,14 +99,6 @@ class _Disk:
     def victim(self, name: str) -> str:
         """The person whom a step erases: two of the three at most."""
         return self._order[0 if name == "erase_key" else 1]
-
-
-def _killed_at(step: str) -> Callable[[str], None]:
-    def after(done: str) -> None:
-        if done == step:
-            raise KilledError
-
-    return after
 
 
 Run = Callable[[_Disk, Callable[[str], None]], object]

@@ -21,8 +21,8 @@ from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
+from seglake.lake.table_changes import allow_removals
 from seglake.lake.table_commit import Addition, Removal, add_files, commit_ids
-from seglake.lake.table_creation import allow_removals
 from seglake.lake.table_log import TableState
 from seglake.lake.tables import LOG_TABLES, CommitTables, Table
 from seglake.lake.waves import TopicWave, check_waves, require_files

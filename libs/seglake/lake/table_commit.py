@@ -95,18 +95,28 @@ def add_files(
         info = {**commit_info, ACTION_COUNT: str(count)}
         _commit(handle, table, [*added, *gone], apps, info, is_retried=not loses_rows)
     except (DeltaError, OSError, ValueError) as error:
-        failure = f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
-        _LOG.debug("%s: commit failed: %s", table.name, failure)
-        return failure
+        return failure_text(tables, table, "commit to", error)
     # The handle stays at the version before the commit, which Delta calls the read version.
     counts = (handle.version(), len(added), len(gone), len(apps))
     _LOG.debug("%s: committed read_version=%d added=%d removed=%d topics=%d", table.name, *counts)
-    sync_log(tables, table, handle.version())
+    make_durable(tables, table, handle, read_version=handle.version())
+    return ""
+
+
+def failure_text(tables: LakeTables, table: Table, action: str, error: Exception) -> str:
+    """Return why a commit failed, as text for the run's summary; the debug log gets it too."""
+    failure = f"{type(error).__name__}: {tables.failure(action, table, error).reason}"
+    _LOG.debug("%s: commit failed: %s", table.name, failure)
+    return failure
+
+
+def make_durable(tables: LakeTables, table: Table, handle: Handle, *, read_version: int) -> None:
+    """Sync the log with the commit after a version, and write a checkpoint if one is due."""
+    sync_log(tables, table, read_version)
     # If another run commits meanwhile, a multiple of ten may be skipped.
     # Then the checkpoint waits for the next one, which only costs readers time.
-    if handle.version() % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
+    if read_version % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
         write_checkpoint(tables, table, handle)
-    return ""
 
 
 def _commit(
@@ -174,9 +184,9 @@ def empty_table(
             post_commithook_properties=PostCommitHookProperties(False, False),
         )
     except (DeltaError, OSError, ValueError) as error:
-        return f"{type(error).__name__}: {tables.failure('commit to', table, error).reason}"
+        return failure_text(tables, table, "commit to", error)
     _LOG.debug("%s: emptied read_version=%d", table.name, handle.version())
-    sync_log(tables, table, handle.version())
+    make_durable(tables, table, handle, read_version=handle.version())
     return ""
 
 

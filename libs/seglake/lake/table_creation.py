@@ -4,27 +4,21 @@ An upgrade adds tables and columns without changing rows: first the tables, then
 earlier versions refuse the lake, then the columns. The next run completes an interrupted upgrade.
 """
 
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, Handle, LakeTables, state_of
 from seglake.lake.errors import NotALakeError
-from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import holds_conversion, opening
 from seglake.lake.lake_format import FORMAT, added_columns, format_of, marks, refuse_newer
-from seglake.lake.log_durability import sync_log
+from seglake.lake.table_changes import APPEND_ONLY, alter, commit_options, set_properties
 from seglake.lake.table_log import TableState
 from seglake.lake.tables import CHECKPOINTS, GAPS, TABLES, Table
-from seglake.storage.errors import LakeFolderError, PlaceError
-
-APPEND_ONLY = "delta.appendOnly"
-"""Property of tables from which no commit may remove rows."""
+from seglake.storage.errors import LakeFolderError
 
 
 def create_missing(tables: LakeTables, *, is_single_writer: bool = False) -> list[str]:
@@ -139,132 +133,23 @@ def _upgrade(tables: LakeTables, table: Table) -> None:
     """Add the missing format mark and columns to a table."""
     from deltalake import Schema
 
-    def alter(handle: Handle) -> None:
+    def add(handle: Handle) -> None:
         state = state_of(handle)
         fields = [table.schema.field(name) for name in _lacking(table, state)]
         if not _is_marked(state):
-            _set_properties(handle, marks(), "upgrade")
+            set_properties(handle, marks(), "upgrade")
         if fields:
             columns = Schema.from_arrow(pa.schema(fields)).fields
-            handle.alter.add_columns(columns, **_commit_options("upgrade"))
+            handle.alter.add_columns(columns, **commit_options("upgrade"))
 
-    _alter(
+    alter(
         tables,
         table,
         "upgrade",
-        alter,
+        add,
         check=lambda settings: refuse_newer(tables.lake_path, settings),
         is_done=lambda state: _is_marked(state) and not _lacking(table, state),
     )
-
-
-def allow_removals(tables: LakeTables, table: Table) -> None:
-    """Make a table no longer append-only, unless it is so already; durable on return.
-
-    Raises:
-        PlaceError: all attempts to commit failed.
-    """
-    if tables.state(table).settings.get(APPEND_ONLY) != "false":
-        set_property(
-            tables, table, APPEND_ONLY, "false", purpose="removals", check=lambda settings: None
-        )
-
-
-def set_property(
-    tables: LakeTables,
-    table: Table,
-    name: str,
-    value: str,
-    *,
-    purpose: str,
-    check: Callable[[Mapping[str, str]], None],
-) -> None:
-    """Set a property of a table without changing rows; durable on return.
-
-    If two drivers set properties at the same time, both commits succeed, one after the other.
-
-    Args:
-        tables: the lake.
-        table: the table.
-        name: name of the property.
-        value: new value of the property.
-        purpose: text for the commit's info.
-        check: raises an error if the value conflicts with the table's other properties.
-
-    Raises:
-        PlaceError: all attempts to commit failed.
-    """
-    _alter(
-        tables,
-        table,
-        "set a property of",
-        lambda handle: _set_properties(handle, {name: value}, purpose),
-        check=check,
-        is_done=lambda state: state.settings.get(name) == value,
-    )
-
-
-def _alter(
-    tables: LakeTables,
-    table: Table,
-    action: str,
-    alter: Callable[[Handle], None],
-    *,
-    check: Callable[[Mapping[str, str]], None],
-    is_done: Callable[[TableState], bool],
-) -> None:
-    """Alter a table until `is_done` holds for its newest version; durable on return.
-
-    Another driver may alter the table at the same time. So a commit that fails is tried again.
-
-    Args:
-        tables: the lake.
-        table: the table.
-        action: verb for messages.
-        alter: commits the change with a handle at the newest version.
-        check: raises an error if the properties of the newest version forbid the change.
-        is_done: returns whether a version already has the change.
-
-    Raises:
-        PlaceError: all attempts to commit failed.
-    """
-    changed = RuntimeError("another program changes it at the same time")
-    refused = tables.failure(action, table, changed)
-    for pause_s in tables.storage.pauses_s(tables.lake_path):
-        time.sleep(pause_s)
-        handle = tables.unchecked(table)
-        check(state_of(handle).settings)
-        try:
-            with tables.named(action, table):
-                alter(handle)
-        except PlaceError as error:
-            refused = error
-        with tables.named("open the table", table):
-            handle.update_incremental()
-        state = state_of(handle)
-        if is_done(state):
-            sync_log(tables, table, state.version)
-            return
-    raise refused
-
-
-def _set_properties(handle: Handle, properties: dict[str, str], purpose: str) -> None:
-    """Commit properties of a table, with the purpose in the commit's info."""
-    handle.alter.set_table_properties(
-        properties, raise_if_not_exists=False, **_commit_options(purpose)
-    )
-
-
-def _commit_options(purpose: str) -> dict[str, Any]:
-    """Return delta-rs's options for a commit with a purpose and without hooks."""
-    from deltalake.transaction import CommitProperties, PostCommitHookProperties
-
-    return {
-        "commit_properties": CommitProperties(custom_metadata={MAINTAINS: purpose}),
-        "post_commithook_properties": PostCommitHookProperties(
-            create_checkpoint=False, cleanup_expired_logs=False
-        ),
-    }
 
 
 def _lacking(table: Table, state: TableState) -> list[str]:
@@ -317,47 +202,6 @@ def create_table(tables: LakeTables, table: Table, properties: Mapping[str, str]
     If another driver has just created it, nothing is changed.
     """
     _create(tables, table, present={}, properties=properties)
-
-
-def extend_table(tables: LakeTables, table: Table, schema: pa.Schema) -> None:
-    """Add the columns, and the fields of structs, that a table lacks; durable on return.
-
-    Args:
-        tables: the lake.
-        table: the table as it is.
-        schema: the columns that it needs; types of existing columns are not changed.
-    """
-    from deltalake import Schema
-
-    def lacks(state: TableState) -> bool:
-        return _lacks(pa.struct([*tables.columns(state)]), pa.struct([*schema]))
-
-    if lacks(tables.unchecked_state(table)):
-        _alter(
-            tables,
-            table,
-            "extend",
-            lambda handle: handle.alter.add_columns(
-                Schema.from_arrow(schema).fields, **_commit_options("extend")
-            ),
-            check=partial(refuse_newer, tables.lake_path),
-            is_done=lambda state: not lacks(state),
-        )
-
-
-def _lacks(there: pa.DataType, requested: pa.DataType) -> bool:
-    """Return whether a type lacks a field of a struct, at any depth."""
-    if pa.types.is_struct(requested) and pa.types.is_struct(there):
-        return any(
-            there.get_field_index(field.name) < 0
-            or _lacks(there.field(field.name).type, field.type)
-            for field in requested
-        )
-    if pa.types.is_list(requested) and pa.types.is_list(there):
-        return _lacks(there.value_type, requested.value_type)
-    if pa.types.is_map(requested) and pa.types.is_map(there):
-        return _lacks(there.item_type, requested.item_type)
-    return False
 
 
 def _create(

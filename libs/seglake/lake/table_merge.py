@@ -4,19 +4,19 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
 
 import pyarrow as pa
 
 from seglake.lake.delta_tables import Handle, LakeTables
-from seglake.lake.log_durability import sync_log, write_checkpoint
-from seglake.lake.table_commit import CHECKPOINT_EACH, add_files, sync_files
+from seglake.lake.table_commit import add_files, failure_text, make_durable, sync_files
 from seglake.lake.tables import Table
 
 _LOG = logging.getLogger(__name__)
 SOURCE, TARGET = "new", "old"
 """Names in the conditions of a merge: of the merged rows, and of the table."""
+_COUNTED = ("inserted", "updated", "deleted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +39,9 @@ class MergeRules:
 class MergeCounts(NamedTuple):
     """Numbers of rows that a merge has inserted, updated and deleted."""
 
-    inserted: int
-    updated: int
-    removed: int
+    inserted: int = 0
+    updated: int = 0
+    removed: int = 0
 
 
 class MergeOutcome(NamedTuple):
@@ -81,14 +81,9 @@ def merge_rows(
 
     version = handle.version()
     try:
-        # Any: the metrics are JSON.
-        metrics: dict[str, Any] = _merge(handle, rows, rules, generations, commit_info, now_ms)
+        counts = _merge(handle, rows, rules, generations, commit_info, now_ms)
     except (DeltaError, OSError, ValueError) as error:
-        failure = f"{type(error).__name__}: {tables.failure('merge into', table, error).reason}"
-        _LOG.debug("%s: merge failed: %s", table.name, failure)
-        return MergeOutcome(failure, MergeCounts(0, 0, 0))
-    names = ("num_target_rows_inserted", "num_target_rows_updated", "num_target_rows_deleted")
-    counts = MergeCounts(*(int(metrics[name]) for name in names))
+        return MergeOutcome(failure_text(tables, table, "merge into", error), MergeCounts())
     if handle.version() == version:
         # If no row changes, delta-rs makes no commit.
         failure = add_files(
@@ -103,9 +98,7 @@ def merge_rows(
         return MergeOutcome(failure, counts)
     _LOG.debug("%s: merged read_version=%d %s", table.name, version, counts)
     _sync_new_files(tables, table, version + 1)
-    sync_log(tables, table, version + 1)
-    if version % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
-        write_checkpoint(tables, table, handle)
+    make_durable(tables, table, handle, read_version=version)
     return MergeOutcome("", counts)
 
 
@@ -116,7 +109,7 @@ def _merge(
     generations: Mapping[str, int],
     commit_info: Mapping[str, str],
     now_ms: int,
-) -> dict[str, Any]:
+) -> MergeCounts:
     from deltalake import WriterProperties
     from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
 
@@ -141,7 +134,8 @@ def _merge(
     merger = merger.when_not_matched_insert(updates=values)
     if rules.delete_if is not None:
         merger = merger.when_not_matched_by_source_delete(predicate=rules.delete_if)
-    return merger.execute()
+    metrics = merger.execute()
+    return MergeCounts(*(int(metrics[f"num_target_rows_{name}"]) for name in _COUNTED))
 
 
 def _sync_new_files(tables: LakeTables, table: Table, version: int) -> None:

@@ -28,8 +28,8 @@ from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import entries_of
 from seglake.lake.log_durability import sync_log
+from seglake.lake.table_changes import allow_removals, set_property
 from seglake.lake.table_commit import Removal, add_files, commit_ids, empty_table
-from seglake.lake.table_creation import allow_removals, set_property
 from seglake.lake.tables import Table
 from seglake.lake.typed_tables import FORMS, PLACE_FIELDS, TypedTable, typed_tables
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, TYPED_COLUMNS, VALUE_REJECTS

@@ -17,8 +17,9 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TypedTableError
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_files import folder_value
+from seglake.lake.table_changes import APPEND_ONLY, extend_table, set_property
 from seglake.lake.table_commit import add_files
-from seglake.lake.table_creation import APPEND_ONLY, create_table, extend_table, set_property
+from seglake.lake.table_creation import create_table
 from seglake.lake.tables import HEADERS_TYPE, CommitTables, Table
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS, VALUE_TABLES
 

@@ -10,7 +10,7 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
-from seglake.lake.table_creation import set_property
+from seglake.lake.table_changes import set_property
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS
 from seglake.log_tables.current_gaps import GAP_COLUMNS, GapPiece, gap_pieces
 from seglake.log_tables.ledger_digest import LedgerDigest

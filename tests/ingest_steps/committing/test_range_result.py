@@ -31,11 +31,11 @@ def test_pieces_that_touch_leave_no_gap() -> None:
     ("before", "after", "cause"),
     [
         ({}, {}, "missing"),
-        ({"trailing_defect": True}, {}, "quarantined"),
-        ({}, {"leading_defect": True}, "quarantined"),
-        ({"compacted": (False, True)}, {}, "compacted"),
-        ({}, {"compacted": (True, False)}, "compacted"),
-        ({"compacted": (True, False)}, {"compacted": (False, True)}, "missing"),
+        ({"has_trailing_defect": True}, {}, "quarantined"),
+        ({}, {"has_leading_defect": True}, "quarantined"),
+        ({"is_compacted_at_end": True}, {}, "compacted"),
+        ({}, {"is_compacted_at_start": True}, "compacted"),
+        ({"is_compacted_at_start": True}, {"is_compacted_at_end": True}, "missing"),
     ],
 )
 def test_a_hole_between_two_pieces_has_the_cause_that_either_knows(
@@ -50,13 +50,13 @@ def test_a_hole_between_two_pieces_has_the_cause_that_either_knows(
 
 
 def test_what_lacks_at_both_ends_of_a_range_is_a_gap() -> None:
-    result = combine_reports(_plan(), [report(20, 90, trailing_defect=True)])
+    result = combine_reports(_plan(), [report(20, 90, has_trailing_defect=True)])
     assert _gaps(result) == [(0, 20, "missing"), (90, 100, "quarantined")]
 
 
 def test_a_range_without_any_batch_is_one_gap() -> None:
     assert _gaps(combine_reports(_plan(), [report()])) == [(0, 100, "missing")]
-    assert _gaps(combine_reports(_plan(), [report(leading_defect=True), report()])) == [
+    assert _gaps(combine_reports(_plan(), [report(has_leading_defect=True), report()])) == [
         (0, 100, "quarantined")
     ]
 

@@ -1,7 +1,6 @@
 """What is damaged or missing on one disk is taken from another: in the same run, or in a later."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from support import broker_disks
 from support.accounts import StandingGap, imbalances_of, standing_gaps
 from support.cases import cases, every
 from support.damaged_replicas import LogBatch, batches_in, made_rows, resolutions_in
+from support.dying import Died, dying
 from support.lakes import ingested, oracle_record, read_table, row_versions
 from support.made_logs import made_records, make_log_dir
 from support.meanwhile import Meanwhile, once
@@ -181,22 +181,10 @@ def test_repair_that_dies_in_its_commit_is_completed_once(tmp_path: Path, step: 
     batches_in(one / "orders-0")[1].damage()
     lake = tmp_path / "lake"
     ingested(one, lake)
-    with pytest.raises(_DiedError):
-        ingested([one, two], lake, after=_dies_at(step))
+    with pytest.raises(Died):
+        ingested([one, two], lake, after=dying(step))
     ingested([one, two], lake)
     assert made_rows(lake) == made_records({_ORDERS: range(40)})
     assert standing_gaps(lake) == []
     assert resolutions_in(lake) == ["None", "sibling"]
     assert imbalances_of(lake) == []
-
-
-class _DiedError(Exception):
-    """Stands for a kill."""
-
-
-def _dies_at(step: str) -> Callable[[str], None]:
-    def after(done: str) -> None:
-        if done == step:
-            raise _DiedError
-
-    return after

@@ -18,6 +18,7 @@ from support.conflicting_logs import (
     two_copies,
 )
 from support.dumps import DumpBatch
+from support.dying import Died, dying
 from support.found import NOT_INGESTED_YET, conflicts
 from support.lakes import Row, ingested, ingested_in_pieces, oracle_record, read_table, versions
 from support.made_logs import write_over
@@ -151,13 +152,9 @@ def test_a_lost_tail_is_listed_when_its_disk_comes_later(lake: Path, tmp_path: P
 def test_a_run_that_dies_while_it_lists_a_tail_is_completed(lake: Path, step: str) -> None:
     """Nothing else was new, so the commit is of these rows alone."""
 
-    def die(reached: str) -> None:
-        if reached == step:
-            raise KeyboardInterrupt
-
     ingested(_disks("diverged", "broker2"), lake)
-    with pytest.raises(KeyboardInterrupt):
-        ingested(_disks("diverged"), lake, after=die)
+    with pytest.raises(Died):
+        ingested(_disks("diverged"), lake, after=dying(step))
     ingested(_disks("diverged"), lake)
     places = places_of(conflict_rows(lake))
     assert (len(places), len(set(places))) == (12, 12)

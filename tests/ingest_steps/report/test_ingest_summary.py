@@ -12,6 +12,7 @@ from seglake.ingest_steps.committing.concurrent_ranges import (
     ConcurrentRange,
     concurrent_findings,
 )
+from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.ingest_steps.report.planned_ranges import PlannedRange
 from seglake.ingest_steps.report.run_findings import short_log_finding
 from seglake.kafka_log.gap_ranges import GapRanges
@@ -131,8 +132,8 @@ def _recovery(name: str, records: int, lost: dict[Loss, GapRanges]) -> Partition
     return PartitionRecovery(name=name, records=records, lost=lost)
 
 
-def test_everything_a_person_should_know_has_a_line() -> None:
-    summary = made_summary(
+def _summary_with_everything() -> IngestSummary:
+    return made_summary(
         recovered_topics=["a"],
         quarantined=3,
         quarantined_bytes=2048,
@@ -166,6 +167,10 @@ def test_everything_a_person_should_know_has_a_line() -> None:
             Finding(FindingKind.LEFT_OUT, "a-1: it is gone", "a-1"),
         ],
     )
+
+
+def test_everything_a_person_should_know_has_a_line() -> None:
+    summary = _summary_with_everything()
     assert summary.to_text().splitlines()[1:] == [
         "completed the commit of an earlier run for a",
         "quarantined: 1 bad_length, 2 crc_mismatch (2.0 KiB) in a-0 (3)",

@@ -14,6 +14,7 @@ from seglake.segment_codec.formats.message_set import MessageRun, Wrapper
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.offset_places import claims_of, first_offset_of
 from seglake.segment_codec.walk.segment import Item
+from seglake.segment_codec.walk.segment_bounds import limit_after
 from support.encoder import (
     Codec,
     EncodedBatch,
@@ -99,7 +100,7 @@ def test_of_flipped_offsets_only_the_batch_itself_is_lost(
     content = laid_out(*log[:index], flipped, *log[index + 1 :])
     items = walked(
         content,
-        limit_offset=None if is_last else end,
+        limit_offset=limit_after(0) if is_last else end,
         is_last=is_last,
         durable_offset=end if is_replicated else 0,
         may_have_holes=False,

@@ -217,9 +217,11 @@ def test_batch_that_was_not_touched_and_is_indexed_comes_out(
     batches: list[EncodedBatch], blows: list[Damage], is_last: bool
 ) -> None:
     damaged = struck(batches, blows, spare=True)
-    anchors = [position for position, _ in damaged.intact]
     items = walked(
-        damaged.content, base_offset=batches[0].base_offset, is_last=is_last, anchors=anchors
+        damaged.content,
+        base_offset=batches[0].base_offset,
+        is_last=is_last,
+        anchors=lambda: tuple(position for position, _ in damaged.intact),
     )
     for position, batch in damaged.intact:
         assert is_out(items, position, len(batch.data)), (position, batch, items)

@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from typing import Literal
 
 import cramjam
 import lz4.block
@@ -63,8 +64,7 @@ def lz4_frame(
     flags: int = 0x60,
     descriptor: int = 0x40,
     size: int | None = None,
-    header_checksum_off_by: int = 0,
-    block_checksum_off_by: int = 0,
+    wrong_checksum: Literal["header", "block"] | None = None,
     content_checksum: bytes | None = None,
     end: bytes = bytes(4),
     block_bytes: int = _LZ4_BLOCK_BYTES,
@@ -76,12 +76,12 @@ def lz4_frame(
     if flags & 1:
         fields += struct.pack("<I", 5)
     parts = [b"\x04\x22\x4d\x18", fields]
-    parts.append(bytes([(_xxh32(fields) >> 8 & 0xFF) ^ header_checksum_off_by]))
+    parts.append(bytes([(_xxh32(fields) >> 8 & 0xFF) ^ (wrong_checksum == "header")]))
     for at in range(0, len(content), block_bytes):
         block = lz4.block.compress(content[at : at + block_bytes], store_size=False)
         parts += [struct.pack("<I", len(block)), block]
         if flags & 16:
-            parts.append(struct.pack("<I", _xxh32(block) ^ block_checksum_off_by))
+            parts.append(struct.pack("<I", _xxh32(block) ^ (wrong_checksum == "block")))
     parts.append(end)
     if flags & 4:
         right = struct.pack("<I", _xxh32(content))

@@ -12,7 +12,7 @@ from seglake.lake.compaction import Replacement, TableView, commit_replacements,
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.snapshots import StoredFile
-from seglake.lake.table_creation import allow_removals
+from seglake.lake.table_changes import allow_removals
 from seglake.lake.tables import Table
 from seglake.pipelines.lake_erase.rewritten_files import FoundRows, rewritten
 

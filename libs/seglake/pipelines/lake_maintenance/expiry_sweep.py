@@ -17,7 +17,7 @@ from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.removed_rows import Rewritten, RowChoice, rewrite, rewrite_tasks
-from seglake.lake.table_creation import allow_removals
+from seglake.lake.table_changes import allow_removals
 from seglake.lake.tables import (
     BATCHES,
     GAPS,
