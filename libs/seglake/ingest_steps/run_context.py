@@ -11,6 +11,7 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import require_writable
+from seglake.lake.lake_opening import opened_to_commit
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.source_ids import KnownSources, NoSources
@@ -235,22 +236,9 @@ def list_selected(
 
 
 def opened_lake(lake: str, scan: ScanContext, *, dry_run: bool) -> LakeTables:
-    """Open an existing lake, and require safe commits unless it is a dry run.
-
-    Args:
-        lake: the lake's path or URI.
-        scan: context with the lake's storage.
-        dry_run: whether nothing will be committed.
-
-    Raises:
-        LakeFolderError: there is no lake, or its storage denies access.
-        UnsafeStoreError: the storage cannot commit safely.
-    """
-    tables = LakeTables(scan.storage.locate(lake), scan.storage)
-    tables.require()
-    if not (dry_run or scan.settings.write.single_writer):
-        tables.require_safe_commits()
-    return tables
+    """Open an existing lake for a run that commits to it; see `opened_to_commit`."""
+    single_writer = scan.settings.write.single_writer
+    return opened_to_commit(lake, scan.storage, is_single_writer=single_writer, dry_run=dry_run)
 
 
 def published(context: RunContext, topics: Sequence[str]) -> tuple[dict[str, int], SourceLedger]:

@@ -16,7 +16,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TypedTableError
 from seglake.lake.lake_opening import opened_to_commit
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.topic_drop import complete_drops, drop_topic
+from seglake.lake.topic_drop import drop_topic
 from seglake.lake.typed_tables import (
     TypedTable,
     align,
@@ -25,6 +25,7 @@ from seglake.lake.typed_tables import (
     create_value_tables,
     typed_tables,
 )
+from seglake.lake.value_recovery import complete_values
 from seglake.lake.value_tables import TYPED_CHECKPOINTS
 from seglake.lake.waves import TopicWave
 from seglake.log_tables.registry_rows import LakeRegistry
@@ -110,7 +111,8 @@ def deserialize(
         ],
     )
     reporter.step("completing what earlier runs began")
-    summary.recovered = run.begin()
+    create_value_tables(tables)
+    summary.recovered = complete_values(tables, run_id=run.run_id, after=after)
     store_schemas(tables, sources, run.run_id)
     run.decode(sources, choice.again, summary)
     summary.seconds = round(time.monotonic() - started, 3)
@@ -135,16 +137,6 @@ class _Run:
     run_id: str
     after: Callable[[str], None]
     kept: frozenset[str] = frozenset()
-
-    def begin(self) -> list[str]:
-        """Complete the commits and drops that dead runs began; return their topics."""
-        create_value_tables(self.tables)
-        dropped = complete_drops(self.tables, self.after)
-        found = typed_tables(self.tables)
-        align(self.tables, found, self.tables.source_ids(), self.run_id)
-        commits_to = commit_tables(found)
-        recovered = delta_commit.recover(self.tables, None, commits_to=commits_to, after=self.after)
-        return [*dict.fromkeys((*dropped, *recovered))]
 
     def decode(
         self, sources: Sequence[LakeRegistry], again: Again, summary: DeserializeSummary

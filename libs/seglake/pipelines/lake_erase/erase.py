@@ -16,10 +16,12 @@ from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES
+from seglake.lake.value_recovery import complete_values
 from seglake.log_tables.erasure_rules import create_erasures
 from seglake.pipelines.lake_erase.condition import Condition
 from seglake.pipelines.lake_erase.erase_summary import EraseSummary
@@ -29,7 +31,6 @@ from seglake.pipelines.lake_erase.purge import purge
 from seglake.pipelines.lake_erase.records import RecordsEraser
 from seglake.pipelines.lake_erase.row_search import RowSearch
 from seglake.pipelines.lake_erase.rule_rows import RuleStore
-from seglake.pipelines.lake_erase.value_commits import complete_values
 from seglake.settings.topic_selection import check_selection
 
 
@@ -66,7 +67,7 @@ def erase(
     purges: bool = False,
     run_id: str | None = None,
     dry_run: bool = False,
-    after: Callable[[str], None] = lambda step: None,
+    after: Callable[[str], None] = no_hook,
 ) -> EraseSummary:
     """Erase the chosen records of the selected topics, now and in later runs.
 
@@ -109,11 +110,11 @@ def erase(
 
 def _make_ready(run: RunContext, summary: EraseSummary) -> None:
     """Upgrade the lake, complete what dead runs left, and make the table of rules."""
-    run.require_writable()
     added = create_missing(run.tables, is_single_writer=run.settings.write.single_writer)
     refuse_foreign_changes(run.tables, REQUIRED_TABLES)
-    completed = [*recover(run.tables, None, after=run.after), *complete_values(run)]
-    summary.recovered = [*dict.fromkeys(completed)]
+    completed = recover(run.tables, None, after=run.after)
+    values = complete_values(run.tables, run_id=run.run_id, after=run.after)
+    summary.recovered = [*dict.fromkeys((*completed, *values))]
     create_erasures(run.tables)
     summary.notes += upgrade_notes(added)
 

@@ -1,8 +1,8 @@
-"""Completes commits of decoded values around an erasure, and stops the runs that would add more.
+"""Stops runs of `deserialize` that would commit rows made of erased records.
 
-A run of `deserialize` that read a record before its erasure must not commit a row made of it
-afterwards. So its commits are completed before the rows are searched, and an empty commit takes the
-generation with which a run would commit that is not decided yet.
+A run that read a record before its erasure must not commit a row made of it afterwards. Decided
+commits are completed before the rows are searched. An empty commit takes the generation with which
+a run would commit that is not decided yet.
 """
 
 import time
@@ -12,24 +12,12 @@ from collections.abc import Sequence
 from seglake.errors import SeglakeError
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.commit_protocol import Attempt
-from seglake.lake.delta_commit import commit_wave, recover, versions
-from seglake.lake.tables import CommitTables
-from seglake.lake.topic_drop import complete_drops
-from seglake.lake.typed_tables import align, commit_tables, create_value_tables, typed_tables
+from seglake.lake.delta_commit import commit_wave, versions
+from seglake.lake.value_recovery import aligned_tables, complete_values
 from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.lake.waves import TopicWave
 
 _MOST_ROUNDS = 20
-
-
-def complete_values(run: RunContext) -> list[str]:
-    """Complete the commits and drops that runs of `deserialize` began; return their topics."""
-    if not run.tables.has(VALUE_REJECTS):
-        return []
-    create_value_tables(run.tables)  # a run may have died between them
-    dropped = complete_drops(run.tables, run.after)
-    commits_to = _aligned(run)
-    return [*dropped, *recover(run.tables, None, commits_to=commits_to, after=run.after)]
 
 
 def stop_decoding(run: RunContext, topics: Sequence[str]) -> None:
@@ -44,8 +32,8 @@ def stop_decoding(run: RunContext, topics: Sequence[str]) -> None:
     for _ in range(_MOST_ROUNDS):
         if not due or not run.tables.has(VALUE_REJECTS):
             return
-        complete_values(run)
-        commits_to = _aligned(run)
+        complete_values(run.tables, run_id=run.run_id, after=run.after)
+        commits_to = aligned_tables(run.tables, run.run_id)
         found = versions(run.tables, run.source_id, due, commits_to=commits_to)
         attempt = Attempt(
             source_id=run.source_id,
@@ -57,10 +45,3 @@ def stop_decoding(run: RunContext, topics: Sequence[str]) -> None:
         due = commit_wave(run.tables, attempt, waves, commits_to=commits_to, after=run.after).lost
     if due:
         raise SeglakeError(f"{', '.join(due)}: concurrent runs kept committing first; run again")
-
-
-def _aligned(run: RunContext) -> CommitTables:
-    """Return the tables of decoded values, all of which have the published generations."""
-    found = typed_tables(run.tables)
-    align(run.tables, found, run.tables.source_ids(), run.run_id)
-    return commit_tables(found)

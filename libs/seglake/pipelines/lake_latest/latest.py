@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
+from seglake.findings.kinds import FindingKind
 from seglake.lake.app_versions import app_id
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_tables import LakeTables
@@ -117,8 +118,8 @@ def _topics(
         raise WrongCallError("the lake has no table of latest state: name topics with --topics")
     there = sorted({row["topic"] for each in ledger.sources() for row in ledger.rows(each)})
     unmatched = check_selection(there, settings.select, place="lake")
-    summary.left_out |= unmatched.missing
-    summary.notes += unmatched.notes
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, unmatched.missing)
+    summary.findings.add_texts(FindingKind.NOTE, unmatched.notes)
     return [topic for topic in there if settings.select.selects_topic(topic)]
 
 
@@ -157,9 +158,10 @@ class _Run:
             published = self.tables.state(CHECKPOINTS).generation(app)
             applied = self.tables.state(made.table).generation(app) if there else 0
             if applied > published and not self.choice.rebuild:
-                self.summary.left_out[made.topic] = (
-                    f"{made.topic}: {made.table.name} is newer than the lake, which may have been"
-                    " restored; use --rebuild"
+                self._leave_out(
+                    made.topic,
+                    f"{made.table.name} is newer than the lake, which may have been restored; use"
+                    " --rebuild",
                 )
                 continue
             # The ledger is read after the generation, so it has all rows up to it.
@@ -206,7 +208,7 @@ class _Run:
             )
         self.after(name)
         if counts is None:
-            self.summary.left_out[work.topic] = f"{work.topic}: another run was faster; run again"
+            self._leave_out(work.topic, "another run was faster; run again")
             return
         self.summary.topics.append(
             TopicState(
@@ -221,6 +223,10 @@ class _Run:
                 computed_anew=len(new.whole),
             )
         )
+
+    def _leave_out(self, topic: str, reason: str) -> None:
+        """Report a topic whose table is not brought up to date."""
+        self.summary.findings.add_reasons(FindingKind.LEFT_OUT, {topic: f"{topic}: {reason}"})
 
     def _places(self, work: LatestWork) -> dict[str, LogPlace]:
         """Return the versions of the lake's tables up to which this run has read their files.

@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from seglake.errors import ExitCode
+from seglake.findings.findings import Findings, WithFindings
 from seglake.printable import as_lines, show_count
 
 
@@ -51,7 +51,7 @@ class PlannedState:
 
 
 @dataclass(slots=True)
-class LatestSummary:
+class LatestSummary(WithFindings):
     """Summary of a run of `latest`, or of its dry run.
 
     Attributes:
@@ -62,8 +62,7 @@ class LatestSummary:
         topics: the topics with new records.
         planned: the topics that a dry run would bring up to date.
         unchanged: the selected topics without anything new.
-        left_out: topics that were not brought up to date and should be, each with a reason.
-        notes: other facts about the selection.
+        findings: topics that were left out, and notes on the selection.
         seconds: duration of the run.
     """
 
@@ -74,18 +73,13 @@ class LatestSummary:
     topics: list[TopicState] = field(default_factory=list)
     planned: list[PlannedState] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
     seconds: float = 0.0
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Return 3 if a topic was left out, else 0."""
-        return ExitCode.LOOK if self.left_out else ExitCode.DONE
 
     def to_json(self) -> str:
         """Return the summary of a run of `latest` as JSON on one line."""
-        return json.dumps(asdict(self) | {"exit_code": self.exit_code}, sort_keys=True)
+        facts = asdict(replace(self, findings=Findings())) | self.findings.to_mapping()
+        return json.dumps(facts | {"exit_code": self.exit_code}, sort_keys=True)
 
     def to_text(self) -> str:
         """Return the summary of a run of `latest` as lines for a terminal."""
@@ -112,10 +106,7 @@ class LatestSummary:
             )
         for each in self.topics:
             yield _line(each, "written anew" if self.is_rebuild else "changed")
-        for reason in self.left_out.values():
-            yield f"left out: {reason}"
-        for note in self.notes:
-            yield f"note: {note}"
+        yield from self.findings.lines()
 
 
 def _tables(states: Sequence[TopicState | PlannedState]) -> str:

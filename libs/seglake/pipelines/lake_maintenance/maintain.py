@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
-from seglake.ingest_steps.run_context import RunContext, ScanContext
+from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.compaction import Merge, TableView, merge_task, replace_files, view_of
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
-from seglake.lake.lake_opening import opened_to_commit
 from seglake.lake.latest_tables import LATEST_FOLDER, latest_tables
 from seglake.lake.log_durability import write_checkpoint
 from seglake.lake.merged_files import merge
@@ -26,8 +25,9 @@ from seglake.lake.rule_table import ERASURES
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_creation import create_missing, pending_upgrade, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
-from seglake.lake.typed_tables import TYPED_FOLDER, commit_tables, typed_tables
+from seglake.lake.typed_tables import TYPED_FOLDER, typed_tables
 from seglake.lake.vacuum import scratch_deleted, vacuumed
+from seglake.lake.value_recovery import complete_values
 from seglake.lake.value_tables import VALUE_REJECTS, VALUE_TABLES
 from seglake.log_tables.ledger_digest import LedgerDigest
 from seglake.near_names import did_you_mean
@@ -116,10 +116,7 @@ def maintain(
         SeglakeError: the lake or a worker failed. Run it again.
     """
     started = time.monotonic()
-    single_writer = scan.settings.write.single_writer
-    tables = opened_to_commit(
-        lake, scan.storage, is_single_writer=single_writer, dry_run=choice.dry_run
-    )
+    tables = opened_lake(lake, scan, dry_run=choice.dry_run)
     run = _Maintenance(tables, scan, choice, run_id or uuid.uuid4().hex, after)
     summary = MaintainSummary(run.run_id, tables.lake_path, choice.dry_run)
     if choice.upgrade and not run.upgraded(summary):
@@ -128,7 +125,8 @@ def maintain(
     _note_missing_topics(tables, scan.settings, summary)
     if not choice.dry_run:
         scan.reporter.step("completing what earlier runs began")
-        summary.recovered = [*recover(tables, None), *_typed_recovered(tables)]
+        recovered = [*recover(tables, None), *complete_values(tables, run_id=run.run_id)]
+        summary.recovered = [*dict.fromkeys(recovered)]
     run.expire(summary)
     summary.tables = [run.of(table) for table in choice.of(tables)]
     if not choice.dry_run:
@@ -140,13 +138,6 @@ def maintain(
         summary.scratch_files, summary.scratch_bytes = scratch
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
-
-
-def _typed_recovered(tables: LakeTables) -> tuple[str, ...]:
-    """Complete the commits of decoded values that dead runs left; return their topics."""
-    if not tables.has(VALUE_REJECTS):
-        return ()
-    return recover(tables, None, commits_to=commit_tables(typed_tables(tables)))
 
 
 def _note_missing_topics(tables: LakeTables, settings: Settings, summary: MaintainSummary) -> None:

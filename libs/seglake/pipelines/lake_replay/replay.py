@@ -23,6 +23,7 @@ from seglake.ingest_steps.run_context import (
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.unread_segments import unread_offsets
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
@@ -46,7 +47,7 @@ def replay(
     *,
     run_id: str | None = None,
     dry_run: bool = False,
-    after: Callable[[str], None] = lambda step: None,
+    after: Callable[[str], None] = no_hook,
 ) -> ReplaySummary:
     """Decode quarantined bytes again, and fill gaps from other replicas, exactly once.
 

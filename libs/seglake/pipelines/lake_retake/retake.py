@@ -24,6 +24,7 @@ from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.log_dirs.lake_place import check_apart
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
@@ -49,7 +50,7 @@ def retake(
     selection: Selection,
     run_id: str | None = None,
     dry_run: bool = False,
-    after: Callable[[str], None] = lambda step: None,
+    after: Callable[[str], None] = no_hook,
 ) -> RetakeSummary:
     """Ingest ranges again whose rows in the lake lost an election, exactly once.
 

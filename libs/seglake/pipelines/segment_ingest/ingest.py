@@ -42,6 +42,7 @@ from seglake.ingest_steps.run_context import (
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.short_logs import ShortLog
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.table_creation import create_missing, upgrade_notes
@@ -63,7 +64,7 @@ def ingest(
     *,
     run_id: str | None = None,
     dry_run: bool = False,
-    after: Callable[[str], None] = lambda step: None,
+    after: Callable[[str], None] = no_hook,
 ) -> IngestSummary:
     """Ingest new data of the sources into the lake's tables, exactly once.
 

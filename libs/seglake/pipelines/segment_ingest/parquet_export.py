@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.ingest_steps.run_context import ScanContext
+from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import SUCCESS
 from seglake.lake.parquet_files import folder_value
@@ -24,7 +25,7 @@ def convert(
     *,
     run_id: str | None = None,
     dry_run: bool = False,
-    after: Callable[[str], None] = lambda step: None,
+    after: Callable[[str], None] = no_hook,
 ) -> IngestSummary:
     """Convert the sources' logs into an empty folder; see `ingest` for the arguments.
 
