@@ -9,6 +9,7 @@ import pytest
 from deltalake import DeltaTable
 
 from seglake.errors import WrongCallError
+from seglake.pipelines.lake_deserialize.deserialize_choice import Again
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from support.dying import Died, dying
 from support.lakes import ingested, maintained
@@ -91,3 +92,13 @@ def test_files_of_typed_tables_that_no_version_needs_are_deleted(grown: Path) ->
     os.utime(left, (0, 0))
     maintained(grown)
     assert not left.exists()
+
+
+def test_maintain_leaves_a_rebuild_that_died_to_the_next_run(tmp_path: Path) -> None:
+    lake = made(tmp_path, int_of(1))
+    decoded(lake, "t")
+    with pytest.raises(Died):
+        decoded(lake, "t", again=Again(everything=True), after=dying("drop"))
+    assert maintained(lake).recovered == []
+    assert [row["value"] for row in typed_rows(lake, "t")] == [1]
+    assert [topic.typed_rows for topic in decoded(lake, "t").topics] == [1]
