@@ -66,7 +66,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "value_decoding": frozenset({"lake", "storage", "value_codec"}),
     "progress": frozenset({"printable", "task_engine"}),
     "settings": frozenset({"errors", "kafka_log", "near_names"}),
-    "findings": frozenset({"errors", "grouping", "kafka_log", "printable", "segment_codec"}),
+    "findings": frozenset(
+        {"errors", "grouping", "kafka_log", "printable", "segment_codec", "settings"}
+    ),
     "ingest_steps": _STEPS,
     **dict.fromkeys(_PIPELINES, _STEPS),
     **dict.fromkeys(_OF_STEPS, _STEPS | {"ingest_steps"}),
@@ -109,7 +111,10 @@ CODEC_PARTS: Mapping[str, frozenset[str]] = {
 }
 COMMITTERS = frozenset(
     f"seglake.lake.{name}"
-    for name in ("delta_tables", "table_commit", "table_creation", "table_merge", "vacuum")
+    for name in (
+        *("delta_tables", "table_changes", "table_commit", "table_creation"),
+        *("table_merge", "vacuum"),
+    )
 )
 OPENERS = frozenset(
     f"seglake.storage.{name}"

@@ -432,13 +432,16 @@ WHERE is_span = 1 AND place < covered_next;
 
 -- derive proof_block_sums
 -- Sums of each block in the ledger, without those of removed rows, and in the tables. A block that
--- expired in part has all offsets from `first_offset` on.
+-- expired in part has all offsets from `first_offset` on. The ledger does not say how many records of
+-- an erasure across this offset are above it: as many as rows lack, and at most all of them.
 WITH removed AS (
   SELECT r.log, r.generation, b.block_start, sum(records) AS records, sum(batches) AS batches,
          sum(offset_sum) AS offset_sum, sum(key_bytes) AS key_bytes,
          sum(value_bytes) AS value_bytes,
          sum(CASE WHEN kind = 'erased' AND r.start_offset >= coalesce(border, 0) THEN records
-                  ELSE 0 END) AS erased
+                  ELSE 0 END) AS erased,
+         sum(CASE WHEN kind = 'erased' AND r.start_offset < border AND border < r.next_offset
+                  THEN records ELSE 0 END) AS erased_across
   FROM proof_removals AS r JOIN (
     SELECT log, generation, block_start, max(next_offset) AS block_next
     FROM proof_ranges GROUP BY log, generation, block_start
@@ -468,7 +471,9 @@ SELECT s.log, s.block_start, concat('[', s.first_offset, ', ', s.block_next, ')'
        s.key_bytes - coalesce(r.key_bytes, 0) AS said_key_bytes,
        coalesce(f.key_bytes, 0) AS key_bytes,
        s.value_bytes - coalesce(r.value_bytes, 0) AS said_value_bytes,
-       coalesce(f.value_bytes, 0) AS value_bytes, coalesce(r.erased, 0) AS erased,
+       coalesce(f.value_bytes, 0) AS value_bytes,
+       coalesce(r.erased, 0) + least(coalesce(erased_across, 0), greatest(
+         coalesce(decoded_rows, 0) - coalesce(f.records, 0) - coalesce(r.erased, 0), 0)) AS erased,
        r.log IS NOT NULL AS has_removed,
        s.min_timestamp_ms AS said_min_timestamp_ms, f.min_timestamp_ms,
        s.max_timestamp_ms AS said_max_timestamp_ms, f.max_timestamp_ms,

@@ -1,7 +1,7 @@
 """What a summary says of batches that were not decoded because of their size."""
 
+from seglake.findings.advised_commands import HIGHEST_LIMIT
 from seglake.ingest_steps.report.too_large import too_large
-from seglake.settings.raised_limit import HIGHEST_LIMIT
 from seglake.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES, Settings
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
+from seglake.findings.advised_commands import replay_with_highest_limit
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import Replica
 from seglake.printable import show_bytes, show_count
 from seglake.segment_codec.formats.errors import DefectCode
-from seglake.settings.raised_limit import replay_with_highest_limit
 from seglake.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from seglake.findings.advised_commands import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.findings.losing_tails import tail_lines
 from seglake.findings.offset_places import shown_ranges
 from seglake.kafka_log.offset_gaps import NEVER_FILLED, GapCause
@@ -12,7 +13,6 @@ from seglake.pipelines.lake_audit.partition_audit import LogMarks, PartitionAudi
 from seglake.pipelines.lake_audit.typed_proof import TypedAudit
 from seglake.printable import as_lines, show_count
 from seglake.segment_codec.formats.errors import DefectCode
-from seglake.settings.raised_limit import HIGHEST_LIMIT, replay_with_highest_limit
 
 _MOST_PARTITIONS = 40
 _MOST_RANGES = 5

@@ -141,7 +141,7 @@ def maintain(
 def _typed_recovered(tables: LakeTables) -> tuple[str, ...]:
     """Complete the commits of decoded values that dead runs left; return their topics.
 
-    Drops are left to the next `deserialize`, because readers see an empty topic until it is decoded.
+    Drops are left to the next `deserialize`: readers see an empty topic until it is decoded.
     """
     if not tables.has(VALUE_REJECTS):
         return ()

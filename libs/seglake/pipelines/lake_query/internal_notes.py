@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from seglake.findings.advised_commands import ingest_internal
 from seglake.lake.tables import TABLES, Table
 from seglake.pipelines.lake_query.named import fixed_tables_in
 from seglake.pipelines.lake_query.statements import shows_names
 from seglake.pipelines.lake_query.views import Dialect, query, views, views_of
-from seglake.settings.internal_command import ingest_internal
 
 # Any: the columns of a row have many types.
 Rows = Iterable[Mapping[str, Any]]

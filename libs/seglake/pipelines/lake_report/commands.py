@@ -3,13 +3,12 @@
 import shlex
 from collections.abc import Iterable
 
+from seglake.findings.advised_commands import ingest_internal, replay_with_highest_limit
 from seglake.findings.kinds import FindingKind
 from seglake.findings.losing_tails import decode_command
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.model import LakeReport
-from seglake.settings.internal_command import ingest_internal
-from seglake.settings.raised_limit import replay_with_highest_limit
 
 _MOST_TOPICS = 5
 
