@@ -50,6 +50,11 @@ class LakeRegistry(NamedTuple):
         """Return whether the lake has the cluster's topic of schemas."""
         return self.topic in self.ledger.topics
 
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the cluster has no topic of schemas, and no schemas from elsewhere."""
+        return not (self.has_topic or self.registry.schemas)
+
 
 class NoRegistryError(WrongCallError):
     """Error for a lake without a topic of a schema registry."""

@@ -106,9 +106,7 @@ def deserialize(
         left_out=unmatched.missing | _unknown_topics(tables.topics(), settings),
         fails_on_rejects=settings.limits.fail_on_rejects,
         retries=choice.again.rejects,
-        without_registry=[
-            each.source_id for each in sources if not (each.has_topic or each.registry.schemas)
-        ],
+        without_registry=[each.source_id for each in sources if each.is_empty],
     )
     reporter.step("completing what earlier runs began")
     create_value_tables(tables)
