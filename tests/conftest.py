@@ -24,6 +24,7 @@ from support.walk_tables import WalkTables
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from seglake.task_engine.engine import Engine
     from support.conversions import Conversions
 
 _CORES = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
@@ -114,6 +115,18 @@ def _quick_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     if request.node.get_closest_marker("own_spark") is not None:
         folder = request.getfixturevalue("tmp_path_factory").mktemp("spark-conf")
         monkeypatch.setenv("SPARK_CONF_DIR", str(write_defaults(folder)))
+
+
+@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
+def engine(request: pytest.FixtureRequest) -> "Iterator[Engine]":
+    """Each engine in turn; Spark's session is the one that all tests share."""
+    from seglake.task_engine.engine import LocalEngine, SparkEngine
+
+    if request.param == "spark":
+        yield SparkEngine(request.getfixturevalue("spark_session").sparkContext)
+        return
+    with LocalEngine(1) as local:
+        yield local
 
 
 @pytest.fixture(scope="session")

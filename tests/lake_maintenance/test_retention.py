@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
 from seglake.settings.settings import Settings
-from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
+from seglake.task_engine.engine import Engine, LocalEngine
 from support import broker_disks
 from support.audits import audited, checked, falsified, kinds
 from support.cases import cases
@@ -190,16 +190,6 @@ def test_offsets_that_no_run_has_ingested_below_the_start_stay_out(tmp_path: Pat
     replayed(lake, disk)
     assert _offsets(lake) == {_ORDERS: [*range(10, 15)]}
     _assert_whole(lake, disk)
-
-
-@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Each engine in turn; Spark's session is the one that all tests share."""
-    if request.param == "spark":
-        yield SparkEngine(request.getfixturevalue("spark_session").sparkContext)
-        return
-    with LocalEngine(1) as local:
-        yield local
 
 
 def test_both_engines_remove_the_same(made: Path, tmp_path: Path, engine: Engine) -> None:

@@ -4,7 +4,7 @@ import io
 import json
 import logging
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextvars import copy_context
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from seglake.progress.progress_views import EventLog, EventView
 from seglake.progress.run_reporter import RunReporter
 from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
-from seglake.task_engine.engine import Engine, LocalEngine, SparkEngine
+from seglake.task_engine.engine import Engine, LocalEngine
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 from support.meanwhile import Meanwhile, once
 
@@ -39,15 +39,6 @@ def _log_dir(folder: Path, value: bytes = b"v") -> Path:
     batch = record_batch(0, [Record(b"k", value, 1_700_000_000_000)] * 2)
     write_log_dir(folder, [Partition("orders", 0, [Segment(0, [batch])])], cluster_id="c")
     return folder
-
-
-@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
-def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    if request.param == "spark":
-        yield SparkEngine(request.getfixturevalue("spark_session").sparkContext)
-        return
-    with LocalEngine(2) as local:
-        yield local
 
 
 def _ingest(source: Path, lake: Path, reporter: RunReporter, engine: Engine) -> None:

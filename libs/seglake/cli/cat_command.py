@@ -59,12 +59,7 @@ def _cat(arguments: argparse.Namespace) -> int:
         if (value := getattr(arguments, name)) is not None
     }
     _check_delimiters(line_format, given)
-    if arguments.typed and line_format is not LineFormat.JSON:
-        raise WrongCallError("--typed prints lines of JSON: it excludes other formats")
-    if arguments.schemas is not None and not arguments.typed:
-        raise WrongCallError("--schemas is for --typed")
-    if arguments.registry != parser_of("cat").get_default("registry") and not arguments.typed:
-        raise WrongCallError("--registry is for --typed")
+    _check_typed(arguments, line_format)
     # Imported here, so that --help and wrong calls are answered at once.
     from seglake.pipelines.record_print.line_style import LineStyle
     from seglake.pipelines.record_print.record_choice import RecordChoice
@@ -76,12 +71,8 @@ def _cat(arguments: argparse.Namespace) -> int:
     if arguments.lake is not None:
         found = _of_lake(arguments, settings, choice, printer)
     else:
-        # The hint is only shown on a terminal; its import takes 0.07 s.
         if not is_quiet and sys.stderr.isatty():
-            from seglake.environment.warm_up import compilation_hint
-
-            if hint := compilation_hint(os.environ)():
-                printer.note(hint)
+            _hint_at_compilation(printer)
         found = _of_sources(arguments, settings, printer)
     typed = _typed_parts(arguments, settings) if arguments.typed else None
     style = LineStyle(line_format, **given, typed=typed)
@@ -130,6 +121,25 @@ def _check_delimiters(line_format: LineFormat, given: dict[str, bytes]) -> None:
         raise WrongCallError("a line of JSON is a record: delimiters are for --format value")
     if line_format is LineFormat.VALUE and "key_delimiter" in given:
         raise WrongCallError("--key-delimiter is for --format key-value")
+
+
+def _check_typed(arguments: argparse.Namespace, line_format: LineFormat) -> None:
+    if arguments.typed and line_format is not LineFormat.JSON:
+        raise WrongCallError("--typed prints lines of JSON: it excludes other formats")
+    if arguments.typed:
+        return
+    if arguments.schemas is not None:
+        raise WrongCallError("--schemas is for --typed")
+    if arguments.registry != parser_of("cat").get_default("registry"):
+        raise WrongCallError("--registry is for --typed")
+
+
+def _hint_at_compilation(printer: _NotePrinter) -> None:
+    """Note that the first run compiles; the import takes 0.07 s, so only a terminal shows it."""
+    from seglake.environment.warm_up import compilation_hint
+
+    if hint := compilation_hint(os.environ)():
+        printer.note(hint)
 
 
 def _of_sources(

@@ -86,34 +86,50 @@ class SplitPoints:
 
     def unit(self, unit: Unit) -> None:
         """Add a valid batch or message run, the next one in the order of bytes."""
-        # A wrapper's header has only its last offset, so its first offset is unknown.
-        first = self._reached if isinstance(unit, Wrapper) else unit.first_offset
-        if unit.last_offset < self._reached and isinstance(unit, Wrapper):
-            first = self._points[0].split.expected_offset if self._points else first
+        first = self._first_offset_of(unit)
         if first < self._reached:
             self._drop_above(first)
             self._odd()
             return
-        is_safe = isinstance(unit, RecordBatch) and first == self._reached
-        is_safe = is_safe and self._in_order >= _FEWEST_BEFORE
-        is_begin = not self._points
-        if is_begin:
-            is_due = unit.last_offset >= self._request.start_offset
-        else:
-            due = self._points[-1].split.position + self._request.split_bytes
-            is_due = unit.position >= due and (is_safe or not self._is_full)
-            is_due = is_due and first >= self._records_end
-            is_due = is_due and (self._is_full or is_proved(self._window, unit))
-        if is_due:
+        if self._is_due(unit, first):
             self._add(SplitPoint(unit.position, self._reached, first, unit.crc), self._has_learned)
-        has_hole = first > self._reached and not self._is_explained
-        if isinstance(unit, RecordBatch) and unit.is_corrected:
-            self._odd()
-        self._has_learned |= has_hole or not isinstance(unit, RecordBatch) or unit.is_sparse
-        self._is_explained = False
-        self._in_order = self._in_order + 1 if isinstance(unit, RecordBatch) else 0
-        if isinstance(unit, RecordBatch):  # a batch may have more records than its header's offsets
+        self._learn(unit, first)
+
+    def _first_offset_of(self, unit: Unit) -> int:
+        """Return the lowest offset that a unit may have."""
+        if not isinstance(unit, Wrapper):
+            return unit.first_offset
+        # A wrapper's header has only its last offset, so its first offset is unknown.
+        if unit.last_offset < self._reached and self._points:
+            return self._points[0].split.expected_offset
+        return self._reached
+
+    def _is_due(self, unit: Unit, first: int) -> bool:
+        """Return whether a task may begin at a unit, and the part before it is large enough."""
+        if not self._points:
+            return unit.last_offset >= self._request.start_offset
+        due = self._points[-1].split.position + self._request.split_bytes
+        if unit.position < due or first < self._records_end:
+            return False
+        if self._is_full:
+            is_next = isinstance(unit, RecordBatch) and first == self._reached
+            return is_next and self._in_order >= _FEWEST_BEFORE
+        return is_proved(self._window, unit)
+
+    def _learn(self, unit: Unit, first: int) -> None:
+        """Note what a unit tells about those after it."""
+        if isinstance(unit, RecordBatch):
+            if unit.is_corrected:
+                self._odd()
+            has_hole = first > self._reached and not self._is_explained
+            self._has_learned |= has_hole or unit.is_sparse
+            self._in_order += 1
+            # A batch may have more records than its header's offsets.
             self._records_end = max(self._records_end, first + unit.header.record_count)
+        else:
+            self._has_learned = True
+            self._in_order = 0
+        self._is_explained = False
         self._reached = unit.last_offset + 1
         if isinstance(unit, Wrapper) and unit.is_resolved:
             self._odd()  # the wrapper's header had a wrong last offset

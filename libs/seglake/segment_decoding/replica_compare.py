@@ -6,7 +6,7 @@ batch. Damage is no conflict: an invalid checksum on either side proves nothing.
 """
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -255,49 +255,84 @@ def _compared(request: CompareRequest, log: LogHeads) -> Iterator[_Conflict]:
         CopyBefore(copy, _log_of(request.storage, copy.replica), request.offsets)
         for copy in request.before
     ]
+    comparison = _Comparison(request, log, reference, before)
     with ExitStack() as stack:
         others = stack.enter_context(closing(log.between(request.offsets)))
         for opened in (heads, *(copy.heads for copy in before)):
             stack.callback(opened.close)
-        ours = next(heads, None)
-        for theirs in others:
-            while ours is not None and ours.last_offset < theirs.first_offset:
-                ours = next(heads, None)
-            own = None if ours is None or ours.first_offset > theirs.last_offset else ours
-            is_beyond = theirs.last_offset >= request.divergence_offset
-            if not is_conflict(theirs, own, is_beyond=is_beyond) or not log.is_sound(theirs):
-                continue
-            if own is not None and reference is not None and not reference.is_sound(own):
-                if not is_beyond:
-                    continue
-                own = None
-            if any(copy.lists(theirs, own) for copy in before):
-                continue
-            theirs = log.exact(theirs)
-            if own is not None and reference is not None and not is_beyond:
-                own = reference.exact(own)
-                if not (overlap(theirs, own) and is_conflict(theirs, own, is_beyond=False)):
-                    continue
-            kind = _kind(theirs, own, is_beyond=is_beyond)
-            if request.is_same_broker:
-                kind = ConflictKind.SAME_BROKER
-            elif request.is_undecided:
-                kind = ConflictKind.UNDECIDED
-            yield _Conflict(kind, theirs, own)
+        for theirs, ours in _side_by_side(others, heads):
+            conflict = comparison.conflict(theirs, ours)
+            if conflict is not None:
+                yield conflict
 
 
-def _kind(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:
-    """Return what kind of conflict two batches at the same offsets are."""
-    if ours is None:
-        return ConflictKind.LOST
-    if ours.leader_epoch is None or theirs.leader_epoch is None:
-        return ConflictKind.UNDECIDED
-    if theirs.leader_epoch == ours.leader_epoch:
-        return ConflictKind.DIFFERS
-    # Above the divergence, the copy lost to a newer leader.
-    # Leader epochs alone do not show this: the newer leader may have kept older batches.
-    has_lost = is_beyond or theirs.leader_epoch < ours.leader_epoch
-    return ConflictKind.LOST if has_lost else ConflictKind.CONTRADICTS
+def _side_by_side(
+    theirs: Iterable[BatchHead], ours: Iterator[BatchHead]
+) -> Iterator[tuple[BatchHead, BatchHead | None]]:
+    """Yield each batch of a copy with the log's first batch that shares an offset with it."""
+    own = next(ours, None)
+    for head in theirs:
+        while own is not None and own.last_offset < head.first_offset:
+            own = next(ours, None)
+        yield head, None if own is None or own.first_offset > head.last_offset else own
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """Judge of the batches of a copy and of the ingested log.
+
+    Attributes:
+        log: the copy.
+        reference: the ingested log; None if its batches come from the lake.
+        before: copies whose conflicts are listed already.
+    """
+
+    request: CompareRequest
+    log: LogHeads
+    reference: LogHeads | None
+    before: Sequence[CopyBefore]
+
+    def conflict(self, theirs: BatchHead, ours: BatchHead | None) -> _Conflict | None:
+        """Return the conflict of a batch with the log's batch at its offsets; None if none is new.
+
+        Headers are compared first, and the bytes only if the headers differ.
+        """
+        is_beyond = theirs.last_offset >= self.request.divergence_offset
+        if not is_conflict(theirs, ours, is_beyond=is_beyond) or not self.log.is_sound(theirs):
+            return None
+        if not self._is_sound(ours):
+            if not is_beyond:
+                return None
+            ours = None
+        if any(copy.lists(theirs, ours) for copy in self.before):
+            return None
+        theirs = self.log.exact(theirs)
+        if ours is not None and self.reference is not None and not is_beyond:
+            ours = self.reference.exact(ours)
+            if not (overlap(theirs, ours) and is_conflict(theirs, ours, is_beyond=False)):
+                return None
+        return _Conflict(self._kind(theirs, ours, is_beyond=is_beyond), theirs, ours)
+
+    def _is_sound(self, ours: BatchHead | None) -> bool:
+        """Return whether nothing shows that the log's batch is damaged."""
+        return ours is None or self.reference is None or self.reference.is_sound(ours)
+
+    def _kind(self, theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -> ConflictKind:
+        """Return what kind of conflict two batches at the same offsets are."""
+        if self.request.is_same_broker:
+            return ConflictKind.SAME_BROKER
+        if self.request.is_undecided:
+            return ConflictKind.UNDECIDED
+        if ours is None:
+            return ConflictKind.LOST
+        if ours.leader_epoch is None or theirs.leader_epoch is None:
+            return ConflictKind.UNDECIDED
+        if theirs.leader_epoch == ours.leader_epoch:
+            return ConflictKind.DIFFERS
+        # Above the divergence, the copy lost to a newer leader.
+        # Leader epochs alone do not show this: the newer leader may have kept older batches.
+        has_lost = is_beyond or theirs.leader_epoch < ours.leader_epoch
+        return ConflictKind.LOST if has_lost else ConflictKind.CONTRADICTS
 
 
 def _place(log: LogHeads, request: RecordRequest) -> Place:

@@ -180,40 +180,51 @@ class OffsetChain:
 
         The explanation that leaves the fewest holes in the log is chosen.
         """
-        hole = int(not self._is_explained)
-        fits = self.next_offset + claim.spanned
-        false: list[int] = []
-        true: list[int] = []
-        if later.first_offset >= fits:
-            is_hole = hole and later.is_adjacent and later.first_offset != fits
-            false.append(int(is_hole) + _hole(later.next_offset, third))
-        follows = claim.next_offset + later.spanned
-        if third is None or third.first_offset >= follows:
-            true.append(hole + _hole(follows, third))
-        if self.next_offset <= later.first_offset and later.next_offset <= claim.first_offset:
-            stays = (
-                claim.next_offset,
-                later.next_offset,
-            )  # either the log continues here, or out-of-order batches continue
-            if third is None or third.first_offset >= stays[0] or third.first_offset == stays[1]:
-                hole_offsets = self.next_offset, claim.first_offset
-                is_whole = (later.first_offset, later.next_offset) == hole_offsets
-                goes_on = third is None or third.first_offset in stays
-                true.append(int(not is_whole) + int(not goes_on))
-        # Exactly one explanation leaves no hole: that one of the two batches is false.
-        if not false and not true:
+        false = self._holes_if_false(claim, later, third)
+        true = self._holes_if_true(claim, later, third)
+        if false is None and true is None:
             is_true = _hole(claim.next_offset, third) == 0
             return _Verdict.IN_PLACE if is_true else _Verdict.UNDECIDED
-        if not false or not true:
-            return _Verdict.FALSE if false else _Verdict.IN_PLACE
+        if false is None or true is None:
+            return _Verdict.IN_PLACE if false is None else _Verdict.FALSE
         if self._has_holes:
             # In a log with holes, only a third batch right after the next one is a proof.
             is_sure = third is not None and third.is_adjacent
             is_sure = is_sure and _hole(later.next_offset, third) == 0
             return _Verdict.FALSE if is_sure else _Verdict.UNDECIDED
-        if min(false) == min(true):
+        if false == true:
             return _Verdict.UNDECIDED
-        return _Verdict.FALSE if min(false) < min(true) else _Verdict.IN_PLACE
+        return _Verdict.FALSE if false < true else _Verdict.IN_PLACE
+
+    def _holes_if_false(self, claim: Claim, later: Claim, third: Claim | None) -> int | None:
+        """Count the holes of a log if a batch's offsets are false; None if it contradicts.
+
+        Then the batch's records are between those before it and the next batch.
+        """
+        fits = self.next_offset + claim.spanned
+        if later.first_offset < fits:
+            return None
+        is_hole = not self._is_explained and later.is_adjacent and later.first_offset != fits
+        return int(is_hole) + _hole(later.next_offset, third)
+
+    def _holes_if_true(self, claim: Claim, later: Claim, third: Claim | None) -> int | None:
+        """Count the fewest holes of a log if a batch's offsets are true; None if it contradicts.
+
+        Then the next batch's offsets are false, or the next batch is out of order.
+        """
+        found: list[int] = []
+        follows = claim.next_offset + later.spanned
+        if third is None or third.first_offset >= follows:
+            found.append(int(not self._is_explained) + _hole(follows, third))
+        if self.next_offset <= later.first_offset and later.next_offset <= claim.first_offset:
+            # Either the log goes on after the batch, or batches out of order go on.
+            ends = claim.next_offset, later.next_offset
+            if third is None or third.first_offset >= ends[0] or third.first_offset == ends[1]:
+                hole = self.next_offset, claim.first_offset
+                is_filled = (later.first_offset, later.next_offset) == hole
+                goes_on = third is None or third.first_offset in ends
+                found.append(int(not is_filled) + int(not goes_on))
+        return min(found, default=None)
 
     def _late(self, claim: Claim, following: Iterator[Claim]) -> str | None:
         """Judge a batch with offsets below earlier batches: out of order, or with false offsets."""
