@@ -9,6 +9,7 @@ from typing import Self
 
 from seglake.kafka_log.read_policy import Isolation
 from seglake.lake import delta_commit
+from seglake.lake.commit_protocol import Attempt
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import require_writable
 from seglake.lake.lake_opening import opened_to_commit
@@ -145,6 +146,15 @@ class RunContext(ScanContext):
             started_at_us=self.started_at_us,
         )
         return replace(settings, rules=rules_of(self.tables))
+
+    def attempt(self, attempt_id: str) -> Attempt:
+        """Return an attempt of this run to commit, which begins now."""
+        return Attempt(
+            source_id=self.source_id,
+            attempt_id=attempt_id,
+            run_id=self.run_id,
+            now_ms=time.time_ns() // 1_000_000,
+        )
 
     def require_writable(self) -> None:
         """Require write access to the lake, before work begins that ends in a commit.

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from seglake.lake.app_versions import MAINTAIN_APP
-from seglake.lake.compaction import TableView, view_of
+from seglake.lake.commit_tries import CommitTries
+from seglake.lake.compaction import TableView
 from seglake.lake.delta_tables import LakeTables
-from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.log_durability import sync_log
 from seglake.lake.parquet_files import ParquetFile
@@ -40,20 +40,17 @@ def replace_rows(
     Raises:
         CommitUnknownError: a commit failed, but may have happened.
     """
-    failure, pauses_s = "", tables.storage.pauses_s(tables.lake_path)
-    for pause_s in pauses_s:
-        time.sleep(pause_s)
-        view = view_of(tables, table)
+    tries = CommitTries(tables, lambda: table, tables.storage.pauses_s(tables.lake_path))
+    for view in tries:
         paths = [file.path for file in view.files]
         there = read_files(tables.storage, table, paths, table.schema.names)
         rows = change(there.to_pylist())
         if rows is None:
             sync_log(tables, table, view.handle.version())
             return
-        failure = _replace(tables, view, rows, run_id)
-        if not failure:
+        tries.failure = _replace(tables, view, rows, run_id)
+        if not tries.failure:
             return
-    raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
 
 
 def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: str) -> str:

@@ -15,16 +15,16 @@ completes the drop. Readers see an empty topic until it is decoded.
 import json
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
 from seglake.lake.app_versions import MAINTAIN_APP, app_id
 from seglake.lake.commit_protocol import no_hook
-from seglake.lake.compaction import TableView, view_of
+from seglake.lake.commit_tries import CommitTries
+from seglake.lake.compaction import TableView
 from seglake.lake.delta_tables import OWN_FOLDER, LakeTables
-from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_folder import entries_of
 from seglake.lake.log_durability import sync_log
@@ -124,24 +124,26 @@ def _run(tables: LakeTables, drop: TopicDrop, after: Callable[[str], None]) -> b
 
 def _decided(tables: LakeTables, drop: TopicDrop) -> bool:
     """Take the deciding step unless it is taken; return whether the drop is decided."""
-    for view in _views(tables, lambda: VALUE_REJECTS):
-        moved = [_generation(tables, view, app) >= n for app, n in drop.apps.items()]
-        if any(moved):
-            return drop.drop_id in commit_ids(tables, view.table, view.handle, None)
-        if not _commit_removal(tables, drop, view):
+    tries = _tries(tables, lambda: VALUE_REJECTS)
+    for view in tries:
+        if any(_generation(tables, view, app) >= n for app, n in drop.apps.items()):
+            break
+        tries.failure = _commit_removal(tables, drop, view)
+        if not tries.failure:
             return True
-    raise CommitUnknownError(table=VALUE_REJECTS.name, attempt_count=len(_PAUSES_S), reason="")
+    return drop.drop_id in commit_ids(tables, view.table, view.handle, None)
 
 
 def _remove(tables: LakeTables, drop: TopicDrop, table: Table) -> None:
     """Remove the topic's rows from a table partitioned by topic, unless they are gone."""
-    for view in _views(tables, lambda: table):
-        if all(_generation(tables, view, app) >= n for app, n in drop.apps.items()):
+    tries = _tries(tables, lambda: table)
+    for view in tries:
+        if _is_done(tables, drop, view):
             sync_log(tables, table, view.handle.version())
             return
-        if not _commit_removal(tables, drop, view):
+        tries.failure = _commit_removal(tables, drop, view)
+        if not tries.failure:
             return
-    raise CommitUnknownError(table=table.name, attempt_count=len(_PAUSES_S), reason="")
 
 
 def _empty(tables: LakeTables, drop: TopicDrop, typed: TypedTable) -> None:
@@ -151,13 +153,13 @@ def _empty(tables: LakeTables, drop: TopicDrop, typed: TypedTable) -> None:
     def as_it_is() -> Table:
         return next(each.table for each in typed_tables(tables) if each.table.name == name)
 
-    for view in _views(tables, as_it_is):
-        if all(_generation(tables, view, app) >= n for app, n in drop.apps.items()):
+    tries = _tries(tables, as_it_is)
+    for view in tries:
+        if _is_done(tables, drop, view):
             break
-        if not _commit_overwrite(tables, drop, view):
+        tries.failure = _commit_overwrite(tables, drop, view)
+        if not tries.failure:
             break
-    else:
-        raise CommitUnknownError(table=name, attempt_count=len(_PAUSES_S), reason="")
     tables.forget_handles()
     empty = as_it_is()
     if len(empty.schema) > len(PLACE_FIELDS):  # another driver has completed the drop
@@ -166,12 +168,16 @@ def _empty(tables: LakeTables, drop: TopicDrop, typed: TypedTable) -> None:
         set_property(tables, empty, form, "", purpose="drop", check=lambda settings: None)
 
 
-def _views(tables: LakeTables, table: Callable[[], Table]) -> Iterator[TableView]:
-    """Yield the newest version of a table before each try of a commit."""
+def _tries(tables: LakeTables, table: Callable[[], Table]) -> CommitTries:
+    """Return the tries of a commit that removes rows from a table."""
     allow_removals(tables, table())
-    for pause_s in (*tables.storage.pauses_s(tables.lake_path), *_PAUSES_S):
-        time.sleep(pause_s)
-        yield view_of(tables, table())
+    pauses_s = (*tables.storage.pauses_s(tables.lake_path), *_PAUSES_S)
+    return CommitTries(tables, table, pauses_s)
+
+
+def _is_done(tables: LakeTables, drop: TopicDrop, view: TableView) -> bool:
+    """Return whether a version of a table has the generations of a drop."""
+    return all(_generation(tables, view, app) >= n for app, n in drop.apps.items())
 
 
 def _generation(tables: LakeTables, view: TableView, app: str) -> int:

@@ -1,7 +1,6 @@
 """Runs waves: decodes in tasks, checks that all offsets are accounted for, and commits."""
 
 import logging
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from seglake.ingest_steps.committing.range_result import (
 from seglake.ingest_steps.planning.plan import RangePlan, Wave, plan_waves
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.commit_protocol import Attempt, Outcome
+from seglake.lake.commit_protocol import Outcome
 from seglake.lake.delta_commit import commit_wave
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import CHECKPOINTS, GAPS, Table
@@ -154,12 +153,7 @@ def _commit(
     waves: Sequence[TopicWave], attempt_id: str, generations: dict[str, int], context: RunContext
 ) -> Outcome:
     """Commit to all tables, and raise the generations of the committed topics."""
-    attempt = Attempt(
-        source_id=context.source_id,
-        attempt_id=attempt_id,
-        run_id=context.run_id,
-        now_ms=time.time_ns() // 1_000_000,
-    )
+    attempt = context.attempt(attempt_id)
     outcome = commit_wave(context.tables, attempt, waves, after=context.after)
     for topic in outcome.committed:
         generations[topic] += 1

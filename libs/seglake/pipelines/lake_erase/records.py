@@ -1,6 +1,5 @@
 """Removes rows of `records`, and records this in the ledger and in `gaps`."""
 
-import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,6 @@ from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger, w
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake import delta_commit
-from seglake.lake.commit_protocol import Attempt
 from seglake.lake.compaction import TableView, view_of
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
@@ -174,12 +172,7 @@ class RecordsEraser:
             waves.append(TopicWave(topic, generation, tuple(files), removed))
         if not waves:
             return ()
-        attempt = Attempt(
-            source_id=context.source_id,
-            attempt_id=attempt_id,
-            run_id=context.run_id,
-            now_ms=time.time_ns() // 1_000_000,
-        )
+        attempt = context.attempt(attempt_id)
         return commit_wave(context.tables, attempt, waves, after=context.after).lost
 
     def _rewritten(

@@ -5,13 +5,11 @@ commits are completed before the rows are searched. An empty commit takes the ge
 a run would commit that is not decided yet.
 """
 
-import time
 import uuid
 from collections.abc import Sequence
 
 from seglake.errors import SeglakeError
 from seglake.ingest_steps.run_context import RunContext
-from seglake.lake.commit_protocol import Attempt
 from seglake.lake.delta_commit import commit_wave, versions
 from seglake.lake.value_recovery import aligned_tables, complete_values
 from seglake.lake.value_tables import VALUE_REJECTS
@@ -35,12 +33,7 @@ def stop_decoding(run: RunContext, topics: Sequence[str]) -> None:
         complete_values(run.tables, run_id=run.run_id, after=run.after)
         commits_to = aligned_tables(run.tables, run.run_id)
         found = versions(run.tables, run.source_id, due, commits_to=commits_to)
-        attempt = Attempt(
-            source_id=run.source_id,
-            attempt_id=uuid.uuid4().hex,
-            run_id=run.run_id,
-            now_ms=time.time_ns() // 1_000_000,
-        )
+        attempt = run.attempt(uuid.uuid4().hex)
         waves = [TopicWave(topic, found[topic].publishing + 1, ()) for topic in due]
         due = commit_wave(run.tables, attempt, waves, commits_to=commits_to, after=run.after).lost
     if due:

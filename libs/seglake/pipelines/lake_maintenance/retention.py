@@ -4,7 +4,6 @@ A topic's expiry is one commit to `records`, `gaps` and `checkpoints`. Afterward
 are swept: a run that dies before that is completed by the next maintenance.
 """
 
-import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,6 @@ from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger, w
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.lake import delta_commit
-from seglake.lake.commit_protocol import Attempt
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.removed_rows import RemovedSums, Rewritten, RowChoice, total_removed
@@ -147,12 +145,7 @@ class Retention:
         files += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
         files += write_ledger(context, topic, ledger)
         wave = TopicWave(topic, generation, tuple(files), tuple(each.file.removed for each in done))
-        attempt = Attempt(
-            source_id=context.source_id,
-            attempt_id=attempt_id,
-            run_id=context.run_id,
-            now_ms=time.time_ns() // 1_000_000,
-        )
+        attempt = context.attempt(attempt_id)
         return bool(commit_wave(context.tables, attempt, [wave], after=context.after).committed)
 
 
