@@ -111,10 +111,7 @@ CODEC_PARTS: Mapping[str, frozenset[str]] = {
 }
 COMMITTERS = frozenset(
     f"seglake.lake.{name}"
-    for name in (
-        *("delta_tables", "table_changes", "table_commit", "table_creation"),
-        *("table_merge", "vacuum"),
-    )
+    for name in ("delta_tables", "table_changes", "table_commit", "table_creation", "vacuum")
 )
 OPENERS = frozenset(
     f"seglake.storage.{name}"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 
 from seglake.errors import ExitCode, WrongCallError
 from seglake.lake.tables import RECORDS, Table
@@ -171,6 +172,20 @@ def test_clusters_have_rows_of_their_own(tmp_path: Path) -> None:
     assert len(state(lake, "orders")) == 4
 
 
+def test_rows_of_two_clusters_in_one_file_are_replaced_one_by_one(tmp_path: Path) -> None:
+    disk, lake = tmp_path / "disk", tmp_path / "lake"
+    for source_id in ("there", "here"):
+        log: list[Values] = [("a", source_id.encode()), ("b", source_id.encode())]
+        ingested(write(disk, *log, cluster_id=None), lake, source={"source_id": source_id})
+        updated(lake, "orders")
+    maintained(lake)
+    assert len(DeltaTable(str(lake / "latest" / "orders")).file_uris()) == 1
+    log.append(("a", b"2"))
+    ingested(write(disk, *log, cluster_id=None), lake, source={"source_id": "here"})
+    assert updated(lake).topics[0].updated == 1
+    assert len(assert_current(lake, "orders")) == 4
+
+
 def test_erased_records_leave_no_row_and_what_was_before_them_counts_again(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     log: list[Values] = [("a", b"1"), ("b", b"1"), ("a", b"2"), ("b", b"2"), ("c", b"1")]
@@ -302,10 +317,10 @@ def test_a_run_reads_the_files_of_new_commits_only(
     read: list[int] = []
     name_files = DuckDBProof.name_files
 
-    def counted(self: DuckDBProof, table: Table, paths: Sequence[str]) -> None:
+    def counted(self: DuckDBProof, table: Table, paths: Sequence[str], name: str = "") -> None:
         if table is RECORDS:
             read.append(len(paths))
-        name_files(self, table, paths)
+        name_files(self, table, paths, name)
 
     monkeypatch.setattr(DuckDBProof, "name_files", counted)
     for end in range(1, len(log) + 1):

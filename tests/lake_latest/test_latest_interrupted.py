@@ -15,7 +15,7 @@ from support.latest_state import assert_current, table_version, updated, values_
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-@pytest.mark.parametrize("step", ["table", "rows", "latest/orders"])
+@pytest.mark.parametrize("step", ["table", "rows", "files", "latest/orders"])
 def test_a_run_killed_at_any_step_and_run_again_gives_the_same_table(
     step: str, is_first: bool, tmp_path: Path
 ) -> None:

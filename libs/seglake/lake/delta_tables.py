@@ -1,6 +1,6 @@
 """Opens and reads the Delta tables of a lake. Runs on the driver only.
 
-Only this module, `table_creation`, `table_commit`, `table_merge` and `vacuum` import deltalake.
+Only this module, `table_changes`, `table_commit`, `table_creation` and `vacuum` import deltalake.
 They do so inside of functions: deltalake must not be loaded before a process forks, nor in a
 worker.
 """

@@ -198,13 +198,13 @@ class _Run:
             counts = committed(
                 self.tables,
                 work,
-                new.whole,
-                rows.reader,
+                rows,
                 write=self.settings.write,
                 commit_info={
                     "run_id": self.summary.run_id,
                     **places_as_info(work.source_id, places),
                 },
+                after=self.after,
             )
         self.after(name)
         if counts is None:

@@ -1,8 +1,10 @@
--- Which records of a topic of one cluster are new, and which is the newest of each key.
+-- Which records of a topic of one cluster are new, which is the newest of each key, and which rows of
+-- the table it replaces.
 --
 -- The texts are filled in by `latest_rows`: {source} and {topic} as literals, {first_id} as a literal
--- or NULL, {applied} and {published} as numbers of commits. The tables latest_whole and
--- latest_elections come from the plan. They run in DuckDB and Spark.
+-- or NULL, {applied} and {published} as numbers of commits, {replaces} and {unsupported} as
+-- conditions, {columns} of the table. The tables latest_whole and latest_elections come from the plan,
+-- latest_old are files of the table, and latest_replaced those of them that the commit replaces.
 
 -- derive latest_ends
 -- Batches that were ingested as open, and markers of transactions, that lost no election.
@@ -62,7 +64,7 @@ WHERE source_id = {source} AND topic = {topic}
 
 -- derive latest_places
 -- Where the newest record of each key is.
-SELECT known_id, partition, max(counting.offset) AS place,
+SELECT known_id, partition, counting.key, max(counting.offset) AS place,
        max_by(generation, counting.offset) AS generation,
        bool_or(is_whole) AS is_whole
 FROM (
@@ -91,18 +93,54 @@ FROM (
          OR records.transaction_state = 'open' AND settled.outcome_before IS NULL)) AS counting
 GROUP BY known_id, partition, counting.key
 
+-- derive latest_matches
+-- Rows of the table that have the key of a new record, or that no record supports any more.
+SELECT old.topic_id, old.partition, old.offset, old.file_path, places.place,
+       places.place IS NULL OR {replaces} AS is_replaced
+FROM latest_old_files AS old LEFT JOIN latest_places AS places
+  ON places.known_id IS NOT DISTINCT FROM old.topic_id
+ AND places.partition = old.partition
+ AND places.key = old.key
+WHERE old.source_id = {source} AND (places.place IS NOT NULL OR {unsupported})
+
+-- fact latest_changes
+-- Numbers of changed rows.
+SELECT (SELECT count(*) FROM latest_places) - count(place) AS inserted,
+       count(CASE WHEN is_replaced THEN place END) AS updated,
+       count(*) - count(place) AS removed
+FROM latest_matches
+
+-- fact latest_replaced_files
+-- Files with rows that go.
+SELECT DISTINCT file_path FROM latest_matches WHERE is_replaced
+
+-- fact latest_kept
+-- The other rows of these files.
+SELECT {columns}
+FROM latest_replaced AS old ANTI JOIN (
+  SELECT {source} AS source_id, topic_id, partition, latest_matches.offset
+  FROM latest_matches WHERE is_replaced) AS gone
+  ON gone.source_id = old.source_id
+ AND gone.topic_id IS NOT DISTINCT FROM old.topic_id
+ AND gone.partition = old.partition
+ AND gone.offset = old.offset
+
 -- fact latest_rows
--- The newest record of each key.
+-- The newest record of each key, without those that the table has.
 SELECT records.key, records.value, records.topic, records.partition, records.offset,
        records.timestamp, records.timestampType, records.headers, records.timestamp_ms,
        records.source_id, places.known_id AS topic_id,
        CASE WHEN records.transaction_state = 'open' THEN 'committed'
             ELSE records.transaction_state END AS transaction_state,
        records.batch_base_offset, records.run_id, records.generation,
-       records.value IS NULL AS is_deleted, places.is_whole
+       records.value IS NULL AS is_deleted
 FROM records JOIN latest_places AS places
   ON places.known_id IS NOT DISTINCT FROM coalesce(records.topic_id, {first_id})
  AND places.partition = records.partition
  AND places.place = records.offset
  AND places.generation = records.generation
+ANTI JOIN (SELECT topic_id, partition, place FROM latest_matches WHERE NOT is_replaced) AS known
+  ON known.topic_id IS NOT DISTINCT FROM places.known_id
+ AND known.partition = places.partition
+ AND known.place = places.place
 WHERE records.source_id = {source} AND records.topic = {topic}

@@ -1,6 +1,6 @@
-"""Finds the newest record of each key in DuckDB: of new records, or of whole partitions."""
+"""Finds the newest record of each key in DuckDB, and the rows of the table that it replaces."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -15,6 +15,11 @@ from seglake.proof.engines import DuckDBProof
 from seglake.proof.queries import Purpose, queries
 
 _FILE = "latest.sql"
+_OLD, _REPLACED = "latest_old", "latest_replaced"
+_IS_NEWER = (
+    "places.place > old.offset OR (places.is_whole AND"
+    " (places.place <> old.offset OR places.generation <> old.generation))"
+)
 _WHOLE, _ELECTIONS = "latest_whole", "latest_elections"
 # columns, each with a value that gives its type, of tables that the plan fills
 _WHOLE_COLUMNS = {"known_id": "VARCHAR", "partition": "INT"}
@@ -32,8 +37,20 @@ class NewRows(NamedTuple):
     whole: frozenset[Log]
 
 
+class ChangeCounts(NamedTuple):
+    """Numbers of rows of the table that are new, replaced, and gone."""
+
+    inserted: int
+    updated: int
+    removed: int
+
+
 class LatestRows:
-    """Finder of the newest record of each key, for one topic of one cluster, in DuckDB."""
+    """Finder of the newest record of each key, for one topic of one cluster, in DuckDB.
+
+    It reads the records, and the table's keys, as streams; what does not fit in DuckDB's memory is
+    on the disk. First comes `find`, then `match`, then the rows.
+    """
 
     def __init__(
         self, proof: DuckDBProof, lake: LakeTables, work: LatestWork, places: Mapping[str, LogPlace]
@@ -43,10 +60,11 @@ class LatestRows:
         self._lake = lake
         self._work = work
         self._places = places
+        self._whole = work.whole
         self._queries = {query.name: query for query in queries(__package__, _FILE)}
 
     def find(self) -> NewRows:
-        """Find the newest record of each key; `reader` then returns them.
+        """Find the newest record of each key.
 
         Raises:
             ProofFailedError: a file is unreadable, or memory or disk space is short.
@@ -66,11 +84,29 @@ class LatestRows:
         self._proof.name_files(RECORDS, self._files(RECORDS, spans))
         [counts] = self._run("latest_counts")
         self._run("latest_places")
+        self._whole = whole
         return NewRows(counts["records"], counts["without_key"], whole)
 
-    def reader(self) -> pa.RecordBatchReader:
-        """Return the found records, each with whether its partition was computed as a whole."""
-        return self._proof.reader(self._text("latest_rows"))
+    def match(self, paths: Sequence[str]) -> tuple[ChangeCounts, set[str]]:
+        """Find the rows of the table that change, and return the names of the files to replace.
+
+        Args:
+            paths: data files of the table.
+        """
+        old = [] if self._work.is_first else paths
+        self._proof.name_files(self._work.latest.table, old, _OLD)
+        self._run("latest_matches")
+        [counts] = self._run("latest_changes")
+        files = self._run("latest_replaced_files")
+        names = {row["file_path"].rpartition("/")[2] for row in files}
+        return ChangeCounts(**counts), names
+
+    def merged(self, paths: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that replace the given files: those that stay, then the new ones."""
+        if paths:
+            self._proof.name_files(self._work.latest.table, paths, _REPLACED)
+            yield from self._proof.reader(self._text("latest_kept"))
+        yield from self._proof.reader(self._text("latest_rows"))
 
     # Any: columns have values of many types.
     def _run(self, name: str) -> list[Mapping[str, Any]]:
@@ -87,7 +123,23 @@ class LatestRows:
             first_id="NULL" if work.first_id is None else literal(work.first_id),
             applied=work.applied,
             published=work.published,
+            replaces="TRUE" if work.is_rebuilt else f"({_IS_NEWER})",
+            unsupported=self._unsupported(),
+            columns=", ".join(f"old.{name}" for name in work.latest.table.schema.names),
         )
+
+    def _unsupported(self) -> str:
+        """Return which old rows go if no new row replaces them, in SQL."""
+        work = self._work
+        if work.is_rebuilt:
+            return "TRUE"
+        logs = [*self._whole, *(Log(None, partition) for partition in sorted(work.unnamed))]
+        of_logs = (
+            f"old.partition = {log.partition}"
+            f" AND old.topic_id IS NOT DISTINCT FROM {_value(log.known_id)}"
+            for log in logs
+        )
+        return f"({' OR '.join(of_logs)})" if logs else "FALSE"
 
     def _table(
         self, name: str, columns: Mapping[str, str], rows: Iterable[tuple[object, ...]]
