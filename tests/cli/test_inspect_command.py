@@ -126,7 +126,7 @@ def test_lake_is_refused_with_the_commands_that_read_it(log_dir: Path, folder: s
     ingested(log_dir, log_dir.parent / "lake")
     done = run(log_dir.parent / folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "it holds the tables of a lake: query them with `seglake sql`" in done.stderr
+    assert "it has the tables of a lake: query them with `seglake sql`" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["disk.tar.gz", "DISK.ZIP", f"{LOG}.gz"])
@@ -134,7 +134,7 @@ def test_archive_is_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\x1f\x8b packed")
     done = run(tmp_path / name)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(": it is an archive: unpack it, and inspect what was in it\n")
+    assert done.stderr.endswith(": it is an archive: unpack it, and inspect the unpacked files\n")
 
 
 def test_segment_under_the_name_of_an_archive_is_shown(log_dir: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_topic_of_other_records_is_no_registry(
     lake = ["--lake", str(tmp_path / "lake"), "--registry", "orders"]
     for command in (schemas_command.main(lake), deserialize_command.main([*lake, "--dry-run"])):
         assert command == 2
-    assert capsys.readouterr().err.count("topic orders is not of a schema registry: it has no") == 2
+    assert capsys.readouterr().err.count("topic orders is not a schema registry's topic: it has") == 2
 
 
 def test_an_export_onto_a_file_is_a_wrong_call(

@@ -102,7 +102,7 @@ def test_a_copy_that_cannot_be_read_is_named_and_another_one_taken() -> None:
     choice = choose(copies, is_bounded=True)
     assert choice.chosen.broker_id == 2
     assert notes_of([[copy.replica for copy in copies]], [choice]) == [
-        "orders-0: the replica in /disks/1/orders-0 is of no use: it is gone"
+        "orders-0: the replica in /disks/1/orders-0 cannot be used: it is gone"
     ]
 
 

@@ -29,7 +29,7 @@ def test_rows_that_lying_statistics_hide_are_missed(lake: Path) -> None:
     found = audited(lake)
     assert found.exit_code == 3
     assert found.problems[0].startswith(
-        "records has 76 rows by the log of the table, and 0 are within"
+        "records has 76 rows by its Delta log, but 0 are within"
     )
 
 
@@ -43,7 +43,7 @@ def test_a_row_that_a_table_counts_and_no_file_has_is_missed(
     found = audited(lake)
     assert found.exit_code == 3
     assert [text.partition(" are within ")[0] for text in found.problems] == [
-        f"{table} has {count + 1} rows by the log of the table, and {count}"
+        f"{table} has {count + 1} rows by its Delta log, but {count}"
     ]
 
 

@@ -50,4 +50,4 @@ def test_what_lies_above_the_high_watermark_is_said(tmp_path: Path) -> None:
     data = make_log_dir(tmp_path / "data", {orders: [0, 30]}, high_watermarks={orders: 20})
     ingested(data, tmp_path / "lake")
     (found,) = audited(tmp_path / "lake").partitions
-    assert found.left == (20, 30, "it lies above the high watermark 20")
+    assert found.left == (20, 30, "it is above the high watermark 20")

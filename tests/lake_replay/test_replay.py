@@ -128,7 +128,7 @@ def test_disks_of_a_cluster_that_the_lake_does_not_have_are_a_wrong_call(
     lake = lake_without_a_large_batch(tmp_path)
     before = versions(lake)
     other = make_log_dir(tmp_path / "other", {("orders", 0): [0, 20]}, cluster_id="other")
-    with pytest.raises(WrongSourceError, match="has nothing of the sources' cluster other"):
+    with pytest.raises(WrongSourceError, match="has no rows of the sources' cluster other"):
         replayed(lake, other, dry_run=dry_run)
     assert versions(lake) == before
 

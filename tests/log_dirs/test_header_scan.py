@@ -103,7 +103,7 @@ def test_a_file_that_is_gone_or_another_is_an_answer(data: Path) -> None:
     surveys = survey_segments((gone, other, grown))
     assert [survey.missing is None for survey in surveys] == [False, False, True]
     assert "no such file" in str(surveys[0].missing)
-    assert "changed its size after it was listed" in str(surveys[1].missing)
+    assert "has changed its size since it was listed" in str(surveys[1].missing)
     assert surveys[2].size_bytes == request.file.size_bytes - 1
 
 

@@ -106,7 +106,7 @@ def test_a_file_that_went_meanwhile_is_missing_and_one_that_is_closed_is_an_erro
     log_dir: Path,
 ) -> None:
     _, notes = _read(log_dir, _Faulty(NotFoundError(action="open", path="/gone")))
-    assert {note.endswith("; it counts as missing") for note in notes} == {True}
+    assert {note.endswith("; the file counts as missing") for note in notes} == {True}
     refused = _Faulty(RefusedError(action="open", path="/closed", reason="Permission denied"))
     with pytest.raises(RefusedError, match="/closed"):
         _read(log_dir, refused)

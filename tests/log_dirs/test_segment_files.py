@@ -17,6 +17,6 @@ def test_only_the_last_segment_may_have_grown(size_bytes: int, is_last: bool) ->
 @pytest.mark.parametrize(("size_bytes", "is_last"), [(99, False), (99, True), (101, False)])
 def test_any_other_size_is_another_file(size_bytes: int, is_last: bool) -> None:
     with pytest.raises(
-        SourceVanishedError, match=rf"0\.log has {size_bytes} bytes and had 100 when it was listed"
+        SourceVanishedError, match=rf"0\.log has {size_bytes} bytes, but had 100 when it was listed"
     ):
         check_size(_FILE, size_bytes, is_last=is_last)

@@ -15,7 +15,7 @@ def test_an_index_of_another_segment_is_not_used(data: Path) -> None:
     shutil.copy(partition / INDEXES[0], partition / INDEXES[1])
     bounds = log_bounds(data)
     assert [note.partition(" is not used: ")[2] for note in bounds.notes] == [
-        "marker 6 is not of this segment"
+        "marker 6 is not in this segment"
     ]
     assert decisions(bounds) == decisions(right)
 
@@ -51,5 +51,5 @@ def test_files_that_would_fill_the_memory_are_not_used(data: Path) -> None:
         with (partition / name).open("ab") as file:
             file.truncate(1 << 40)  # a hole: it takes no room on the disk
     bounds = log_bounds(data)
-    assert ["and such a file has at most 33554432" in note for note in bounds.notes] == [True, True]
+    assert ["but such a file has at most 33554432" in note for note in bounds.notes] == [True, True]
     assert decisions(bounds) == decisions(right)

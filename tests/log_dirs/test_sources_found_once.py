@@ -34,7 +34,7 @@ def test_a_log_dir_that_a_link_leads_to_again_is_read_once_and_named(
     sources = [data / "disk", data / "link"] if way == "beside" else [data]
     summary = ingested(sources, lake)
     assert (summary.records, summary.partitions) == (40, 2)
-    note = f"{data / 'link'} is the same folder as {data / 'disk'}: it is read once"
+    note = f"{data / 'link'} is the same folder as {data / 'disk'}: the folder is read once"
     assert summary.notes == [note]
 
 

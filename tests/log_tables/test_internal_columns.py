@@ -103,7 +103,7 @@ def test_remote_metadata_that_cannot_be_read_is_kept_as_it_is() -> None:
     found = remote_log_metadata(b"k", b"\x01\x09\x00")
     assert (found.is_unread, found.values["event"]) == (True, "unknown")
     assert (found.values["key"], found.values["value"]) == (b"k", b"\x01\x09\x00")
-    assert found.values["unread_reason"] == "type 9 is not known"
+    assert found.values["unread_reason"] == "type 9 is unknown"
 
 
 def test_a_tombstone_of_remote_metadata_is_no_event() -> None:

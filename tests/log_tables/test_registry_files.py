@@ -64,7 +64,7 @@ def test_a_given_text_may_differ_in_form_but_not_in_meaning(
     ("name", "content", "why"),
     [
         ("none", None, "no such file or folder"),
-        ("", None, "it has neither schemas.json nor files as 17.avsc"),
+        ("", None, "it has neither schemas.json nor files such as 17.avsc"),
         ("list.json", "{}", "the file is no list of schemas"),
     ],
 )

@@ -170,7 +170,7 @@ def test_wrong_calls_name_what_the_lake_has(tmp_path: Path) -> None:
     for options, said in (
         (["--topics", "order"], "no topic of the lake is selected by order (did you mean orders?)"),
         (["--partition", "3"], "has no partition 3 of the selected"),
-        (["--source-id", "other"], "the lake has nothing of a cluster other"),
+        (["--source-id", "other"], "the lake has no rows of a cluster other"),
     ):
         printed = cat("--lake", lake, *options)
         assert (printed.code, printed.out) == (2, b"")

@@ -63,7 +63,7 @@ def test_a_tier_alone_gives_what_it_has(
     summary = ingested(
         remote, lake, isolation="read_committed", engine=engine, source=_CLUSTER, tiered=tiered
     )
-    assert "plain-0, plain-1, retained-0 and 2 more are not confirmed by" in summary.to_text()
+    assert "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more" in summary.to_text()
     everything = consumed(scenario, "read_committed")
     found = in_lake(lake)
     assert found.keys() == everything.keys()
@@ -117,7 +117,7 @@ def damage(kind: str, manifest: Path) -> str:
     match kind:
         case "version":
             manifest.write_text(text.replace('"version":"1"', '"version":"2"'))
-            return "version '2' is not known"
+            return "version '2' is unknown"
         case "sizes":
             manifest.write_text(text.replace('"originalFileSize":', '"originalFileSize":1'))
             return "chunk"

@@ -73,7 +73,7 @@ def test_a_damaged_marker_of_a_real_broker_costs_no_record_of_its_transaction(
     ]
     assert viewed(lake, _SUMS) == [{"marker": 1, "quarantined": 0}]
     assert "NOT recovered" not in summary.to_text()
-    assert "1 offset of damaged transaction markers, which hold no record" in summary.to_text()
+    assert "1 offset of damaged transaction markers, which have no record" in summary.to_text()
     assert summary.exit_code == 3  # the damage itself is worth a look
     audit = audited(lake)
     assert audit.recovery.no_loss[NoLoss.MARKER] == 1

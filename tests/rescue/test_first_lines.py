@@ -92,13 +92,13 @@ def test_a_dry_run_counts_only_losing_batches_that_quarantine_lacks(
         ),
         (
             ConflictCount(differs=1),
-            "1 batch of a replica differs though the same leader wrote it",
+            "1 batch of a replica differs although the same leader wrote it",
         ),
         (
             ConflictCount(undecided=1),
-            "1 batch of a replica differs, and no leader epoch says which won",
+            "1 batch of a replica differs, and no leader epoch shows which won",
         ),
-        (ConflictCount(same_broker=1), "1 batch is of a second log of the same broker"),
+        (ConflictCount(same_broker=1), "1 batch is in a second log of the same broker"),
     ],
 )
 def test_one_batch_is_said_in_the_singular(count: ConflictCount, said: str) -> None:

@@ -12,7 +12,7 @@ from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.reports import reported
 
-_MENDED = "another copy filled all of it: nothing to replay there, but check the disk"
+_MENDED = "another copy filled all of it, so no replay is needed, but check the disk"
 
 
 def _damage(disk: Path, *base_offsets: int) -> None:
@@ -51,7 +51,7 @@ def test_damage_that_no_copy_filled_is_told_apart(disks: list[Path], tmp_path: P
     assert summary.exit_code == 3
     assert "5 offsets hidden by damaged bytes" in summary.recovery.headline
     damaged = summary.damaged["orders-0"]
-    assert f"another copy filled 1 of {damaged}: nothing to replay there" in summary.to_text()
+    assert f"another copy filled 1 of {damaged}, so no replay is needed" in summary.to_text()
 
 
 def test_damage_alone_is_not_called_filled(disks: list[Path], tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_replica_that_comes_later_is_in_quarantine_as_in_one_run(
         ["orders-0"],
     )
     assert _kept(lake) == own
-    assert "and no leader epoch says which won" in summary.to_text()
+    assert "and no leader epoch shows which won" in summary.to_text()
     again = ingested(disk, lake, engine=engine, read=DEAD)
     assert (conflicts(again), _kept(lake)) == ({}, own)
     assert imbalances_of(lake) == []

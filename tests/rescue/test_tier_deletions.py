@@ -67,7 +67,7 @@ def test_events_of_a_deletion_correct_the_gap_of_an_earlier_run(
     end = _deleted(disk, 2)
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
     assert summary.exit_code == 0
-    assert f"plain-0: the gaps [0, {end}) are deleted now, not remote" in summary.to_text()
+    assert f"plain-0: the gaps [0, {end}) are now deleted instead of remote" in summary.to_text()
     assert 0 < end < gap[1]
     assert _causes(lake, "plain") == {"deleted": [(0, end)]}
     rows = consumed(_SCENARIO, "read_committed")["plain-0"]

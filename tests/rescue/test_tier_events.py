@@ -139,7 +139,7 @@ def test_an_upload_of_which_only_a_part_is_there_is_not_read(
         everything["plain-0"] = [row for row in rows if not offsets[0] <= row[0] < offsets[1]]
     else:
         assert summary.exit_code == 0
-        assert "segments of plain-0 are not confirmed" in summary.to_text()
+        assert "confirms the remote segments of plain-0" in summary.to_text()
     assert in_lake(lake) == everything
 
 
@@ -194,7 +194,7 @@ def test_without_the_events_the_objects_are_ingested_and_noted(
     for folder in disk.data.glob("__remote_log_metadata-*"):
         shutil.rmtree(folder)
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
-    assert "and 2 more are not confirmed by __remote_log_metadata" in summary.to_text()
+    assert "and 2 more: the sources lack these events" in summary.to_text()
     assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
 
 
@@ -204,7 +204,7 @@ def test_with_some_of_the_events_only_the_other_partitions_are_unconfirmed(
     known = b"".join(path.read_bytes() for path in disk.data.glob("__remote_log_metadata-0/*.log"))
     shutil.rmtree(disk.data / "__remote_log_metadata-1")
     notes = ingested(disk.sources, lake, isolation="read_committed", engine=engine).notes
-    (note,) = [note for note in notes if "not confirmed" in note]
+    (note,) = [note for note in notes if "confirms the remote" in note]
     for name in consumed(_SCENARIO, "read_committed"):
         topic, _, partition = name.rpartition("-")
         first = disk.place(topic, int(partition)).objects()[-1]
@@ -246,7 +246,7 @@ def test_objects_that_are_newer_than_the_events_of_an_old_disk_are_read(
     for name in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
         (disk.data / name).unlink()
     summary = ingested(disk.sources, lake, isolation="read_committed")
-    assert "are not confirmed by __remote_log_metadata" in summary.to_text()
+    assert "no event in __remote_log_metadata confirms the remote segments of" in summary.to_text()
     assert summary.exit_code == 0  # also of tx-0, whose first upload had only begun
     assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
 
@@ -280,7 +280,7 @@ def test_events_are_read_from_all_copies_of_their_topic(
         [disk.data, other, disk.remote], lake, isolation="read_committed", engine=engine
     )
     assert summary.exit_code == 0
-    assert "not confirmed" not in summary.to_text()
+    assert "confirms the remote" not in summary.to_text()
     assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
 
 

@@ -47,7 +47,7 @@ def test_without_its_key_a_tier_is_a_gap_that_a_replay_fills(engine: Engine, lak
     assert summary.exit_code == 3
     found = {detail for _, _, cause, detail in gaps_of(lake, "plain") if cause == "remote"}
     assert len(found) == 1
-    assert "encrypted with key key1: give --tiered-key key1=FILE" in str(found)
+    assert "the segment is encrypted with key key1: give --tiered-key key1=FILE" in str(found)
     everything = consumed(_ENC, "read_committed")
     for name, rows in in_lake(lake).items():
         assert rows == [row for row in everything[name] if row[0] >= rows[0][0]]
@@ -133,7 +133,7 @@ def test_an_audit_without_the_key_compares_the_rest_and_names_what_it_did_not(la
     (check,) = [each for each in checks if each.partition == "plain-0"]
     assert check.report.equal == 600 - 380
     text = to_text([check])
-    why = "encrypted with key key1: give --tiered-key key1=FILE, offsets [0, 380)"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE, offsets [0, 380)"
     assert f"PROBLEM  not compared: {why}" in text
     assert "380 in the lake only" not in text
     assert exit_code(checks) == 3
@@ -157,7 +157,7 @@ def test_a_key_under_another_id_is_not_tried(engine: Engine, lake: Path) -> None
     summary = ingested(unpacked(_ENC), lake, isolation="read_committed", engine=engine, tiered=keys)
     assert summary.exit_code == 3
     details = {str(detail) for *_, cause, detail in gaps_of(lake, "plain") if cause == "remote"}
-    why = "encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
     assert [why in detail for detail in details] == [True]
 
 
@@ -175,7 +175,7 @@ def test_a_dry_run_names_what_the_run_will_not_recover(lake: Path) -> None:
     assert [run.exit_code for run in runs] == [3, 3]
     assert dry == real != []
     assert all("with --tiered-key if it is encrypted" in line for line in dry)
-    why = "encrypted with key key1: give --tiered-key key1=FILE"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     (line,) = (line for line in lines[0] if why in line)
     assert line.startswith("not read: plain-0 [0, 380), plain-1 [0, 360), tx-0 [0, 246) and 1 more")
     of_run = [f"left out: {name}: {why}" for name in _WITHOUT_KEY]
@@ -188,7 +188,7 @@ def test_a_replay_names_all_offsets_that_it_cannot_decrypt(lake: Path, given: st
     ingested(unpacked(_ENC), lake)
     source = unpacked(_ENC) if given == "both" else unpacked(_ENC) / "remote"
     summary = replayed(lake, source, tiered={"keys": {"key2": _KEYS["keys"]["key1"]}})
-    why = "encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
     assert {*summary.left_out.values()} == {f"{name}: {why}" for name in _WITHOUT_KEY}
     assert summary.exit_code == 3
 
@@ -197,7 +197,7 @@ def test_cat_names_the_offsets_that_it_cannot_read(capsys: pytest.CaptureFixture
     call = ["--source", str(unpacked(_ENC)), "--topics", "plain", "--partition", "0"]
     assert cat([*call, "--format", "value"]) == 3
     said = capsys.readouterr().err
-    assert "seglake: plain-0: the offsets [0, 380) are not read: encrypted with key key1" in said
+    assert "seglake: plain-0: the offsets [0, 380) are not read: the segment is encrypted with " "key key1" in said
     assert "damage" not in said
     assert cat([*call, "--tiered-key", f"key1={aiven_objects.key_file()}"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -208,7 +208,7 @@ def test_an_encrypted_tier_alone_without_its_key_is_left_out_until_it_is_given(l
     tier = unpacked(_ENC) / "remote"
     summary = ingested(tier, lake, isolation="read_committed", source=_CLUSTER)
     assert (summary.exit_code, summary.records) == (3, 0)
-    why = "encrypted with key key1: give --tiered-key key1=FILE"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     assert summary.left_out["plain-0"] == f"plain-0: {why}"
     assert {*summary.left_out} == {*consumed(_ENC, "read_committed")}
     ingested(tier, lake, isolation="read_committed", source=_CLUSTER, tiered=_KEYS)
@@ -244,7 +244,7 @@ def test_an_audit_names_offsets_that_wait_behind_a_segment_without_its_key(
     assert ingested(sources, lake, isolation="read_committed").exit_code == 3
     assert [row[0] for row in in_lake(lake)["tx-0"]] == [0]
     audit = audited(lake)
-    why = "encrypted with key key1: give --tiered-key key1=FILE"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     said = f"not ingested yet: tx-0: unreadable in the remote tier: [2, 3): {why}"
     assert (audit.exit_code, audit.problems) == (3, (said,))
     assert ingested(sources, lake, isolation="read_committed", tiered=_KEYS).exit_code == 0
@@ -259,7 +259,7 @@ def test_an_audit_names_a_partition_that_was_left_out_for_want_of_its_key(lake: 
     assert summary.exit_code == 3
     audit = audited(lake)
     assert audit.exit_code == 3
-    why = "encrypted with key key1: give --tiered-key key1=FILE"
+    why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     assert f"left out: plain-0: {why}" in audit.problems
     ingested([tier], lake, source={"source_id": "tiered"}, tiered=_KEYS)
     assert audited(lake).exit_code == 0

@@ -49,7 +49,7 @@ def test_an_implausible_log_start_hides_nothing_of_the_tier(
     _start(disk, "plain 0 0", f"plain 0 {start}")
     summary = ingested(disk.sources, lake, isolation="read_committed")
     assert summary.exit_code == 0
-    assert f"plain-0: the log start offset {start} lies above the log end" in summary.to_text()
+    assert f"plain-0: the log start offset {start} is above the log end" in summary.to_text()
     assert in_lake(lake) == consumed(scenario, "read_committed")
 
 

@@ -85,7 +85,7 @@ def test_a_later_ingest_with_the_tier_fills_the_gaps_of_one_without(
 
 def test_a_tier_alone_is_ingested_and_said_to_be_unconfirmed(disk: TieredDisk, lake: Path) -> None:
     summary = ingested(disk.remote, lake, isolation="read_committed", source=_CLUSTER)
-    assert "plain-0, plain-1, retained-0 and 2 more are not confirmed by" in summary.to_text()
+    assert "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more" in summary.to_text()
     everything = consumed(_SCENARIO, "read_committed")
     for name, rows in in_lake(lake).items():
         assert rows == [row for row in everything[name] if row[0] <= rows[-1][0]]
@@ -236,7 +236,7 @@ def test_a_truncated_object_is_named_and_the_log_goes_on(
 
 
 def test_a_lake_inside_of_a_tier_is_a_wrong_call(disk: TieredDisk) -> None:
-    with pytest.raises(WrongSourceError, match="lies inside the folder of a remote tier"):
+    with pytest.raises(WrongSourceError, match="is inside the folder of a remote tier"):
         ingested(disk.remote, disk.place("zstd").folder / "lake", source=_CLUSTER)
 
 

@@ -74,10 +74,10 @@ def test_each_commit_comes_once_however_often_a_log_is_taken(data: Path, lake: P
 
 def test_what_cannot_be_read_is_kept_raw_and_counted(data: Path, lake: Path) -> None:
     unread = [
-        (int16(99) + b"later", b"\x00\x00new", None, "key type 99 is not known"),
-        (int16(17) + string("s"), b"\x00\x00x", "s", "values of this kind are not read"),
+        (int16(99) + b"later", b"\x00\x00new", None, "key type 99 is unknown"),
+        (int16(17) + string("s"), b"\x00\x00x", "s", "values of this kind are not parsed"),
         (offset_key("g", "t", 0), b"\x00", "g", "a value of 1 bytes"),
-        (offset_key("g", "t", 0), int16(9), "g", "value: version 9, known are 0 to 4"),
+        (offset_key("g", "t", 0), int16(9), "g", "value: version 9 is not in 0 to 4"),
         (None, b"x", None, "the key is null"),
         (b"", None, None, "a key of 0 bytes"),
     ]

@@ -94,7 +94,8 @@ def test_the_command_says_which_partition_has_a_false_offset(
     assert "quarantined: 1 offset_contradicted" in capsys.readouterr().out
     (row,) = read_table(tmp_path / "lake", "quarantine")
     assert row["defect_detail"] == (
-        "offsets 24 to 33 between offset 19 and 30 to 39; its neighbours prove offsets 20 to 29"
+        "offsets 24 to 33 are between offset 19 and 30 to 39; its neighbours prove that it has "
+        "offsets 20 to 29"
     )
 
 
@@ -108,7 +109,7 @@ def test_batches_of_which_either_may_be_false_are_both_quarantined(tmp_path: Pat
     assert summary.defects == {"offset_contradicted": 2}
     assert offsets_taken(tmp_path / "lake") == [*range(10), *range(60, 80)]
     assert {row["defect_detail"] for row in read_table(tmp_path / "lake", "quarantine")} == {
-        "offsets 32 to 36 and 33 to 37 overlap, and nothing shows which are false"
+        "offsets 32 to 36 and 33 to 37 overlap, and nothing shows which are wrong"
     }
 
 
@@ -119,7 +120,7 @@ def test_holes_that_leave_offsets_unproved_are_said(tmp_path: Path) -> None:
     assert summary.counts.quarantined == 0
     assert summary.notes == [
         "holes between batches are normal in 1 compacted partition; but no checksum proves the "
-        "offsets of the batches beside a hole"
+        "offsets of the batches next to a hole"
     ]
 
 
@@ -160,7 +161,7 @@ def test_compaction_in_the_next_segment_leaves_no_room_above_its_name() -> None:
     outcome, answer = log.outcome(Flip(segment=1, batch=3, mask=24))
     assert outcome is Outcome.QUARANTINED
     assert [row[-1] for row in answer.quarantined] == [
-        "offsets 151 to 151 outside the segment's range, 74 to 150"
+        "offsets 151 to 151 are outside the segment's range, 74 to 150"
     ]
 
 

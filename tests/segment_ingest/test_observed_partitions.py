@@ -89,7 +89,7 @@ def test_a_log_that_grows_above_its_high_watermark_is_seen_to_grow(data: Path, l
     (audit, _) = audited(lake).partitions
     assert audit.marks is not None
     assert audit.marks.log_end_offset == 400
-    assert audit.left == (10, 400, "it lies above the high watermark 10")
+    assert audit.left == (10, 400, "it is above the high watermark 10")
 
 
 def test_a_transaction_that_blocks_is_seen_to_block_more(data: Path, lake: Path) -> None:
@@ -154,7 +154,7 @@ def test_what_a_killed_run_did_not_record_is_recorded_by_the_next(data: Path, la
         ingested(data, lake, after=dying("cleaned"))
     assert offsets_taken(lake) == list(range(30))
     (audit,) = audited(lake).partitions
-    assert audit.left == (30, 60, "it lies above the high watermark 30")  # as the ledger has it
+    assert audit.left == (30, 60, "it is above the high watermark 30")  # as the ledger has it
     summary = ingested(data, lake)
     assert is_nothing_new(summary)
     assert ends_of(rows_in(lake))[1:] == [(30, 60, 30, "high_watermark")]
@@ -164,7 +164,7 @@ def test_a_lake_from_before_the_table_gets_it_with_the_next_run(data: Path, lake
     write_over(data, [orders(20, high_watermark=10)])
     ingested(data, lake)
     shutil.rmtree(lake / "observations")
-    assert audited(lake).partitions[0].left == (10, 20, "it lies above the high watermark 10")
+    assert audited(lake).partitions[0].left == (10, 20, "it is above the high watermark 10")
     assert "observations" not in seglake.tables(lake)
     assert is_nothing_new(ingested(data, lake, dry_run=True))
     assert not (lake / "observations").exists()
@@ -262,7 +262,7 @@ def test_a_log_that_grows_over_a_bound_that_stands_is_stuck(
     assert stuck.facts["moved_offsets"] == 80
     bound = "last stable offset" if is_committed else "high watermark"
     line = found.to_text().splitlines()[1]
-    assert line.startswith(f"stuck: orders-0: the {bound} has stood at {offset} for ")
+    assert line.startswith(f"stuck: orders-0: the {bound} has been at {offset} for ")
     assert "meanwhile the log end has moved by 80 to 100" in line
     assert run("1s").exit_code == 3  # a disk that has moved stays stuck until the bound moves
     write_over(data, [orders(100, high_watermark=100), orders(15, partition=1)])

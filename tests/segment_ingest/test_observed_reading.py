@@ -129,7 +129,7 @@ def test_what_is_seen_after_a_clock_was_set_back_counts_all_the_same(
     assert newest["log_end_offset"] == 60
     assert newest["observed_at"] > in_a_year["observed_at"]
     assert newest["waiting_since"] <= datetime.now(UTC)
-    assert audited(lake).partitions[0].left == (10, 60, "it lies above the high watermark 10")
+    assert audited(lake).partitions[0].left == (10, 60, "it is above the high watermark 10")
     before = files_of(lake)
     assert is_nothing_new(ingested(data, lake))
     assert files_of(lake) == before

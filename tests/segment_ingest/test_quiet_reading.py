@@ -127,7 +127,8 @@ def test_more_than_a_run_may_search_is_named(
         ("orders-0", False, 55),
     ]
     assert (
-        "not searched for damage: it waits, and a run searches at most 64 MiB of waiting bytes"
+        "not searched for damage: the offsets are not ingested yet, and a run searches at most "
+        "64 MiB of such data"
         in first.to_text()
     )
 

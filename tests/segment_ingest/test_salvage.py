@@ -158,7 +158,7 @@ def test_rows_say_where_the_damage_lies_and_lead_to_quarantine(tmp_path: Path) -
     ]
     assert (
         "salvaged: 5 records of 1 quarantined batch in orders-0 (5); they are in "
-        "salvaged_records (damage: what may be wrong), not in records"
+        "salvaged_records (the column damage says what may be wrong), not in records"
     ) in summary.to_text()
 
 

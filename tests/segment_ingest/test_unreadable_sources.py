@@ -266,6 +266,6 @@ def test_a_file_that_went_meanwhile_is_missing(
     faults.add(file, _gone)
     summary = ingested(rescue / "broker1", lake)
     assert (summary.records, summary.exit_code) == (10, 0)
-    assert summary.notes[0] == f"{_gone(str(file))}; it counts as missing"
+    assert summary.notes[0] == f"{_gone(str(file))}; the file counts as missing"
     to_the_end = f"has no usable {_MARKS}: logs are ingested to their end"
     assert [to_the_end in note for note in summary.notes[1:]] == [True] * (name == _MARKS)

@@ -157,7 +157,7 @@ def test_two_clusters_in_one_call_are_refused(data: Path, lake: Path, tmp_path: 
         for number in range(5)
     ]
     assert _message([data, *others], lake) == (
-        "the sources belong to different clusters: make one call for each."
+        "the sources belong to different clusters: make one call for each cluster."
         f" b3RoZXItY2x1c3Rlci0wMQ: {others[0]}, {others[1]}, {others[2]} and 2 more;"
         f" c2VnbGFrZS10ZXN0cy4xMg: {data}"
     )
@@ -165,7 +165,7 @@ def test_two_clusters_in_one_call_are_refused(data: Path, lake: Path, tmp_path: 
 
 def test_a_source_id_that_contradicts_the_disk_is_refused(data: Path, lake: Path) -> None:
     message = _message([data], lake, source_id="mine")
-    assert "--source-id says mine" in message
+    assert "--source-id is mine" in message
     assert "c2VnbGFrZS10ZXN0cy4xMg" in message
 
 

@@ -67,7 +67,7 @@ def test_encrypted_segment_without_its_key_is_said_and_ends_with_3(tmp_path: Pat
     (finding,) = of_type(lines, "finding")
     assert code is ExitCode.LOOK
     assert finding["kind"] == "no_key"
-    assert finding["text"].endswith("encrypted with key key1: give --tiered-key key1=FILE")
+    assert finding["text"].endswith("the segment is encrypted with key key1: give --tiered-key " "key1=FILE")
     assert one(lines, "entry")["key_id"] == "key1"
     assert not of_type(lines, "batch")
 
@@ -123,7 +123,7 @@ def test_manifest_of_an_unknown_version_is_damaged(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"version":"1"', '"version":"2"'))
     code, lines = looked(path, check=True)
     assert code is ExitCode.LOOK
-    assert one(lines, "file")["damage"] == "version '2' is not known, only '1'"
+    assert one(lines, "file")["damage"] == "version '2' is unknown, expected '1'"
 
 
 def test_no_output_has_a_data_key(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_files_that_cannot_be_read_count_as_missing_and_are_noted(tmp_path: Path
     *lines, summary = inspected(path, BrokenDisk(*names))
     texts = findings(lines, "damaged_file")
     assert [text.partition(": ")[0].rpartition("/")[2] for text in texts] == [*names]
-    assert all("; it counts as missing" in text for text in texts)
+    assert all("; the file counts as missing" in text for text in texts)
     assert summary["high_watermark"] is None
     assert summary["records"] == 5
 

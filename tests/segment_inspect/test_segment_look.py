@@ -49,7 +49,7 @@ def test_segment_of_another_name_is_known_by_its_bytes(tmp_path: Path, json_look
     lines = json_look(tmp_path / "copied.bin")
     assert one(lines, "batch")["base_offset"] == 70
     assert findings(lines, "note") == [
-        "the name has no base offset: the first one in it, 70, is used"
+        "the name has no base offset: the first offset in the file, 70, is used"
     ]
 
 

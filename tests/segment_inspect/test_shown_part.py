@@ -78,7 +78,7 @@ def test_the_line_of_a_segment_comes_only_with_something_of_it() -> None:
 
 @pytest.mark.parametrize("part", [{"from_offset": -1}, {"offset": -1}])
 def test_a_number_below_0_is_a_wrong_call(part: dict[str, Any]) -> None:
-    with pytest.raises(WrongCallError, match="is a number from 0 on, got -1"):
+    with pytest.raises(WrongCallError, match="must be a number from 0 on, got -1"):
         Part(**part)
 
 

@@ -223,4 +223,4 @@ def test_a_log_dir_tells_the_first_defects_and_counts_the_others(
     write_log_dir(tmp_path, [Partition("t", 0, [Segment(0, bad)])])
     lines = text_look(tmp_path).splitlines()
     assert sum("crc_mismatch: " in line for line in lines) == 20
-    assert "      and 5 more: look into the folder itself" in lines
+    assert "      and 5 more: inspect the folder itself" in lines

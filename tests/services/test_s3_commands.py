@@ -244,7 +244,7 @@ _SILENT, _REFUSES = 1, 2
             "the host of http://no-such-host.invalid is not known",
         ),
         ({"AWS_SECRET_ACCESS_KEY": "wrong-secret-1c5e"}, _REFUSES, "refuses the secret key"),
-        ({"AWS_ACCESS_KEY_ID": "wrong-key-77ab"}, _REFUSES, "does not know the access key"),
+        ({"AWS_ACCESS_KEY_ID": "wrong-key-77ab"}, _REFUSES, "the access key is unknown"),
         ({"bucket": "no-such-bucket"}, _REFUSES, "there is no bucket no-such-bucket at http"),
         ({"AWS_ENDPOINT_URL": "ftp://host"}, _REFUSES, "its endpoint is not a URL"),
     ],
@@ -291,7 +291,7 @@ def test_no_permission_is_told_in_a_paragraph(
         arguments = ("ingest", "--source", str(_DISK), "--lake", "s3://bucket/lake", *_LOCAL, "-vv")
         ended = in_process(server.environment(), arguments)
     assert ended.code == _REFUSES
-    assert "does not permit it (AccessDenied, HTTP 403)" in ended.errors
+    assert "denies the access (AccessDenied, HTTP 403)" in ended.errors
 
 
 @pytest.mark.parametrize("command", _REACHES)

@@ -43,7 +43,7 @@ def test_a_host_that_swallows_what_it_is_sent_is_given_up(
     call: Callable[[HdfsAccess], object], listening: socket.socket
 ) -> None:
     place = f"hdfs://{_address(listening)}"
-    with pytest.raises(StoreSilentError, match=f"{place} does not answer: nothing came in"):
+    with pytest.raises(StoreSilentError, match=f"{place} has not answered in"):
         call(access_of(f"{place}/x", HadoopProperties(_AT_ONCE)))
 
 

@@ -90,9 +90,9 @@ def test_listing_says_what_is_wrong_with_an_entry_that_leads_nowhere(tmp_path: P
     found = STORAGE.list_folder(str(tmp_path))
     assert [(entry.name, entry.is_folder, entry.problem) for entry in found] == [
         ("circle", False, f"it is a link to {tmp_path}/circle: Too many levels of symbolic links"),
-        ("dangling", False, "it is a link to /gone, which is not there"),
+        ("dangling", False, "it is a link to /gone, which does not exist"),
         ("pipe", False, "it is neither a file nor a folder"),
-        ("through", False, "it is a link to dangling/file, which is not there"),
+        ("through", False, "it is a link to dangling/file, which does not exist"),
     ]
     problems = [STORAGE.link_problem(entry.path) for entry in found]
     assert problems == ["" if entry.name == "pipe" else entry.problem for entry in found]

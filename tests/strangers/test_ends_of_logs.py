@@ -114,7 +114,7 @@ def test_a_segment_that_is_something_else_is_damage_wherever_it_stands(
     write_log_dir(tmp_path / "disk", partitions)
     (tmp_path / "disk" / "replication-offset-checkpoint").unlink()
     planned = ingested(tmp_path / "disk", lake, engine=engine, dry_run=True)
-    would = "would be quarantined: {}: damage at the end of the log, in which no known offset lies"
+    would = "would be quarantined: {}: damage at the end of the log, without known offsets"
     assert all(would.format(name) in planned.to_text() for name in ("last-0", "only-0"))
     assert "would be ingested: last-0 [0, 10)" in planned.to_text()
     assert (planned.exit_code, planned.damaged) == (3, {})

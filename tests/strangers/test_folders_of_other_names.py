@@ -77,11 +77,11 @@ def test_given_as_the_source_it_is_refused_with_what_to_do(log_dir: Path, lake: 
 @pytest.mark.parametrize(
     ("place", "advice"),
     [
-        ("orders-0/orders-0", "give the folder as a source of its own"),
+        ("orders-0/orders-0", "give the folder as a separate source"),
         ("orders-0/old", "rename the folder to TOPIC-PARTITION"),
         ("orders-0/a/b/c", "rename the folder to TOPIC-PARTITION"),
-        ("backup/orders-0", "give it as a source of its own"),
-        ("backup/2024/monday/orders-0", "give it as a source of its own"),
+        ("backup/orders-0", "give it as a separate source"),
+        ("backup/2024/monday/orders-0", "give it as a separate source"),
         ("backup/2024/orders-0.bak", "rename the folder to TOPIC-PARTITION"),
     ],
 )
@@ -96,7 +96,7 @@ def test_copies_inside_of_a_log_dir_are_named_however_deep(
 def test_a_copy_inside_of_the_source_itself_is_named(log_dir: Path, lake: Path) -> None:
     _copy(log_dir, "orders-0/orders-0")
     (line,) = _named(log_dir / "orders-0", lake)
-    assert line.endswith("give the folder as a source of its own")
+    assert line.endswith("give the folder as a separate source")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_a_segment_that_was_renamed_is_named(name: str, log_dir: Path, lake: Pat
     folder = log_dir / "orders-0"
     shutil.copy(folder / f"{10:020}.log", folder / name)
     (line,) = _named(log_dir, lake)
-    assert "1 segment under a name that Kafka does not give (" in line
+    assert "1 segment with a name that Kafka does not use (" in line
     assert name in line
     assert line.endswith("rename as Kafka does (20 digits and .log), or move away")
 
@@ -128,7 +128,7 @@ def test_segments_outside_of_a_partition_folder_are_named(log_dir: Path, lake: P
     shutil.copy(log_dir / "orders-0" / f"{10:020}.log", log_dir)
     (log_dir / "server.log").write_text("what the application says")
     (line,) = _named(log_dir, lake)
-    assert "1 segment outside of a partition folder" in line
+    assert "1 segment outside a partition folder" in line
     assert ingested(log_dir, lake).to_text().startswith("nothing ingested in 1 partition")
 
 
@@ -140,14 +140,14 @@ def test_a_folder_of_renamed_segments_alone_is_named(log_dir: Path, lake: Path) 
         else:
             path.unlink()
     (line,) = _named(log_dir, lake)
-    assert line.startswith("not read: orders-1: 2 segments under names that Kafka does not give")
+    assert line.startswith("not read: orders-1: 2 segments with names that Kafka does not use")
 
 
 def test_what_lies_deeper_than_the_search_goes_is_named(log_dir: Path, lake: Path) -> None:
     _copy(log_dir, "/".join("abcdefghijkl"))
     summary = ingested(log_dir, lake)
     assert summary.exit_code == 3
-    assert "more than 8 folders deep: give it as a source" in summary.to_text()
+    assert "more than 8 folders below the source: give it as a source" in summary.to_text()
     assert summary.notes == []
 
 

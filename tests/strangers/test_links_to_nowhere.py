@@ -87,7 +87,7 @@ def test_a_lost_segment_costs_only_its_offsets_until_it_is_back(
         shown = ", ".join(f"[{start}, {stop})" for start, stop in ranges)
         said = summary.left_out["orders-0"]
         assert said.startswith(f"orders-0: {shown} in {count} ({paths[0].name}")
-        assert said.endswith(f"it is a link to /mnt/vol2/{paths[0].name}, which is not there")
+        assert said.endswith(f"it is a link to /mnt/vol2/{paths[0].name}, which does not exist")
     for path in paths:
         path.unlink()
         path.write_bytes(content[path])
@@ -115,7 +115,7 @@ def test_a_lost_segment_and_a_compressed_one_are_named_together(log_dir: Path, l
     packed.rename(f"{packed}.gz")
     said = ingested(log_dir, lake).left_out["orders-0"]
     assert said.startswith("orders-0: [10, 30) in 2 segments")
-    assert said.endswith("which is not there; decompress there and run again for the others")
+    assert said.endswith("which is not there; decompress them in place and run again for the " "others")
 
 
 def test_the_same_segment_lost_on_two_disks_waits_for_either(
@@ -262,7 +262,7 @@ def test_the_audit_and_cat_name_what_they_cannot_read(log_dir: Path, lake: Path)
     name = Path(lost).name
     assert (failed.partition, failed.failures) == (
         "orders-0",
-        [f"1 segment ({name}): it is a link to /mnt/vol2/{name}, which is not there"],
+        [f"1 segment ({name}): it is a link to /mnt/vol2/{name}, which does not exist"],
     )
     printed = cat("--source", log_dir, "--topics", "orders")
     said = f"1 segment ({name}) in {log_dir}/orders-0: it is a link"

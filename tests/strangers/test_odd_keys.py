@@ -59,7 +59,7 @@ def test_a_source_with_such_a_key_is_refused_alone_and_left_out_beside_others(
 ) -> None:
     odd = {**objects, "copy//orders-7/x": b"x"}
     with pytest.raises(
-        WrongSourceError, match=r"list s3://b/copy: the key copy// has a part that is empty"
+        WrongSourceError, match=r"list s3://b/copy: a part of the key copy// is empty"
     ):
         _ingested(odd, lake, "s3://b/copy")
     summary = _ingested(odd, lake, "s3://b/copy", "s3://b/logs")

@@ -82,7 +82,7 @@ def test_replicas_that_differ_are_a_conflict_in_the_run_that_meets_them(
 ) -> None:
     summary = ingested(disks, lake, engine=engine)
     assert (summary.exit_code, summary.findings.reasons(FindingKind.REFUSED)) == (3, {})
-    assert ", and no leader epoch says which won" in summary.to_text()
+    assert ", and no leader epoch shows which won" in summary.to_text()
     assert "same leader" not in summary.to_text()
     assert _texts(lake) == {"both": 30, "long": 14}
     rows = conflict_rows(lake)

@@ -68,7 +68,7 @@ def test_audit_and_report_name_a_log_without_a_high_watermark(tmp_path: Path, la
     ingested(_disk(tmp_path / "other", topic="payments"), lake)
     disk = _emptied(_disk(tmp_path / "disk"))
     ingested([disk, tmp_path / "other"], lake)
-    assert audited(lake).problems == ("orders-0: [0, 16) lie on the disk without a high watermark",)
+    assert audited(lake).problems == ("orders-0: [0, 16) are on the disk without a high watermark",)
     assert _needs(lake) == {"orders-0": {FindingKind.NO_HIGH_WATERMARK}}
     ingested(disk, lake, read=_LOG_END)
     assert audited(lake).exit_code == 0
@@ -178,5 +178,5 @@ def test_what_lies_outside_of_a_window_is_said(tmp_path: Path, lake: Path) -> No
     ingested(disk, lake, select=window)
     assert offsets_taken(lake) == [*range(10)]
     again = ingested(disk, lake, select=window)
-    assert "6 offsets outside of the chosen times in orders-0 [10, 16)" in again.to_text()
+    assert "6 offsets outside the chosen times in orders-0 [10, 16)" in again.to_text()
     assert again.exit_code == 0

@@ -89,7 +89,7 @@ def bad_messages(message: bytes) -> dict[str, Bad]:
         "crc": Bad(with_bad_crc(message), "inner_crc_mismatch", "fails its checksum"),
         "magic": Bad(with_magic(message, 5), "malformed_record", "magic above 1"),
         "negative magic": Bad(with_magic(message, -1), "malformed_record", "magic above 1"),
-        "size too large": Bad(with_size(message, 1 << 30), "malformed_record", "is cut"),
+        "size too large": Bad(with_size(message, 1 << 30), "malformed_record", "is truncated"),
         "size too small": Bad(with_size(message, 3), "malformed_record", "size is too small"),
         "negative size": Bad(with_size(message, -1), "malformed_record", "size is too small"),
         "size of a part": Bad(with_size(message, 20), "", ""),

@@ -99,8 +99,8 @@ _DAMAGE = (
         2862,
         424,
         "bad_length",
-        "the length field says 2147483647, 7466 bytes are left; the next sound batch begins 424"
-        " bytes on",
+        "the length field states 2147483647, 7466 bytes remain; the next valid batch begins 424"
+        " bytes later",
         None,
     ),
     (
@@ -111,7 +111,7 @@ _DAMAGE = (
         2879,
         1117,
         "crc_mismatch",
-        "the checksum is 0x015c7677, the header says 0x7b986cca",
+        "the checksum is 0x015c7677, the header states 0x7b986cca",
         None,
     ),
 )

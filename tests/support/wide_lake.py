@@ -118,7 +118,7 @@ def _damage(of: Row, offset: int, index: int) -> Row:
         "position": 1_234_567 + index,
         "length_bytes": 16_384,
         "defect_code": "crc_mismatch",
-        "defect_detail": "the checksum is 0x015c7677, the header says 0x7b986cca",
+        "defect_detail": "the checksum is 0x015c7677, the header states 0x7b986cca",
         "previous_offset": offset - 1,
         "next_offset": offset + 812,
         "raw": b"SECRET-PAYLOAD",

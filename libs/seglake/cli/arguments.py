@@ -1,6 +1,6 @@
-"""Build each command's parser, and the settings from its parsed arguments.
+"""Builds each command's parser, and the settings from parsed arguments.
 
-The options are defined in options.toml. Reads that file.
+The options are defined in options.toml, which this module reads.
 """
 
 import argparse
@@ -26,7 +26,7 @@ _CLOSED_SETS = {
     "LineFormat": LineFormat,
     "UpperBound": UpperBound,
 }
-# `recorded_run` reads these attributes also of commands that lack their options.
+# `recorded_run` also reads these attributes of commands that lack the options.
 _ABSENT: Mapping[str, object] = {"source": [], "report": None, "run_id": None, "dry_run": False}
 
 # Any: a TOML table may hold values of every kind.
@@ -81,7 +81,7 @@ def _tables() -> _Table:
 
 
 def _listed(options: Iterable[str | list[str]]) -> Iterator[str | list[str]]:
-    """Yield the options of a command; expand the names of option sets."""
+    """Yield a command's options; replace names of option sets by their options."""
     for option in options:
         if isinstance(option, str):
             yield from _tables()["sets"].get(option, [option])
@@ -90,7 +90,7 @@ def _listed(options: Iterable[str | list[str]]) -> Iterator[str | list[str]]:
 
 
 def _add(parser: argparse._ActionsContainer, name: str, table: _Table) -> None:
-    """Add one option to a parser, with the changes that the command makes to it."""
+    """Add one option to a parser, with the command's changes to it."""
     changed = {**_tables()["options"][name], **table.get("changes", {}).get(name, {})}
     option = {key: value for key, value in changed.items() if value != ""}
     flags = [option.pop("short")] if "short" in option else []

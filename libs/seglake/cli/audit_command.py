@@ -1,4 +1,4 @@
-"""`seglake audit`: proves that nothing is missing; exits with 3 for unexplained offsets."""
+"""`seglake audit`: proves that no offset is missing; exits with 3 for unexplained offsets."""
 
 from collections.abc import Sequence
 from functools import partial

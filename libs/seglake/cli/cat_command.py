@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from seglake.pipelines.record_print.record_choice import RecordChoice
     from seglake.pipelines.record_print.typed_parts import TypedParts
 
-_MOST_ROWS = 8192  # rows to format at once: more would take memory and save no time
-_MOST_DECODED_BYTES = 4 << 20  # so few that the first lines appear early
+_MOST_ROWS = 8192  # most rows to format at once: more would need memory and save no time
+_MOST_DECODED_BYTES = 4 << 20  # small enough that the first lines appear early
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 class _NotePrinter:
-    """Printer of notes on stderr that remembers whether a person should look."""
+    """Printer of notes on stderr that remembers whether a person should check one."""
 
     def __init__(self, *, is_quiet: bool) -> None:
         self._is_quiet = is_quiet
@@ -102,7 +102,7 @@ def _typed_parts(arguments: argparse.Namespace, settings: Settings) -> "TypedPar
         )
     whole = argparse.Namespace(source=arguments.source, offsets=None, partition=[])
     select = replace(settings.select, topics=(topic,), from_timestamp=None, to_timestamp=None)
-    # Skip the notes on these disks: they are about the registry's topic, not the printed records.
+    # Skip the notes on these disks: they are about the registry's topic, not about printed records.
     silent = _NotePrinter(is_quiet=True)
     records = _of_sources(whole, replace(settings, select=select), silent)
     return TypedParts(registry_of_records(records, topic, storage, arguments.schemas))
@@ -113,7 +113,7 @@ def _report_undecoded(typed: "TypedParts", printer: _NotePrinter) -> None:
     for (topic, part, reason), count in sorted(typed.rejects.items()):
         printer.look(f"{topic}: {part}s that do not decode: {count} ({reason})")
     for topic, part in sorted(typed.untyped):
-        printer.note(f"{topic}: no {part} has a schema of the registry; printed as they are")
+        printer.note(f"{topic}: no {part} has a schema of the registry; printed without decoding")
 
 
 def _check_delimiters(line_format: LineFormat, given: dict[str, bytes]) -> None:
@@ -153,7 +153,7 @@ def _of_sources(
     requested = Requested().with_offsets(*arguments.offsets or (None, None))
     if arguments.partition:
         requested = requested.with_partitions(arguments.partition)
-    # Records are not in order of time: after one above the limit, an older one may follow.
+    # Records are not in order of time: an older record may follow one above the limit.
     read, select = settings.read, replace(settings.select, to_timestamp=None)
     read = replace(read, decoded_bytes=min(read.decoded_bytes, _MOST_DECODED_BYTES))
     return ordered_records(

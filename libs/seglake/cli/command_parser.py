@@ -12,12 +12,12 @@ class CommandParser(argparse.ArgumentParser):
     """Argument parser with suggestions in its error messages."""
 
     options_elsewhere: frozenset[str] = frozenset()
-    """Options of other commands, in whose place no similar one is meant."""
+    """Options of other commands; for these, no similar option is suggested."""
     _unknown: tuple[str, ...] = ()
 
     # Any: argparse's overloads use it.
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse like argparse, and remember unknown options, which the error message names."""
+        """Parse like argparse; remember unknown options, which the error message names."""
         given = sys.argv[1:] if args is None else [*args]
         named = [text.partition("=")[0] for text in takewhile(lambda text: text != "--", given)]
         known = self._option_string_actions
@@ -25,11 +25,11 @@ class CommandParser(argparse.ArgumentParser):
         return super().parse_known_args(given, namespace)
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2; if an option is misspelled, suggest the name that was probably meant."""
+        """Exit with 2; for a misspelled option, suggest the name that was probably meant."""
         super().error(f"{message}{''.join(map(self._hint, self._unknown))}")
 
     def _hint(self, name: str) -> str:
-        """Return an end for an error message about an unknown option; "" if nothing is known."""
+        """Return the end of an error message about an unknown option; "" without a suggestion."""
         if name in self.options_elsewhere:
             return f"; {name} is an option of other commands only"
         meant = did_you_mean(name, self._option_string_actions)

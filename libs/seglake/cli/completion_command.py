@@ -31,7 +31,7 @@ def _complete(shell: str) -> int:
 
 
 def _whole_parser() -> argparse.ArgumentParser:
-    """Return one parser with all commands; other calls build only their own command's parser."""
+    """Return one parser with all commands; other calls build only their command's parser."""
     import shtab
 
     whole = argparse.ArgumentParser(prog="seglake", add_help=False)

@@ -1,4 +1,4 @@
-"""`seglake deserialize`: decodes keys and values into typed tables, or counts what would decode."""
+"""`seglake deserialize`: decodes keys and values into typed tables, or counts decodable ones."""
 
 from collections.abc import Sequence
 

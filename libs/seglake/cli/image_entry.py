@@ -2,7 +2,7 @@
 
 The image runs as any user and with a read-only root, so files written at run time go to one new
 temporary folder. The program is a command of seglake, any other program of the image, or `driver`
-or `executor`, with which Spark on Kubernetes starts its containers.
+or `executor`: Spark on Kubernetes starts its containers with these.
 
 Source of the arguments and variables of both: apache/spark, resource-managers/kubernetes,
 DriverCommandFeatureStep.scala, BasicDriverFeatureStep.scala and BasicExecutorFeatureStep.scala.
@@ -22,14 +22,14 @@ from seglake.errors import ExitCode
 from seglake.near_names import did_you_mean
 
 KERNELS_VARIABLE = "SEGLAKE_KERNELS"
-"""Name of a variable: the image's folder of compiled kernels, laid out as numba's cache."""
+"""Name of the variable with the image's folder of compiled kernels, laid out as numba's cache."""
 
 USER_NAME = "seglake"
-"""Name for a user that the image does not know; Hadoop refuses a user without a name."""
+"""Name for a user without one: Hadoop refuses users without a name."""
 
 _NAME_GIVER = "libnss_wrapper.so"
 _EXECUTOR_CLASS = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
-# Options of the executor class, and the variables in which Kubernetes passes their values.
+# Options of the executor class, with the variables in which Kubernetes passes their values.
 _EXECUTOR_OPTIONS = {
     "--driver-url": "SPARK_DRIVER_URL",
     "--executor-id": "SPARK_EXECUTOR_ID",
@@ -80,7 +80,7 @@ def command_of(arguments: Sequence[str], environment: Mapping[str, str]) -> list
 
     Args:
         arguments: the arguments of the container.
-        environment: the container's variables; some name the folders of Spark and Java.
+        environment: the container's variables, some of which have the folders of Spark and Java.
 
     Raises:
         KeyError: Kubernetes did not set a variable that a driver or an executor needs.
@@ -100,7 +100,7 @@ def provide_writable(environment: MutableMapping[str, str]) -> None:
     """Copy the kernels to a new writable folder, and add a missing home and user name.
 
     Args:
-        environment: the process's variables; variables that name the new files are set in it.
+        environment: the process's variables; the function adds variables for the new files.
     """
     folder = Path(tempfile.mkdtemp(prefix="seglake-"))
     kernels = environment.get(KERNELS_VARIABLE)

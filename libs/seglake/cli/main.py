@@ -12,7 +12,7 @@ from seglake.version import __version__
 
 
 class _Command(NamedTuple):
-    # has main(argv) -> int; imported when the command is called
+    # has main(argv) -> int; imported only when the command is called
     module: str
     does: str
 
@@ -42,7 +42,7 @@ NAMES = (*COMMANDS, "help", "version")
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command that the first argument names, with the arguments after it."""
+    """Run the command in the first argument, with the remaining arguments."""
     match [*argv]:
         case ["help", "help" | "version", *_]:
             argv = ["--help"]

@@ -6,10 +6,10 @@ import re
 
 
 def number(text: str) -> int:
-    """Return the number that a text of decimal digits means.
+    """Return the number in a text of decimal digits.
 
     Raises:
-        argparse.ArgumentTypeError: the text has anything but digits.
+        argparse.ArgumentTypeError: the text has other characters than digits.
     """
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a number from 0 on, got {text!r}")
@@ -17,15 +17,15 @@ def number(text: str) -> int:
 
 
 def text_bytes(text: str) -> bytes:
-    """Return the bytes of a text, as the shell gave them: UTF-8, unless it gave others."""
+    """Return the bytes of a text as the shell gave them, usually UTF-8."""
     return os.fsencode(text)
 
 
 def hex_bytes(text: str) -> bytes:
-    """Return the bytes that hexadecimal digits mean.
+    """Return the bytes in a text of hexadecimal digits.
 
     Raises:
-        argparse.ArgumentTypeError: the text has anything else.
+        argparse.ArgumentTypeError: the text is not pairs of hexadecimal digits.
     """
     try:
         return bytes.fromhex(text)
@@ -42,13 +42,13 @@ def key_file(text: str) -> tuple[str, str]:
     key_id, _, path = text.partition("=")
     if not key_id or not path:
         raise argparse.ArgumentTypeError(
-            f"expected ID=FILE, as key1=/secure/key1.pem, got {text!r}"
+            f"expected ID=FILE, such as key1=/secure/key1.pem, got {text!r}"
         )
     return key_id, path
 
 
 def offsets(text: str) -> tuple[int, int | None]:
-    """Return the bounds of `FROM:TO`, where an empty FROM is 0 and an empty TO is None (no bound).
+    """Return the bounds of `FROM:TO`; an empty FROM is 0, an empty TO is None (no bound).
 
     Raises:
         argparse.ArgumentTypeError: the text has another form, or FROM is not below TO.
@@ -67,10 +67,10 @@ _ESCAPED = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
 
 
 def delimiter(text: str) -> bytes:
-    r"""Return the bytes of a text in which some may be written as escapes, such as `\n` or `\x1f`.
+    r"""Return the bytes of a text that may have escapes, such as `\n` or `\x1f`.
 
     Raises:
-        argparse.ArgumentTypeError: a backslash begins no known escape.
+        argparse.ArgumentTypeError: a backslash begins an unknown escape.
     """
 
     def unescaped(found: re.Match[bytes]) -> bytes:

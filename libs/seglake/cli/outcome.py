@@ -1,4 +1,4 @@
-"""Turns the end of a job into an exit code, and its failure into one paragraph for a person."""
+"""Turns a job's end into an exit code, and its failure into one paragraph for a person."""
 
 import errno
 import gc
@@ -16,7 +16,7 @@ from seglake.environment.interrupts import ends_process
 from seglake.errors import ExitCode, SeglakeError, WrongCallError
 from seglake.printable import on_one_line
 
-_RUST_LOG = "RUST_LOG"  # the clients of HDFS print warnings beside the errors that they raise
+_RUST_LOG = "RUST_LOG"  # HDFS clients print warnings in addition to the errors that they raise
 _VERBOSE = frozenset({"-v", "-vv", "-vvv", "--verbose"})
 _explains: ContextVar[bool] = ContextVar("explains", default=True)
 _INTERRUPTED = "seglake: interrupted"
@@ -28,7 +28,7 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
     """Run a job and return its exit code, explaining a failure on stderr.
 
     An expected failure becomes one paragraph on stderr, with the traceback before it if `verbose`.
-    An exception that is a fault of seglake passes through to `exit_with`.
+    An exception caused by a fault of seglake is left to `exit_with`.
 
     Args:
         job: does the work and returns its exit code.
@@ -64,20 +64,20 @@ def run_job(job: Callable[[], int], *, verbose: bool, writes: bool, explains: bo
 def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     """Run `main` with the command line's arguments, and end the process with its exit code.
 
-    The process skips the interpreter's shutdown. During a shutdown, threads of the native storage
-    clients still run, and they have ended finished audits with SIGABRT.
+    The process skips the interpreter's shutdown: during it, threads of the native storage clients
+    still run, and they have ended finished audits with SIGABRT.
 
     Args:
-        main: takes the arguments after the program's name and returns an exit code.
+        main: function that gets the arguments after the program's name and returns an exit code.
     """
     make_ready()
     sys.excepthook = _explain_fault
-    # A run keeps most of its objects: searching them for garbage would cost a tenth of its time.
+    # A run keeps most of its objects, so searching them for garbage would cost a tenth of its time.
     gc.set_threshold(50_000, 20, 50)
     ends_process.set(True)
     try:
         code = main(sys.argv[1:])
-    except SystemExit as ended:  # argparse ends so, after help or an error message
+    except SystemExit as ended:  # argparse raises this after help or an error message
         code = int(ended.code or 0)
     except KeyboardInterrupt:  # Ctrl-C before the job began
         print(_INTERRUPTED, file=sys.stderr)
@@ -87,7 +87,7 @@ def exit_with(main: Callable[[Sequence[str]], int]) -> NoReturn:
     except BrokenPipeError:
         pass
     except OSError as error:
-        if code == ExitCode.DONE:  # after another code, the job has explained what failed
+        if code == ExitCode.DONE:  # with another code, the job has already explained the failure
             _explain(error, verbose=False)
             code = ExitCode.FAILED
     sys.stderr.flush()

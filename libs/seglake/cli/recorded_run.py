@@ -1,6 +1,6 @@
 """Runs a command on a lake: settings, progress, run records, output and exit code.
 
-The commands differ only in the function that they call and in some options.
+Commands differ only in the function that they call and in some options.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Summary(report_option.Reported, Protocol):
 
 
 class Call(NamedTuple):
-    """Arguments that every recorded command's function gets, besides the command's own options."""
+    """Arguments for every recorded command's function, besides the command's own options."""
 
     arguments: argparse.Namespace
     settings: "Settings"
@@ -54,9 +54,9 @@ class Command(NamedTuple):
     """Command on a lake whose runs are recorded.
 
     Attributes:
-        name: its name on the command line.
-        run: calls the pipeline.
-        writes: whether it may commit to a lake.
+        name: the command's name on the command line.
+        run: function that calls the pipeline.
+        writes: whether the command may commit to a lake.
     """
 
     name: str
@@ -106,7 +106,7 @@ def _run(command: Command, arguments: argparse.Namespace, log: "EventLog | None"
         write_out(f"{in_json if arguments.json else text}\n")
         try:
             report_option.write(arguments, settings, summary)
-        except NotALakeError as error:  # without data, the run has created no lake
+        except NotALakeError as error:  # a run without data has created no lake
             _report(log, f"no report was written: {error}")
     return summary.exit_code
 
@@ -150,7 +150,7 @@ def _report(log: "EventLog | None", text: str) -> None:
 
 
 def _asked_for(arguments: argparse.Namespace, log: "EventLog | None") -> "Iterator[RunRecorder]":
-    """Yield the recorders that the arguments request, and import only the packages that these need.
+    """Yield the requested recorders; import only the packages that these need.
 
     Raises:
         WrongCallError: a file cannot be written, or a package is not installed.

@@ -1,4 +1,4 @@
-"""The option `--report FILE`: a command also writes the lake's report, with its own output.
+"""The option `--report FILE`: the command also writes the lake's report, with its own output.
 
 This module writes the page.
 """
@@ -22,27 +22,27 @@ class Reported(Protocol):
 
     @property
     def findings(self) -> "Findings":
-        """Return the findings that a person may have to look at."""
+        """Return the findings that a person may have to check."""
 
     def to_text(self) -> str:
-        """Return the lines that the command prints, which the report shows too."""
+        """Return the lines that the command prints; the report shows them, too."""
 
 
 def check(arguments: argparse.Namespace, settings: Settings) -> None:
-    """Check before the work that the report can be written.
+    """Check up front that the report can be written.
 
     Raises:
-        WrongCallError: the report could not be written, or would have nothing to show.
+        WrongCallError: the report could not be written, or would be empty.
     """
     if arguments.report is None:
         return
     reason = ""
     if getattr(arguments, "dry_run", False):
-        reason = "a dry run leaves nothing in the lake to report of"
+        reason = "a dry run adds nothing to the lake that a report could show"
     elif settings.write.format is LakeFormat.PARQUET:
-        reason = "a conversion to Parquet keeps no ledger to report of"
+        reason = "a conversion to Parquet has no ledger for a report"
     if reason:
-        raise WrongCallError(f"{reason}: leave --report out")
+        raise WrongCallError(f"{reason}: omit --report")
     from seglake.commands import check_report_place
 
     check_report_place(arguments.report, settings)

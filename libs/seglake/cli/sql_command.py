@@ -55,7 +55,7 @@ def _query(arguments: argparse.Namespace) -> int:
 
 
 def _text(arguments: argparse.Namespace) -> str | None:
-    """Return the text of the statements; None if a person will type statements at a prompt."""
+    """Return the statements' text; None if a person will type statements at a prompt."""
     if arguments.query is not None:
         if arguments.file is not None:
             raise WrongCallError("give a statement or --file, not both")
@@ -95,7 +95,7 @@ def _statements(text: str, parquet: str | None) -> list[str]:
 def _write_parquet(queries: "LakeQueries", statement: str, target: Path) -> None:
     """Write the answer to a file.
 
-    If that fails, an older file is kept unchanged.
+    If this fails, an older file stays unchanged.
     """
     from seglake.pipelines.lake_query.answers import write_parquet
 

@@ -102,7 +102,7 @@ def _session(
 
 
 def _spill_folder() -> str:
-    """Return the path of a folder that DuckDB creates if memory runs out, and removes later."""
+    """Return the path of a folder that DuckDB creates when memory runs out, and removes later."""
     return str(Path(tempfile.gettempdir()) / f"seglake-sql-{os.getpid()}")
 
 

@@ -1,4 +1,4 @@
-"""Makes the standard streams safe to use, even if they are closed or nobody reads them."""
+"""Makes the standard streams safe to use, even if they are closed or have no reader."""
 
 import io
 import os
@@ -12,7 +12,7 @@ _UNENCODABLE = "backslashreplace"
 
 
 class _Unheard(io.TextIOWrapper):
-    """Standard error that drops text when nobody can read it, or its disk is full."""
+    """Standard error that discards text if it has no reader or its disk is full."""
 
     def write(self, text: str) -> int:
         with suppress(OSError):
@@ -25,7 +25,7 @@ class _Unheard(io.TextIOWrapper):
 
 
 def make_ready() -> None:
-    """Prepare the standard streams of this process, so that none of them can end it.
+    """Prepare the standard streams, so that no failing stream ends this process.
 
     A closed stream is opened on the null device. Otherwise the next opened file would get the
     number of this stream, and the JVM would write to that file. Characters that the encoding lacks
@@ -66,14 +66,14 @@ def write_out(text: str) -> None:
 
 
 def out_is_gone() -> bool:
-    """Return whether nobody reads standard output any more."""
+    """Return whether standard output has lost its reader."""
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return bool(poll.poll(0))
 
 
 def write_as_utf_8() -> None:
-    """Switch standard output to UTF-8, for programs, whatever the encoding of the terminal."""
+    """Switch standard output to UTF-8 for programs, regardless of the terminal's encoding."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
 

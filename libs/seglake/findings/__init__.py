@@ -1,1 +1,1 @@
-"""Findings that a person may have to look at: the catalogue of their kinds, and their values."""
+"""Findings for a person to check: the catalogue of their kinds, and their values."""

@@ -20,11 +20,11 @@ class Finding:
 
     Attributes:
         kind: kind of the finding.
-        text: one sentence, with the place.
+        text: one sentence, which names the place.
         place: partition, topic, folder or file; empty for the whole run.
         ranges: half-open ranges of offsets of the partition; an empty range marks a place in the
             log.
-        facts: the values in the text, for programs, without nesting.
+        facts: the values in the text, for programs; no value is nested.
     """
 
     kind: FindingKind
@@ -71,7 +71,7 @@ class Findings:
         return chain.from_iterable(found.values() for found in self._by_kind.values())
 
     def add(self, found: Iterable[Finding]) -> None:
-        """Add findings to those of the command."""
+        """Add findings to the command's findings."""
         for each in found:
             self._by_kind[each.kind].setdefault(each.text, each)
 
@@ -113,7 +113,7 @@ class Findings:
 
 
 class WithFindings:
-    """Base class of summaries, with the values that follow from their findings."""
+    """Base class of summaries, with values derived from their findings."""
 
     __slots__ = ()
     findings: Findings
@@ -137,7 +137,7 @@ class WithFindings:
 def listed(
     label: str, lines: Sequence[object], most: int = _MOST_LINES, where: str = "with --json"
 ) -> list[str]:
-    """Return the first lines, each with a label, and a line that counts the others.
+    """Return the first lines, each with a label, and a line that counts the remaining ones.
 
     Args:
         label: text before each line.

@@ -35,7 +35,7 @@ class FindingKind(StrEnum):
     label: str
 
     def __new__(cls, name: str, look: Look, words: str, label: str | None = None) -> Self:
-        """Make a kind from the parts of its row in the catalogue."""
+        """Make a kind from its row in the catalogue."""
         kind = str.__new__(cls, name)
         kind._value_, kind.look, kind.words = name, look, words
         kind.label = name.replace("_", " ") if label is None else label
@@ -307,4 +307,4 @@ CONFLICTS = (
     FindingKind.ELECTION_WON,
     FindingKind.LOST_TAIL,
 )
-"""Kinds of conflicts between replicas and the tables; their fact `batches` counts batches."""
+"""Kinds of conflicts between replicas and tables; their fact `batches` is the number of batches."""

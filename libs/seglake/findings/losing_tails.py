@@ -19,12 +19,12 @@ TAIL_COLUMNS = (
 )
 """Columns of `quarantine` that `tails_of` reads."""
 
-# Batches of a winner are no losing tail, because a retake ingests them.
+# A winner's batches are no losing tail, because a retake ingests them.
 _WON = "won an election"
 
 
 class TailKind(WordedKind):
-    """Reasons why valid batches of a replica are not in the log, in words."""
+    """Reasons, in words, why valid batches of a replica are not in the log."""
 
     LOST = ("lost_election", "that lost an election")
     DIFFERS = ("replicas_differ", "of replicas that differ")
@@ -39,13 +39,13 @@ class TailKind(WordedKind):
 
 @dataclass(frozen=True, slots=True)
 class LosingTail:
-    """Batches of one kind and partition; a batch in several replicas is counted once.
+    """Batches of one kind and partition; a batch that several replicas have counts once.
 
     Attributes:
         batches: number of batches.
         records: sum of the batch headers' counts; None if a header has no count.
-        ranges: offsets of the batches, merged and in order; in the ingested log, these offsets have
-            other batches or none.
+        ranges: offsets of the batches, merged and in order; the ingested log has other batches or
+            none at these offsets.
     """
 
     batches: int
@@ -95,7 +95,7 @@ def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
 
 
 def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
-    """Add up a partition's losing tails from its batches, each listed once and with its kind."""
+    """Add up a partition's losing tails from its batches, each given once with its kind."""
     found = grouped(
         (row["kind"], (row["base_offset"], row["last_offset"], row["record_count"])) for row in rows
     )
@@ -103,7 +103,7 @@ def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, Losing
 
 
 def shown_tails(tails: TailsByKind) -> list[str]:
-    """Return one part of a headline for each kind of losing tails, with the number of records."""
+    """Return one text for each kind of losing tails, with the number of records, for a headline."""
     lines = []
     for kind, found in tails.items():
         count = _counted(found)
@@ -132,7 +132,7 @@ def shown_tail(tail: LosingTail) -> str:
 def decode_command(lake: str) -> str:
     """Return the command that decodes a lake's losing tails.
 
-    It names the local engine, because losing tails are short.
+    The command uses the local engine, because losing tails are short.
     """
     words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
     return shlex.join([*words, "--set", "read.losing_tails=rows"])
@@ -155,7 +155,7 @@ def tails_mapping(tails: TailsByKind) -> dict[str, Any]:
 
 
 def _counted(found: Mapping[str, LosingTail], *, with_offsets: bool = False) -> str:
-    """Return the number of records as text, or of offsets if a header has no count."""
+    """Return the number of records as text; the number of offsets if a header has no count."""
     offsets = show_count(sum(tail.offsets for tail in found.values()), "offset")
     counts = [tail.records for tail in found.values()]
     known = [count for count in counts if count is not None]

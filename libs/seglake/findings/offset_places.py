@@ -1,4 +1,4 @@
-"""Texts that name a few partitions or offset ranges, and count the others."""
+"""Texts that name a few partitions or offset ranges, and count the remaining ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -34,7 +34,7 @@ def shown_ranges(ranges: Sequence[OffsetRange], most: int | None = None) -> str:
 
     Args:
         ranges: the ranges, in the order of the text.
-        most: number of ranges that are shown; the others are counted. None shows all.
+        most: number of ranges to show; the remaining ones are counted. None shows all.
     """
     shown = ", ".join(shown_range(*offsets) for offsets in ranges[:most])
     rest = 0 if most is None else len(ranges) - most
@@ -43,7 +43,7 @@ def shown_ranges(ranges: Sequence[OffsetRange], most: int | None = None) -> str:
 
 
 def named(names: Sequence[str], shown: Callable[[str], str] = str) -> str:
-    """Return the leading names and the number of the others, as text.
+    """Return the first few names and the number of the remaining ones, as text.
 
     Args:
         names: the names, in the order of the text.
@@ -59,7 +59,7 @@ def _worst(sizes: Mapping[str, int], shown: Callable[[str], str]) -> str:
 
 
 def _where(found: GapRanges) -> str:
-    if not found.ranges:  # gaps left by the log cleaner are counted without their ranges
+    if not found.ranges:  # gaps left by the log cleaner are counted but not listed
         return f"({show_count(found.gaps, 'gap')})"
     largest = max(found.ranges, key=lambda offsets: offsets[1] - offsets[0])
     if len(found.ranges) == 1:

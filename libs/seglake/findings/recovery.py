@@ -1,7 +1,7 @@
-"""Recovered and lost offsets of a lake's logs, by cause, and the texts on them.
+"""Recovered and lost offsets of a lake's logs, by cause, with their texts.
 
-This is the only catalogue of causes. Ingest and report count offsets above the ingested offsets
-with `losses_of_log`. The audit uses only the causes and their texts, and has its own counts.
+This is the only catalogue of causes. Ingest and report count offsets above the ingested ones with
+`losses_of_log`. The audit uses only the causes and their texts; it counts offsets itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from seglake.printable import show_count
 
 
 class Loss(WordedKind):
-    """Reasons why offsets of a log are not in the tables, the worst first."""
+    """Reasons why the tables lack offsets of a log, the worst first."""
 
     MISSING = ("missing", "missing without a known cause")
     QUARANTINED = ("quarantined", "hidden by damaged bytes (quarantined)")
@@ -47,7 +47,7 @@ class Loss(WordedKind):
         "below the first segment (deleted by retention or lost: no file on the disks says which)",
     )
     NO_HIGH_WATERMARK = ("no_high_watermark", "without a high watermark")
-    NEVER_INGESTED = ("never_ingested", "outside of the chosen times")
+    NEVER_INGESTED = ("never_ingested", "outside the chosen times")
     OPEN_TRANSACTION = ("open_transaction", "waiting for an open transaction")
     HIGH_WATERMARK = ("high_watermark", "above the high watermark")
 
@@ -58,7 +58,7 @@ class Loss(WordedKind):
 
     @property
     def is_there(self) -> bool:
-        """Return whether the offsets are on a disk, although no run has ingested them."""
+        """Return whether the offsets are on a disk although no run has ingested them."""
         return self in (
             *(Loss.REFUSED, Loss.LEFT_OUT, Loss.NO_HIGH_WATERMARK, Loss.NEVER_INGESTED),
             *(Loss.OPEN_TRANSACTION, Loss.HIGH_WATERMARK),
@@ -78,13 +78,13 @@ class Loss(WordedKind):
 
 
 class NoLoss(WordedKind):
-    """Cause for which it is correct that offsets have no record."""
+    """Cause why it is correct that offsets have no record."""
 
     COMPACTED = ("compacted", "compacted")
     ERASED = ("erased", "erased from the lake (seglake erase)")
     EXPIRED = ("expired", "expired (retention of the lake)")
     DELETED = ("deleted", "below the log start (deleted, by the broker's files)")
-    MARKER = ("marker", "of damaged transaction markers, which hold no record")
+    MARKER = ("marker", "of damaged transaction markers, which have no record")
     WITHOUT_RECORD = (
         "without_record",
         "in batches that have no record for them (transaction markers, aborted, compacted)",
@@ -115,7 +115,7 @@ LOSS_ABOVE: Mapping[StoppedBy, Loss] = {
     StoppedBy.REFUSED: Loss.REFUSED,
     StoppedBy.UNREAD: Loss.LEFT_OUT,
 }
-"""Causes of the offsets above the ingested offsets, by the reason why a run stopped in the log.
+"""Causes of offsets above the ingested ones, by the reason why a run stopped in the log.
 
 A log that lost an election has no such offsets.
 """
@@ -140,17 +140,16 @@ UNKNOWN = GapRanges(1, 0, ())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecovery:
-    """Recovery of a partition: number of records and, for each cause, of offsets without a record.
+    """Recovery of a partition: number of records, and number of offsets without record by cause.
 
-    All numbers together are the number of offsets of the partition's log.
+    The sum of all numbers is the number of offsets of the partition's log.
 
     Attributes:
         name: name of the partition.
         records: number of recovered records.
         open_records: number of recovered records whose transactions have not ended.
         has_earlier: whether earlier runs ingested records, which `records` does not count.
-        lost: for each cause, lost ranges; a range without offsets means that the number of lost
-            offsets is unknown.
+        lost: lost ranges by cause; a range without offsets stands for an unknown number of offsets.
         no_loss: for each cause, number of offsets that correctly have no record.
         tails: for each kind, quarantined batches of replicas that lost an election.
     """
@@ -227,7 +226,7 @@ class Recovery:
 
     @property
     def lost_offsets(self) -> int:
-        """Return the number of lost offsets, without unknown numbers."""
+        """Return the number of lost offsets, as far as it is known."""
         return sum(
             gaps.offsets
             for each in self.partitions
@@ -254,7 +253,7 @@ class Recovery:
 
     @property
     def nothing_from(self) -> dict[str, list[str]]:
-        """Return the partitions without a record by reason, the worst reason first."""
+        """Return the partitions without records, by reason, the worst reason first."""
         found: dict[str, list[str]] = {}
         for each in self.partitions:
             if not each.records:
@@ -292,8 +291,8 @@ class Recovery:
         """Return lines on lost offsets, on offsets without loss, and on partitions without record.
 
         Args:
-            is_left_shown: whether the caller has shown the ranges that are still on a disk; if so,
-                the lines omit them.
+            is_left_shown: whether the caller has already shown the ranges that are still on a disk;
+                if so, the lines omit them.
         """
         lost = {
             cause: found
@@ -361,8 +360,7 @@ def losses_of_log(seen: Observation, covered: Sequence[OffsetRange]) -> dict[Los
     """Return the offsets of a log that the lake lacks, by cause.
 
     Args:
-        seen: a run's observation of the log: offsets that the run saw, or that files prove to
-            exist.
+        seen: a run's observation of the log: offsets that the run found, or that files prove.
         covered: the log's merged ranges in the lake.
     """
     proved = [(left.from_offset, left.log_end_offset) for left in seen.not_on_disk]

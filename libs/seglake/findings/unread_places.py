@@ -1,4 +1,4 @@
-"""Adds files and folders that no run has read to the recovery of partitions."""
+"""Adds unread files and folders to the recovery of partitions."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,9 +11,9 @@ from seglake.printable import on_one_line
 
 
 def recovery_with(known: Iterable[PartitionRecovery], places: Iterable[UnreadPlace]) -> Recovery:
-    """Return the recovery of each partition, with the places that were not read.
+    """Return the recovery of each partition, including places that were not read.
 
-    A partition that is known only from an unread place is added.
+    Partitions that only unread places name are added.
 
     Args:
         known: the recovery of each partition, before unread places are added.
@@ -28,7 +28,7 @@ def recovery_with(known: Iterable[PartitionRecovery], places: Iterable[UnreadPla
 
 
 def with_unread(each: PartitionRecovery, places: Iterable[UnreadPlace]) -> PartitionRecovery:
-    """Return the recovery, in which all offsets of unread files have the cause LEFT_OUT."""
+    """Return the recovery with the cause LEFT_OUT for all offsets of unread files."""
     left = merged(
         offsets
         for place in places
@@ -49,7 +49,7 @@ def with_unread(each: PartitionRecovery, places: Iterable[UnreadPlace]) -> Parti
 
 
 def loss_of(place: UnreadPlace) -> Loss:
-    """Return the cause for the offsets of an unread place."""
+    """Return the cause for an unread place's offsets."""
     if place.is_named_only:
         return Loss.NAMED_ONLY
     return Loss.LEFT_OUT if place.is_on_disk else Loss.NOT_ON_DISK

@@ -1,4 +1,4 @@
-"""Base class of enums whose members also have a text to show to a person."""
+"""Base class of enums whose members also have a text for a person."""
 
 from enum import StrEnum
 from typing import Self

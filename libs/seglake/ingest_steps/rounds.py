@@ -59,13 +59,13 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedPartition(JudgedPartition):
-    """A judged partition with the ranges to ingest, and after the commits with the results.
+    """Judged partition with the ranges to ingest, and with the results after the commits.
 
     Attributes:
-        ranges: ranges by rising offsets; the last one has no offsets if it is for damage at the end
-            of the log.
+        ranges: ranges by rising offsets; a last range without offsets records damage at the end of
+            the log.
         superseded: offset ranges whose rows in the tables lost an election to this log.
-        left: data that is on the disks, or should be, and that cannot be read.
+        left: data that is or should be on the disks, but is unreadable.
         unread: why the partition was not fully read and committed; None if it was.
         committed: ranges that are in the tables now; empty in a dry run.
         conflicts: number of other replicas' batches that differ from those in the tables.
@@ -89,7 +89,7 @@ class Round:
         notes: messages for the user that need no action.
         waves: planned waves.
         written_bytes: size of the committed files.
-        lost_topics: topics that another run committed first, each with its commit counter
+        lost_topics: topics that another run committed first, with the topic's commit counter
             (generation) before that commit.
         concurrent: ranges of these topics that the other run committed.
     """
@@ -234,9 +234,9 @@ def _notes(
 def _shorter_notes(
     planned: Iterable[PlannedPartition], old: ConflictRows, *, wants_older: bool
 ) -> list[str]:
-    """Return notes on logs that end below the ingested ranges and are not refused.
+    """Return notes on logs that end below the ingested ranges but are not refused.
 
-    Lagging and older copies share one note. A run that reads older copies does not give this note.
+    Lagging and older copies share one note, which a run with older copies omits.
     """
     expected = old.expected()
     notes: list[str] = []
@@ -257,7 +257,7 @@ def _shorter_notes(
 def other_clusters_notes(
     ranges: Sequence[RangePlan], ledger: SourceLedger, context: RunContext
 ) -> list[str]:
-    """Return a note if the lake has only rows of other clusters, since it may be the wrong lake.
+    """Return a note if the lake has only rows of other clusters: it may be the wrong lake.
 
     Args:
         ranges: ranges that the run ingests.
@@ -283,7 +283,7 @@ def _committed(
     generations: dict[str, int],
     context: RunContext,
 ) -> WaveResult:
-    """Decode and commit wave by wave; then commit conflicts and lost elections of older rows."""
+    """Decode and commit wave by wave; then commit conflicts and superseded older rows."""
     # Complete interrupted commits first: if that fails, the run ends before it writes anything.
     if waves:
         topics = {plan.key.topic for each in planned for plan in each.ranges}
@@ -325,10 +325,9 @@ def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
 
 
 def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, ShortLog]:
-    """Return, by partition, the logs that end before an offset that they once reached.
+    """Return the logs that end before an offset that they once reached, by partition.
 
-    If the last batch's records have higher offsets than its header says, the records' offsets are
-    used.
+    If the last batch's records have higher offsets than its header, the records' offsets count.
 
     Args:
         rounds: the rounds of the run.

@@ -81,8 +81,8 @@ class RunContext(ScanContext):
         source_id: the cluster.
         run_id: label of the run.
         started_at_us: time of the run's start, in microseconds since the epoch.
-        after: function that is called with the name of each finished step of a commit, so that
-            tests can stop a run there.
+        after: function to call after each step of a commit, with the step's name; tests stop a run
+            in it.
         is_dry_run: whether the run writes nothing.
     """
 
@@ -122,22 +122,22 @@ class RunContext(ScanContext):
 
     @property
     def settled_places(self) -> tuple[str, ...]:
-        """Return the setting `select.settled`: files and folders that a person has dealt with."""
+        """Return the setting `select.settled`: unread files and folders that a person accepts."""
         return tuple(map(self.storage.locate, self.settings.select.settled))
 
     def with_isolation(self, isolation: Isolation) -> Self:
-        """Return the context for topics whose first run had this isolation."""
+        """Return the context for topics whose first run had this isolation level."""
         settings = self.settings
         settings = replace(settings, read=replace(settings.read, isolation=isolation))
         return replace(self, settings=settings)
 
     @property
     def lake_decoding(self) -> DecodeSettings:
-        """Return the settings of the run's tasks, to which each commit attempt adds its own id.
+        """Return the settings of the run's tasks; each commit attempt adds its own id.
 
-        They have the newest rules of erasure. Read the topics' generations before: an erasure
-        stores its rules first and then advances the generations, so that a commit of a run that did
-        not see the rules fails.
+        The settings have the newest erasure rules. Read the topics' generations before calling
+        this: an erasure stores its rules and then advances the generations, so that runs without
+        these rules fail to commit.
         """
         settings = self.decoding(
             self.source_id,
@@ -157,7 +157,7 @@ class RunContext(ScanContext):
         )
 
     def require_writable(self) -> None:
-        """Require write access to the lake, before work begins that ends in a commit.
+        """Require write access to the lake, before work that ends in a commit.
 
         Raises:
             LakeRefusedError: the storage denies writing, before anything was changed.
@@ -192,7 +192,7 @@ def list_sources(
 def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) -> Discovery:
     """List the sources of a run on an existing lake.
 
-    If disks have no cluster id, they are assumed to be of the lake's only cluster.
+    Disks without a cluster id are assumed to belong to the lake's only cluster.
 
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
@@ -214,7 +214,7 @@ def list_of_lake(sources: Sequence[str], scan: ScanContext, tables: LakeTables) 
 
 
 def is_unjoined(discovery: Discovery, known: KnownSources) -> bool:
-    """Return whether the lake has not yet joined the given cluster name with the cluster's id."""
+    """Return whether the lake has not yet joined the given cluster name to the cluster's id."""
     cluster_id = discovery.cluster_id
     return cluster_id not in (None, discovery.source_id) and cluster_id not in known.joined
 
@@ -239,7 +239,7 @@ def list_selected(
     """
     discovery = list_sources(sources, scan, unnamed_id=unnamed_id, known=known)
     select = scan.settings.select
-    # A folder that cannot be listed may hold the missing topic.
+    # A folder that cannot be listed may have the missing topic.
     check = check_selection if discovery.has_all_topics else unmatched_globs
     missing, notes = check(discovery.topics, select, place="sources")
     return replace(discovery, notes=(*discovery.notes, *notes), missing_topics=missing)

@@ -53,9 +53,8 @@ def markers_of(run: BatchRun) -> list[Marker]:
 def counted_offset(unit: Unit) -> int:
     """Return the offset after a batch if its records had consecutive offsets.
 
-    Compaction removes records from a batch, so its true end may be higher. The result is the first
-    offset plus the header's record count. For old formats, whose headers have no count, it is the
-    first offset.
+    The result is the first offset plus the header's record count. After compaction, the batch's
+    true end may be higher. Headers of old formats have no count, so the result is the first offset.
     """
     return unit.first_offset + (unit.header.record_count if isinstance(unit, RecordBatch) else 0)
 

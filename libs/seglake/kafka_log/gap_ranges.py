@@ -12,8 +12,8 @@ class GapRanges(NamedTuple):
     """Number of gaps, their number of offsets, and their ranges.
 
     Attributes:
-        ranges: the sorted ranges of the gaps; adjacent ranges are joined. Gaps that the log cleaner
-            made are counted but have no ranges here, because there may be millions of them.
+        ranges: the sorted ranges of the gaps; adjacent ranges are joined. Gaps made by the log
+            cleaner are counted but not listed, because there may be millions.
     """
 
     gaps: int
@@ -30,7 +30,7 @@ class GapRanges(NamedTuple):
         return cls(len(ranges), sum(stop - start for start, stop in ranges), tuple(ranges))
 
     def outside(self, repaired: Sequence[OffsetRange]) -> "GapRanges":
-        """Return what remains of the gaps without the repaired offsets, given as merged ranges."""
+        """Return the rest of the gaps after the repaired offsets, given as merged ranges."""
         if not self.ranges or not repaired:
             return self
         return GapRanges.of(
@@ -84,7 +84,7 @@ def ranges_joined(parts: Iterable[GapRanges]) -> GapRanges:
 
 
 def gaps_joined(parts: Iterable[Mapping[Cause, GapRanges]]) -> dict[Cause, GapRanges]:
-    """Add up several mappings from cause to gap ranges; a cause without gaps is left out."""
+    """Add up several mappings from cause to gap ranges; omit causes without gaps."""
     found = grouped(item for part in parts for item in part.items())
     joined = {cause: ranges_joined(gaps) for cause, gaps in found.items()}
     return {cause: gaps for cause, gaps in joined.items() if gaps.gaps}

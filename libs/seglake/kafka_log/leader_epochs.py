@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 
 NO_EPOCH = -1
-OPEN_END = (1 << 63) - 1  # end of a log whose end is not known
+OPEN_END = (1 << 63) - 1  # end of a log whose end is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class LeaderEpochs:
         return self.epochs[count - 1].epoch if count else None
 
     def denied(self, seen: Iterable[EpochStart]) -> list[EpochStart]:
-        """Return the epochs that batch headers state and these leader epochs contradict."""
+        """Return the epochs in batch headers that these leader epochs contradict."""
         return [fact for fact in seen if self.epoch_at(fact.start_offset) not in (fact.epoch, None)]
 
     def common_next_offset(self, other: "LeaderEpochs") -> int:
         """Return the exclusive end offset of the part that two copies of a log share.
 
-        A follower that truncates its log searches in the same way: it takes the other copy's
-        largest epoch that does not exceed this copy's last epoch, and goes to lower epochs until
-        both copies have the same one. If a copy has no epochs, both are assumed to be the same log,
-        and the lower end is returned.
+        Kafka's followers search in the same way before they truncate: the search begins at the
+        other copy's largest epoch that does not exceed this copy's last epoch, and goes to lower
+        epochs until both copies have the same one. If a copy has no epochs, both are assumed to be
+        the same log, and the lower end is returned.
         """
         if not self.epochs or not other.epochs:
             return min(self.log_end_offset, other.log_end_offset)
@@ -71,7 +71,7 @@ class LeaderEpochs:
         return self.without_end.common_next_offset(other.without_end)
 
     def _largest_up_to(self, epoch: int) -> int:
-        """Return the largest of these epochs that does not exceed `epoch`; -1 if all do."""
+        """Return the largest of these epochs that does not exceed `epoch`; -1 if there is none."""
         count = bisect_right(self.epochs, epoch, key=lambda entry: entry.epoch)
         return self.epochs[count - 1].epoch if count else NO_EPOCH
 
@@ -98,9 +98,8 @@ def leader_epochs_of(
             the log was truncated after they were written (KAFKA-16541).
         log_end_offset: exclusive end of the log; `OPEN_END` if unknown.
         seen: first offsets and epochs of batches. They override the file. But no checksum covers a
-            batch's epoch, so two kinds of epochs are ignored: an epoch that falls below the epoch
-            of a lower offset, and an epoch that only one batch has and that the file, if it has
-            entries, lacks.
+            batch's epoch, so two kinds of epochs are ignored: an epoch below the epoch of a lower
+            offset, and an epoch of a single batch that a non-empty file lacks.
     """
     believed = [entry for entry in epochs if entry.start_offset <= log_end_offset]
     listed = {entry.epoch for entry in believed}
@@ -123,8 +122,9 @@ def _believe(entries: list[EpochStart], fact: EpochStart) -> None:
 
 
 def _rising(seen: Sequence[EpochStart]) -> list[EpochStart]:
-    """Return the longest subsequence, in order of offsets, in which epochs never fall."""
-    # Element n: index of the batch with the lowest epoch that ends n + 1 never falling ones.
+    """Return the longest subsequence, in offset order, in which epochs never fall."""
+    # Element n: index of the batch with the lowest epoch at the end of n + 1 epochs that never
+    # fall.
     lowest_ends: list[int] = []
     previous: list[int] = []
     for index, fact in enumerate(seen):

@@ -18,21 +18,21 @@ class LogBounds:
     """Offsets that bound a log; upper bounds are exclusive, as in Kafka.
 
     Attributes:
-        remote_offset: [remote_offset, log_start_offset) is only in the remote tier; equal to the
-            log start if there is no such range.
+        remote_offset: [remote_offset, log_start_offset) is only in the remote tier. Without such a
+            range, it equals the log start.
         next_offset: upper bound of this run: high watermark or log end. In read_committed, a run
             stops at the first offset of a transaction that it waits for.
         high_watermark: high watermark in the checkpoint file; None if the file does not have it.
-        last_stable_offset: Kafka's last stable offset, at most the high watermark: below it no
-            transaction is open, not even a hanging one.
+        last_stable_offset: Kafka's last stable offset, at most the high watermark. No transaction
+            below it is open, not even a hanging one.
         open_transactions: transactions without a marker, the oldest first.
         markers: all markers below the high watermark or log end, sorted by offset.
         notes: sentences to show in the run's summary.
         passed: open transactions for which this run does not wait.
         newest_ms: newest timestamp of the surveyed batches, in ms since 1970; None if unknown.
         unknown_outcomes: transactions whose markers may be in damaged bytes.
-        undeleted: offsets below the first segment, unless a proof shows that Kafka deleted them;
-            None if there are none.
+        undeleted: offsets below the first segment without proof that Kafka deleted them; None if
+            there are none.
     """
 
     log_start_offset: int
@@ -119,7 +119,7 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
     filled = [survey for survey in surveys if survey.first_offset is not None]
     last = filled[-1] if filled else surveys[-1]
     log_end = last.next_offset
-    if last is not surveys[-1]:  # an empty segment is named by the log's end
+    if last is not surveys[-1]:  # the name of an empty segment is the log's end
         begin = replica.segments[-1].base_offset
         closed = surveys[surveys.index(last) : -1]
         is_cut_open = any(survey.is_cut_open for survey in closed)
@@ -133,7 +133,7 @@ def _log_end(replica: Replica, surveys: Sequence[SegmentSurvey]) -> int:
 
 
 def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
-    """Return the higher of log start checkpoint and first segment's base offset.
+    """Return the log start: the checkpoint or the first segment's base offset, if that is higher.
 
     Args:
         replica: the replica, with its checkpoints.
@@ -144,7 +144,7 @@ def log_start_of(replica: Replica, log_end: int, notes: list[str]) -> int:
     claimed = replica.checkpoints.log_start_offset
     if claimed is not None and claimed > log_end:
         notes.append(
-            f"{replica.key}: the log start offset {claimed} lies above the log end {log_end} and "
+            f"{replica.key}: the log start offset {claimed} is above the log end {log_end} and "
             "is ignored as implausible"
         )
         return first
@@ -171,12 +171,12 @@ def remote_start_of(replica: Replica, log_start: int) -> int:
 
 
 def _upper_bound(replica: Replica, log_start: int, log_end: int, requested: UpperBound) -> int:
-    """Return the upper bound by `upper_bound` of the policy, which open transactions may lower."""
+    """Return the upper bound by the policy's `upper_bound`; open transactions may lower it."""
     if requested is UpperBound.LOG_END:
         return log_end
     checkpoints = replica.checkpoints
     if not checkpoints.has_high_watermarks:
-        return log_end  # a missing file is reported once for its log dir
+        return log_end  # the log dir reports a missing file once
     if checkpoints.high_watermark is None:
         return log_start  # without a high watermark, no offset is known to be replicated
     return min(checkpoints.high_watermark, log_end)

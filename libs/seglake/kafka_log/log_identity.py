@@ -47,13 +47,14 @@ def likeness(ingested: LastBatch, found: LogBatch | None) -> Likeness:
     if found is None:
         return Likeness.UNKNOWN
     is_at_place = found.first_offset <= ingested.base_offset <= found.last_offset
-    # Perhaps only a part of the disk's batch was ingested.
+    # Perhaps the lake has only a part of the disk's batch.
     if is_at_place and found.header.crc == ingested.crc:
         return Likeness.SAME
     if found.header.base_offset == ingested.base_offset:
         return Likeness.OTHER
-    # A batch above the offset proves nothing: the ingested one may be damaged or deleted now.
-    # A batch that begins below and includes the offset proves that the log never had it.
+    # A batch above the offset proves nothing: the ingested batch may be damaged or deleted by now.
+    # A batch that contains the offset but begins below it proves that the log never had the
+    # ingested batch.
     is_inside = found.first_offset <= ingested.base_offset
     return Likeness.OTHER if is_inside else Likeness.UNKNOWN
 
@@ -70,7 +71,7 @@ def may_be_cleaned(
         found: the disk's batch at the same offset.
         cleaner_offset: exclusive end of the range that the cleaner has processed on this disk; None
             if it never ran.
-        lake_is_compacted: in this partition, the lake has gaps that the cleaner made.
+        lake_is_compacted: whether the lake has gaps of this partition that the cleaner made.
     """
     if cleaner_offset is not None and found.header.base_offset < cleaner_offset:
         return True
@@ -88,7 +89,7 @@ def may_be_cleaned(
 
 
 class ShorterLog(NamedTuple):
-    """A copy of a log that ends below what the lake has ingested of it.
+    """Copy of a log that ends below the ingested offsets.
 
     Attributes:
         end: where the copy ends, as text.
@@ -173,7 +174,7 @@ def second_log_refusal(replica: Replica, ingested: LastBatch, found: LastBatch |
 
 
 def undecided_refusal(replica: Replica, what: str) -> str:
-    """Return the reason for rejecting a log that differs, where no leader epoch decides."""
+    """Return the reason for rejecting a log that differs, if no leader epoch decides."""
     key = replica.key
     return (
         f"{key}: {what}. Without leader epochs it is unknown which of the two logs won an "
@@ -184,7 +185,7 @@ def undecided_refusal(replica: Replica, what: str) -> str:
 
 
 def difference(ingested: LastBatch, found: LastBatch) -> str:
-    """Describe what lake and disk have at one offset: two batches that differ."""
+    """Describe the two different batches that lake and disk have at one offset."""
     return f"the lake has {_shown(ingested)}, the disk has {_shown(found)}"
 
 

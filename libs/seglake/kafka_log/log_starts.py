@@ -1,10 +1,10 @@
-"""Decides whether offsets below a log's first segment were deleted by Kafka or may be lost.
+"""Decides whether Kafka deleted the offsets below a log's first segment, or may have lost them.
 
 Kafka truncates leader-epoch-checkpoint whenever retention, DeleteRecords or the leader moves the
 log start, and again when a broker loads the log. So the first entry is at the log start, or above
 it if older records have no epoch. The broker renames segments to `.deleted` a moment before it
-writes the file, and removes them a minute later: so such segments are taken as deleted even if the
-file still has their epochs.
+writes the file, and removes them a minute later. So such segments count as deleted even if the file
+still has their epochs.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from seglake.kafka_log.replica import Replica
 
 
 class UndeletedStart(NamedTuple):
-    """Offsets below a log's first segment; nothing proves that Kafka deleted them.
+    """Offsets below a log's first segment without proof that Kafka deleted them.
 
     Attributes:
         cause: MISSING if the log's own files prove that the offsets were lost, else
@@ -47,7 +47,7 @@ def proved_start(replica: Replica) -> int | None:
 
 
 def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
-    """Return the end of the offsets that Kafka deleted, as other copies prove; 0 without a proof.
+    """Return the end of the offsets that Kafka deleted, as other copies prove; 0 without proof.
 
     Args:
         replica: the copy whose start is in doubt.
@@ -68,7 +68,7 @@ def start_proved_by(replica: Replica, copies: Sequence[Replica]) -> int:
 
 
 def undeleted_start(replica: Replica) -> UndeletedStart | None:
-    """Return the offsets below the first segment, unless a proof shows that Kafka deleted them.
+    """Return the offsets below the first segment without proof that Kafka deleted them.
 
     None if there are no such offsets, or if they are in the remote tier. If there is a tier, the
     log dir's log start file has an entry for the log.
@@ -83,7 +83,7 @@ def undeleted_start(replica: Replica) -> UndeletedStart | None:
     # The first segments were deleted while this run read the log.
     if replica.planned_start_offset is not None:
         stop = min(stop, replica.planned_start_offset)
-    # Segments that a broker is deleting are newer evidence than the checkpoint file.
+    # If a broker is deleting segments, they are newer evidence than the checkpoint file.
     stop = min([stop, *(base for base in replica.deleting if base >= start)])
     cause = GapCause.DELETED_OR_LOST if proved is None else GapCause.MISSING
     return UndeletedStart((start, stop), cause) if start < stop else None

@@ -1,7 +1,7 @@
 """State of a partition's log as a run saw it: its bounds, and why the run stopped there.
 
-It is recorded even if no row was ingested. If the listing shows the end of a log unchanged since
-the last observation, a run reads nothing.
+It is recorded even if no row was ingested. If the listing shows that the end of a log has not
+changed since the last observation, a run reads nothing.
 """
 
 from collections.abc import Sequence
@@ -31,11 +31,11 @@ class StoppedBy(StrEnum):
     NO_SEGMENT = "no_segment"
     LOST_ELECTION = "lost_election"  # this replica lost to the ingested log
     REFUSED = "refused"  # the log is not the one that was ingested
-    UNREAD = "unread"  # some of its files could not be read
+    UNREAD = "unread"  # some files of the log could not be read
 
 
 NOT_ON_DISK = "not on disk: "
-"""Prefix of the reason for offsets that a file proves and the disk lacks."""
+"""Prefix of the reason for offsets that a file proves but the disk lacks."""
 
 NAMED_ONLY = "only the metadata log names "
 """Prefix of the reason for partitions in the metadata log without a folder on any disk."""
@@ -71,7 +71,7 @@ class LeftRange(NamedTuple):
 
     @property
     def is_damaged(self) -> bool:
-        """Return whether offsets wait for damaged bytes, or for absent objects of a tier."""
+        """Return whether the offsets are in damaged bytes, or in absent objects of a tier."""
         return self.reason.startswith((DAMAGED, TIER_GAP, HIDDEN_END))
 
     def names(self, folder: str) -> bool:
@@ -109,13 +109,13 @@ class UnreadPlace:
     def is_on_disk(self) -> bool:
         """Return whether a disk has the file or folder.
 
-        If not, only files of the broker name it.
+        If not, only the broker's files name it.
         """
         return not self.reason.startswith((NOT_ON_DISK, NAMED_ONLY))
 
     @property
     def key(self) -> PartitionKey | None:
-        """Return the partition of the path's innermost partition folder; None if it has none."""
+        """Return the partition of the path's innermost partition folder; None without one."""
         names = self.path.split("/")
         for name in reversed(names):
             folder = parse_folder_name(name)
@@ -125,7 +125,7 @@ class UnreadPlace:
         return None
 
     def outside(self, covered: Sequence[OffsetRange]) -> Self | None:
-        """Return this place with only the offsets that are not covered; None if all are covered."""
+        """Return this place without the covered offsets; None if all are covered."""
         left = tuple(without(self.ranges, *covered))
         return replace(self, ranges=left) if left or not self.ranges else None
 
@@ -135,7 +135,7 @@ class Observation:
     """State of a partition when a run read or listed it.
 
     Attributes:
-        log_start_offset: log start, also if only a remote tier has the offsets from there on.
+        log_start_offset: log start, even if only a remote tier has the first offsets.
         last_stable_offset: last stable offset, exclusive; None if the log could not be read.
         log_end_offset: end of the log, exclusive; None if the log could not be read.
         next_offset: exclusive end of the offsets that a run may ingest; None if there are none.
@@ -143,8 +143,8 @@ class Observation:
         not_ingested: ranges on the disk above `next_offset`, and ranges that the disk lacks
             although the broker's files prove them.
         first_log_end_offset: lowest log end seen since `next_offset` last advanced.
-        waiting_since: when a run first saw offsets above this `next_offset`; None if there are no
-            such offsets.
+        waiting_since: time at which a run first found offsets above this `next_offset`; None if
+            there are no such offsets.
         listing: text that changes when the log grows, see `listing_of`; None if the next run must
             read the log in any case.
     """
@@ -167,12 +167,12 @@ class Observation:
 
     @property
     def has_unread_reason(self) -> bool:
-        """Return whether the log was refused or unread, with the reason in `detail`."""
+        """Return whether `detail` has the reason why the log was refused or unread."""
         return self.stopped_by in (StoppedBy.REFUSED, StoppedBy.UNREAD)
 
     @property
     def not_on_disk(self) -> tuple[LeftRange, ...]:
-        """Return the ranges that the log once had, as files prove, but that the disk lacks."""
+        """Return the ranges that the disk lacks although files prove that the log once had them."""
         return tuple(left for left in self.not_ingested if not left.is_on_disk)
 
     @property
@@ -182,7 +182,7 @@ class Observation:
 
     @property
     def search_for_damage(self) -> tuple[LeftRange, ...]:
-        """Return the ranges not ingested yet that are damaged or were not searched for damage."""
+        """Return the ranges not ingested yet that are damaged or not searched for damage."""
         begins = DAMAGED, UNSEARCHED
         return tuple(left for left in self.not_ingested if left.reason.startswith(begins))
 
@@ -201,7 +201,7 @@ class Observation:
             ends = (self.log_end_offset, earlier.first_log_end_offset)
             first_end = min((end for end in ends if end is not None), default=None)
             since = earlier.waiting_since
-        if self.next_offset is not None:  # if a log could not be read, its advance is unknown
+        if self.next_offset is not None:  # for a log that could not be read, the advance is unknown
             is_waiting = (self.log_end_offset or 0) > self.next_offset
             # If the clock was set back, `waiting_since` must not be in the future.
             since = min(since or self.observed_at, self.observed_at) if is_waiting else None
@@ -228,7 +228,7 @@ class Observation:
     def is_stuck(self, now: datetime, limit: timedelta) -> bool:
         """Return whether the log grew while its upper bound stayed for longer than the limit.
 
-        A log that does not grow is not stuck, because it is a copy or its cluster is dead.
+        A log that does not grow is not stuck: it is a copy, or its cluster is dead.
         """
         return (
             self.stopped_by in _BOUNDS
@@ -250,7 +250,7 @@ def stopped_by(bounds: LogBounds, policy: ReadPolicy, *, has_tail: bool) -> Stop
 
 
 def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
-    """Return a text that changes when any copy of a log grows or is truncated.
+    """Return a text that changes if any copy of a log grows or is truncated.
 
     It has the configured upper bound, and each copy's high watermark, last leader epoch and last
     segment (offset, size, modification time). Earlier segments are omitted, since retention deletes

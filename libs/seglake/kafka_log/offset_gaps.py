@@ -10,10 +10,10 @@ class GapCause(StrEnum):
 
     COMPACTED = "compacted"
     ERASED = "erased"  # `seglake erase` removed the record from the lake
-    EXPIRED = "expired"  # older than `retention.records`, so removed from the lake
+    EXPIRED = "expired"  # retention (`retention.records`) removed the record from the lake
     DELETED = "deleted"
-    MARKER = "marker"  # a damaged transaction marker, which holds no record
-    # Below the first segment, and nothing proves whether Kafka deleted them.
+    MARKER = "marker"  # damaged transaction marker, so no record is lost
+    # Offsets below the first segment; nothing proves whether Kafka deleted them.
     DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
     UNDECIDED = "undecided"  # the record's transaction has no marker yet
@@ -57,7 +57,7 @@ class HoleFinder:
         self._holes: list[Hole] = []
 
     def defect(self) -> None:
-        """Record that damaged bytes come next, which explain a hole before the next batch."""
+        """Record that damaged bytes follow, which explain a hole before the next batch."""
         self.has_defect_since = True
 
     def batch(self, first_offset: int, next_offset: int, segment_index: int) -> None:
@@ -102,16 +102,16 @@ class HoleFinder:
 
 
 NEVER_FILLED = (GapCause.COMPACTED, GapCause.ERASED, GapCause.EXPIRED)
-"""Causes of gaps that no repair fills, and of which there may be millions."""
+"""Causes of gaps that no repair fills; there may be millions of such gaps."""
 
 DAMAGE_CAUSES = (GapCause.QUARANTINED, GapCause.MARKER)
-"""Causes of gaps that damaged bytes explain."""
+"""Causes of gaps that are explained by damaged bytes."""
 
 
 def cause_of(
     *, is_after_defect: bool, is_compacted: bool, next_offset: int, log_start_offset: int
 ) -> GapCause:
-    """Return the cause of a hole by the evidence; MISSING without any.
+    """Return the cause of a hole by the evidence; MISSING without evidence.
 
     >>> facts = {"is_compacted": True, "next_offset": 15, "log_start_offset": 0}
     >>> cause_of(is_after_defect=True, **facts), cause_of(is_after_defect=False, **facts)

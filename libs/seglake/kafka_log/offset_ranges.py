@@ -8,7 +8,7 @@ OffsetRange = tuple[int, int]
 
 
 def merged(ranges: Iterable[OffsetRange], *, joins_touching: bool = True) -> list[OffsetRange]:
-    """Sort ranges, join overlapping ones, and drop empty ones.
+    """Sort ranges, join overlapping ones, and omit empty ones.
 
     Args:
         ranges: half-open ranges in any order.

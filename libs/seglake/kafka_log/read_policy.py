@@ -1,4 +1,4 @@
-"""Settings that decide up to which offset a log is read, and what happens to transactions."""
+"""Settings that limit how far a log is read, and decide what happens to transactions."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,10 +38,10 @@ class ReadPolicy:
 
     Attributes:
         isolation: read_committed waits for open transactions, read_uncommitted does not.
-        upper_bound: end of the range to ingest. LOG_END is for logs without a broker, so
+        upper_bound: end of the range to ingest. LOG_END is for logs whose broker is gone:
             read_committed then waits for no transaction.
-        hanging_after_ms: highest age, in ms, of an open transaction that read_committed waits for;
-            the age is measured at the partition's newest record. None waits for ever.
+        hanging_after_ms: highest age, in ms, of an open transaction for which read_committed waits,
+            measured at the partition's newest record; None to wait for ever.
     """
 
     isolation: Isolation = Isolation.READ_COMMITTED
@@ -54,7 +54,7 @@ class TierPolicy:
     """Rules for reading remote tiers.
 
     Attributes:
-        includes_deleted: whether to also read segments that the cluster has deleted and the tier
+        includes_deleted: whether to also read segments that the cluster has deleted but the tier
             still has.
         includes_other_ids: whether to also read tiers whose topic ids contradict the cluster's.
         key_paths: files of private keys, by key id.

@@ -1,7 +1,7 @@
-"""Combines the events of `__remote_log_metadata` to the state of each uploaded segment.
+"""Combines the events of `__remote_log_metadata` into the state of each uploaded segment.
 
-As in a broker, events of an upload whose first event is missing are ignored, and so are state
-changes that are not allowed. Events with impossible offsets are ignored, too.
+As in a broker, two kinds of events are ignored: events of an upload whose first event is missing,
+and forbidden state changes. Events with impossible offsets are ignored, too.
 
 Source: apache/kafka 4.3.0, RemoteLogMetadataCache and RemoteLogSegmentState.
 """
@@ -70,7 +70,7 @@ class RemoteLog:
     """All uploads of a partition that have events, by segment id.
 
     Attributes:
-        deleted: uploads whose deletion is known, also if their first event is missing.
+        deleted: uploads whose deletion is known, even if their first event is missing.
         is_whole: whether no event is missing, so an upload without events is not part of the log.
     """
 

@@ -1,8 +1,8 @@
 """Chooses the uploads of a remote tier that make up a partition's log.
 
 Each attempt to upload a segment has its own id, and each leader uploads its own segments, so
-uploads overlap. Leader epochs show up to which offset an upload is part of the log; up to there,
-overlapping uploads have the same batches.
+uploads overlap. Leader epochs show up to which offset an upload is part of the log; below that
+offset, overlapping uploads have the same batches.
 """
 
 from collections import Counter, deque
@@ -29,12 +29,14 @@ class Upload:
         next_offset: exclusive end of the segment.
         epochs: leader epochs within the segment; empty if unknown.
         file: the segment's object; None if the tier does not have it.
-        state: state by the events; None without events.
-        is_deleted: whether an event shows that it was deleted, though its state is unknown.
+        state: state of the upload by its events; None without events.
+        is_deleted: whether an event shows that the upload was deleted, although its state is
+            unknown.
         unreadable: why the object cannot be read, and what to do; empty if it can be read.
-        order: position of its newest event among the partition's events.
-        was_finished: whether an event states that it was finished, even if it is deleted now.
-        has_ended: whether the upload was finished, by its objects if it has no events.
+        order: position of the upload's newest event among the partition's events.
+        was_finished: whether an event states that the upload was finished, even if it is deleted
+            now.
+        has_ended: whether the upload was finished; without events, its objects decide.
     """
 
     segment_id: str
@@ -51,7 +53,7 @@ class Upload:
 
 
 class Chosen(NamedTuple):
-    """An upload, and the offset up to which it is read; another segment continues there."""
+    """Upload, and the offset up to which it is read; another segment has the later offsets."""
 
     upload: Upload
     next_offset: int
@@ -62,16 +64,16 @@ class TierLog(NamedTuple):
 
     Attributes:
         chosen: the uploads to read, by offset.
-        others: groups of uploads of the same log that are read only where a chosen upload is
-            damaged. A chosen upload that is not read to its end is listed here, too. The uploads of
-            a group do not overlap.
+        others: groups of uploads of the same log, which replace damaged parts of chosen uploads. A
+            chosen upload that is not read to its end is listed here, too. The uploads of a group do
+            not overlap.
         gaps: offsets that the tier should have, with the reason why they cannot be read.
         lineage: all leader epochs of the log.
         left_out: for each reason, number of objects that are not read.
         is_confirmed: whether events describe all chosen uploads.
         log_start: the given log start, or a higher one that deleted uploads prove.
         absent_end: exclusive end of the finished uploads that cannot be read; 0 without any.
-        unproved: segment ids of the chosen uploads without an event that says they finished.
+        unproved: segment ids of the chosen uploads that no event states to be finished.
     """
 
     chosen: tuple[Chosen, ...]
@@ -98,12 +100,13 @@ def tier_log(
 
     Args:
         uploads: all uploads of the partition.
-        lineage: leader epochs of the most advanced local replica; if empty, the uploads' are used.
+        lineage: leader epochs of the most advanced local replica; if empty, the uploads' epochs are
+            used.
         log_start: log start of the partition, which may be out of date.
         local_start: first offset on the brokers' disks.
         includes_unknown: whether uploads without events may be part of the log, because events are
-            missing. An upload above all uploads with events may be part of it in any case.
-        includes_deleted: whether to also read uploads that the cluster has deleted and the tier
+            missing. An upload above all uploads with events may always be part of it.
+        includes_deleted: whether to also read uploads that the cluster has deleted but the tier
             still has.
     """
     if not includes_deleted:
@@ -154,10 +157,10 @@ def _deleted_up_to(uploads: Sequence[Upload], log_start: int) -> int:
 
 
 def _useful(readable: list[Chosen]) -> list[Chosen]:
-    """Return the uploads without those that are unfinished and have only offsets of finished ones.
+    """Return the uploads, except unfinished ones whose offsets finished uploads have.
 
-    The last events of an old disk may lack the end of an upload. So a complete object without such
-    an event is read if no finished upload has its offsets.
+    The events of an old disk may lack the end of the last uploads. So a complete object without an
+    end event is read if no finished upload has its offsets.
     """
     finished = _offsets(each for each in readable if not _is_begun(each.upload))
     return [
@@ -216,7 +219,7 @@ def _unproved(uploads: Iterable[Chosen]) -> frozenset[str]:
 
 
 def _newer(lineage: tuple[EpochStart, ...], uploads: Sequence[Upload]) -> tuple[EpochStart, ...]:
-    """Return the newer of the replica's and the uploads' leader epochs: the replica may be old."""
+    """Return the replica's or the uploads' leader epochs, whichever are newer."""
     newest = max((_rank(upload)[0] for upload in uploads), default=-1)
     return lineage_of(uploads) if not lineage or lineage[-1].epoch < newest else lineage
 
@@ -228,7 +231,7 @@ def _possible(
     includes_deleted: bool,
 ) -> Iterator[Upload]:
     """Yield the uploads that may be part of the log; count the objects of the others by reason."""
-    # Events of an old disk end before the tier does: above them, objects may be newer.
+    # The events of an old disk may end before the tier does: objects above them may be newer.
     described = max((each.next_offset for each in uploads if each.state is not None), default=0)
     for upload in uploads:
         may_be_new = includes_unknown or upload.start_offset >= described
@@ -265,7 +268,7 @@ def _rank(upload: Upload) -> tuple[int, int, int]:
 
 
 def _inside(uploads: Sequence[Upload], lineage: tuple[EpochStart, ...]) -> list[Chosen]:
-    """Return the uploads with records of the log, up to the ends that its leader epochs allow."""
+    """Return the uploads with records of the log, each with the end that leader epochs allow."""
     epochs = leader_epochs_of(lineage)
     valid = [Chosen(upload, _valid_next(upload, epochs)) for upload in uploads]
     return [each for each in valid if each.upload.start_offset < each.next_offset]
@@ -278,11 +281,11 @@ def _absent_end(absent: Sequence[Chosen]) -> int:
 
 
 def _valid_next(upload: Upload, lineage: LeaderEpochs) -> int:
-    """Return the offset up to which an upload is part of the log with these leader epochs."""
+    """Return the offset up to which an upload is part of the log, by the log's leader epochs."""
     if not upload.epochs or not lineage.epochs:
         return upload.next_offset
     first = lineage.epochs[0]
-    # Its epochs are older than all that are known of the log.
+    # The upload's epochs are older than all known epochs of the log.
     if upload.epochs[-1].epoch < first.epoch:
         return min(upload.next_offset, first.start_offset)
     return min(upload.next_offset, lineage.divergence_offset(leader_epochs_of(upload.epochs)))
@@ -295,7 +298,7 @@ def _start(chosen: Chosen) -> int:
 def _cover(uploads: Sequence[Chosen]) -> tuple[Chosen, ...]:
     """Select the fewest uploads that cover all offsets.
 
-    Each selected upload ends where the next one begins.
+    Each selected upload is read up to the start of the next one.
     """
     waiting = deque(sorted(uploads, key=_start))
     chosen: list[Chosen] = []

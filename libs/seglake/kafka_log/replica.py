@@ -74,7 +74,7 @@ class SegmentFile:
 
 
 class SnapshotFile(NamedTuple):
-    """A producer snapshot; `offset`, from its file name, is the exclusive end of what it covers."""
+    """Producer snapshot; `offset`, from its file name, is the exclusive end of its records."""
 
     offset: int
     path: str
@@ -90,7 +90,7 @@ class UnreadSegment(NamedTuple):
 
 
 class RemoteGap(NamedTuple):
-    """Offsets that a remote tier should have, and why they cannot be read from it."""
+    """Offsets that a remote tier should have, and why they are unreadable there."""
 
     start_offset: int
     next_offset: int
@@ -113,8 +113,8 @@ class Checkpoints:
         high_watermark: high watermark; None if its file is missing or implausible, or lacks the
             partition.
         mark_stated_by: the file, or the part of a remote tier, that states the high watermark.
-        log_start_offset: log start; with a remote tier it may be below the first segment, and the
-            offsets in between are only in remote storage.
+        log_start_offset: log start; with a remote tier it may be below the first segment: then only
+            the tier has the offsets in between.
         cleaner_offset: exclusive end of the range that the cleaner has processed; None if it never
             ran.
     """
@@ -142,17 +142,17 @@ class Replica:
 
     Attributes:
         broker_id: id of the broker, None if unknown.
-        is_future: whether the folder is an unfinished copy to another disk of the broker
+        is_future: whether the folder is an unfinished copy for another disk of the broker
             (`-future`).
         epochs: entries of leader-epoch-checkpoint.
         segments: readable segments, by base offset.
         snapshots: producer snapshots, by offset.
         unread: compressed segments and dangling links, by base offset.
         last_side_file: index or snapshot file with the highest offset in its name.
-        has_id_of_lake: whether `key` has the topic's newest id in the lake, because no disk has the
-            id.
-        planned_start_offset: the log start when this run was planned, if the segments at that
-            offset have been deleted since.
+        has_id_of_lake: whether the topic id in `key` is the newest one in the lake, because no disk
+            has an id.
+        planned_start_offset: log start when this run was planned, if the segments at this offset
+            have been deleted since.
         directory_id: the log dir's id in meta.properties; None before Kafka 3.7.
         deleting: base offsets of segments that the broker is deleting (`.deleted`), in order.
         start_of_copies: exclusive end of the offsets that Kafka deleted, as other copies prove.
@@ -180,7 +180,7 @@ class Replica:
 
     @property
     def log_start_offset(self) -> int:
-        """Return the higher of log start checkpoint and first segment's base offset."""
+        """Return the log start checkpoint or the first segment's base offset, if that is higher."""
         first = self.segments[0].base_offset if self.segments else 0
         return max(first, self.checkpoints.log_start_offset or 0)
 
@@ -190,7 +190,7 @@ class Replica:
         return self.checkpoints.durable_offset
 
     def may_be_duplicate_of(self, other: "Replica") -> bool:
-        """Return whether both are live copies of one broker, possibly in different log dirs."""
+        """Return whether both are live copies on one broker, possibly in different log dirs."""
         is_of_broker = self.broker_id is not None and self.broker_id == other.broker_id
         is_of_log_dir = self.directory_id is not None and self.directory_id == other.directory_id
         return is_of_broker and not (is_of_log_dir or self.is_future or other.is_future)

@@ -29,9 +29,9 @@ class OtherReplica:
 
     Attributes:
         log_end_offset: end of its last valid batch, exclusive.
-        divergence_offset: first offset with different leader epochs in this copy and the chosen one
-            (KIP-595): this copy's batches from there on lost an election. OPEN_END if one log is
-            just longer.
+        divergence_offset: first offset at which this copy and the chosen one have different leader
+            epochs (KIP-595): from there, this copy's batches lost an election. OPEN_END if one log
+            is only longer.
         common_next_offset: exclusive end of the part that both logs share.
     """
 
@@ -56,8 +56,8 @@ class PartitionChoice:
 def replicas_by_partition(replicas: Iterable[Replica]) -> list[tuple[Replica, ...]]:
     """Group copies by partition, sorted by topic and partition number.
 
-    Each broker writes its checkpoints a few seconds late. So if one copy's checkpoint proves a
-    bound, the bound also applies to other copies that share this part of the log.
+    Each broker writes its checkpoints a few seconds late. So a bound proved by one copy's
+    checkpoint also applies to other copies that share this part of the log.
     """
     by_key = grouped((replica.key, replica) for replica in replicas)
     keys = sorted(by_key, key=lambda key: (key.topic, key.partition, key.topic_id or ""))
@@ -74,7 +74,7 @@ def leading(copies: Sequence[Replica]) -> list[Replica]:
 
 
 def likely(copies: Sequence[Replica]) -> Replica:
-    """Return the copy that would be chosen if names and sizes of files were all that is known."""
+    """Return the copy that would be chosen by the names and sizes of files alone."""
     return max(
         leading(copies),
         key=lambda copy: (
@@ -101,7 +101,7 @@ def notes_of(
 
 
 def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionChoice:
-    """Choose the copy with the newest leader epoch; of these the longest, then the least damaged.
+    """Choose the copy with the newest leader epoch; among equals the longest, least damaged one.
 
     An unfinished copy to another disk (`-future`) is chosen only if it is the only copy. Otherwise
     it is used for comparisons only if it is complete.
@@ -120,7 +120,7 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
         if not copy.replica.is_future or _is_complete(copy, useful_end)
     )
     notes = [
-        f"{copy.replica.key}: the replica in {copy.replica.folder} is of no use: {reason}"
+        f"{copy.replica.key}: the replica in {copy.replica.folder} cannot be used: {reason}"
         for copy in rest
         for reason in _unreadable(copy)[:1]
     ]
@@ -137,7 +137,7 @@ def choose(copies: Sequence[SurveyedReplica], *, is_bounded: bool) -> PartitionC
 def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[str]:
     """Return a note if batch headers state leader epochs that contradict those of the log.
 
-    No checksum covers these epochs. The table `batches` has the epochs as the headers state them.
+    No checksum covers these epochs. The table `batches` has the headers' epochs.
     """
     denied = leader_epochs.denied(fact for survey in copy.surveys for fact in survey.epochs)
     if not denied:
@@ -145,8 +145,8 @@ def _denied_epochs(copy: SurveyedReplica, leader_epochs: LeaderEpochs) -> list[s
     epoch, offset = denied[0]
     others = f" and {len(denied) - 1} more" if len(denied) > 1 else ""
     return [
-        f"{copy.replica.key}: the batch at offset {offset}{others} has leader epoch {epoch}, the "
-        f"log has {leader_epochs.epoch_at(offset)} there; no checksum covers it"
+        f"{copy.replica.key}: the batch at offset {offset}{others} has leader epoch {epoch}, "
+        f"the log has {leader_epochs.epoch_at(offset)} there; no checksum covers leader epochs"
     ]
 
 
@@ -180,7 +180,8 @@ def _unreadable(copy: SurveyedReplica) -> list[str]:
 def _useful_end(copy: SurveyedReplica, *, is_bounded: bool) -> int:
     """Return the exclusive end of a copy; if `is_bounded`, at most the high watermark.
 
-    Offsets above the high watermark are not used, and all copies of one log have the same one.
+    Offsets above the high watermark are not used, and all copies of one log have the same high
+    watermark.
     """
     end, high_watermark = sound_end(copy.surveys), copy.replica.checkpoints.high_watermark
     return end if high_watermark is None or not is_bounded else min(end, high_watermark)
@@ -224,7 +225,7 @@ def _leader_epochs(copy: Replica) -> LeaderEpochs:
 
 
 def _informed(copy: Replica, copies: Sequence[Replica]) -> Replica:
-    """Return the copy with the highest log start and high watermark of any replica's checkpoints.
+    """Return the copy with the highest log start and high watermark in any replica's checkpoints.
 
     Another replica's values apply only up to where the two logs diverge.
     """

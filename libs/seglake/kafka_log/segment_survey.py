@@ -11,7 +11,7 @@ from seglake.segment_codec.formats.side_files.transaction_index import AbortedTr
 
 
 class SplitPoint(NamedTuple):
-    """A position where a task may begin, which is the proved start of a batch or of the segment.
+    """Position at which a task may begin: the proved start of a batch or of the segment.
 
     Attributes:
         position: byte position in the segment.
@@ -29,7 +29,7 @@ class SplitPoint(NamedTuple):
 
 
 class DataSpan(NamedTuple):
-    """First transactional batch of a producer: after its last marker, or after damaged bytes."""
+    """A producer's first transactional batch after its last marker or after damaged bytes."""
 
     offset: int
     producer_id: int
@@ -40,9 +40,9 @@ Event = Marker | DataSpan
 
 
 class DamagedSpan(NamedTuple):
-    """Missing or damaged offsets of a segment, among which a transaction marker may be.
+    """Missing or damaged offsets of a segment, which may include a transaction marker.
 
-    If `next_offset` is None, they reach to the next segment.
+    If `next_offset` is None, the range ends at the next segment.
     """
 
     start_offset: int
@@ -130,7 +130,7 @@ class EndDamage(NamedTuple):
 
 
 def damage_joined(before: EndDamage | None, defect: Defect) -> EndDamage:
-    """Return end damage extended by the next defect; `before` is None for the first defect."""
+    """Return the end damage, extended by the next defect; `before` is None for the first one."""
     start, _, claimed = before or EndDamage(defect.position, 0)
     stop = defect.position + defect.size_bytes
     return EndDamage(start, stop, max(claimed, defect.unfinished_offset or 0))
@@ -149,15 +149,15 @@ class SegmentSurvey:
             `next_offset` if that batch is doubtful: batches with lower offsets come after it, and
             offsets below it are missing.
         is_plain: whether offsets rise and every byte belongs to a batch or the tail.
-        splits: positions where tasks may begin. The first is the start of the requested range; if
-            the segment is not plain, it is the segment's start.
+        splits: positions at which tasks may begin. The first is the start of the requested range;
+            if the segment is not plain, the segment's start.
         end_damage: damage after the last valid batch; None without damage.
-        hole_count: number of holes between batches that no damage explains; beside a hole, nothing
-            confirms the offset of a batch.
+        hole_count: number of holes between batches that no damage explains. Nothing confirms the
+            offsets of a batch next to a hole.
         tail: kind of the unfinished bytes at the segment's end; None if there is none.
         walk_offset: first offset that was read, if lower offsets were skipped; else None.
         newest_ms: newest timestamp of the batches that were read, in ms since 1970; None without
-            any.
+            batches.
         epochs: leader epochs in batch headers; of consecutive batches with the same epoch, only the
             first and the last are kept.
         missing: why the segment could not be read; None if it was read.
@@ -185,5 +185,5 @@ class SegmentSurvey:
 
     @property
     def is_cut_open(self) -> bool:
-        """Return whether damaged bytes come after the last valid batch."""
+        """Return whether damaged bytes follow the last valid batch."""
         return self.end_damage is not None

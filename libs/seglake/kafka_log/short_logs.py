@@ -18,10 +18,10 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 
 @dataclass(frozen=True, slots=True)
 class ShortLog:
-    """A log whose segments end before an offset that it once reached, as other files prove.
+    """Log whose segments end below an offset that it once reached, as other files prove.
 
     Attributes:
-        ranges: offsets before that end that are neither on the disk nor in the lake.
+        ranges: offsets below that offset that are neither on the disk nor in the lake.
         claim: highest offset that the log reached (exclusive), and the file that proves it.
         found: state of the log on the disk, as text.
     """
@@ -72,7 +72,7 @@ class ShortLog:
 
 
 def end_claim(replica: Replica) -> EndClaim:
-    """Return the highest log end that a checkpoint file or a file name proves, with that file."""
+    """Return the highest log end in a checkpoint file or a file name, with that file."""
     checkpoints = replica.checkpoints
     claims = [
         EndClaim(checkpoints.high_watermark or 0, checkpoints.mark_stated_by),
@@ -97,13 +97,14 @@ def short_log(
 
     Args:
         replica: the replica, with its checkpoints.
-        log_end_offset: exclusive end of the replica's last batch; ignored if it has no segment.
+        log_end_offset: exclusive end of the replica's last batch; ignored if the replica has no
+            segment.
         known: merged ranges of the partition in the lake and in unread files.
     """
     claim, folder = end_claim(replica), replica.folder
     start, found = replica.log_start_offset, f"there is no segment in {folder}"
     if replica.segments:
-        # The cleaner may have removed the last records before the active segment.
+        # The cleaner may have removed the last records below the active segment.
         cleaned = min(replica.checkpoints.cleaner_offset or 0, replica.segments[-1].base_offset)
         start = max(log_end_offset, cleaned)
         found = f"the log in {folder} ends at {log_end_offset}"

@@ -1,8 +1,8 @@
 """Joins the log in a remote tier to the replicas of its partition.
 
 Local and remote segments are one log: a replica gets the remote segments below its first local
-segment. If the tier is ahead of all replicas, as with an old copy of a disk, the tier becomes a
-replica.
+segment. If the tier has newer offsets than all replicas, as with an old copy of a disk, the tier
+becomes a replica.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,14 +31,15 @@ class TierReplica:
 
     Attributes:
         folder: the partition's folder in the tier.
-        segments: segments in the tier, by base offset; each is read up to its end or the next one's
-            start.
+        segments: segments in the tier, by base offset; each is read up to its end or to the start
+            of the next one.
         next_offset: exclusive end of the log, readable or not.
-        claimed_end: end of the log that events or unreadable objects state; None without any.
+        claimed_end: end of the log that events or unreadable objects state; None if they state
+            none.
         gaps: offsets that the tier should have and that cannot be read.
         is_confirmed: whether `__remote_log_metadata` describes all segments.
         log_start: log start of the partition; None if nothing states it.
-        unproved: ids of the segments without an event that says their upload finished.
+        unproved: ids of the segments that no event states to be uploaded completely.
     """
 
     key: PartitionKey
@@ -67,7 +68,7 @@ class TierReplica:
         return min(starts, default=0)
 
     def alone(self, log_start: int | None) -> Replica:
-        """Return the tier's log as a replica of its own.
+        """Return the tier's log as a separate replica.
 
         Args:
             log_start: the partition's log start; None if nothing states it.
@@ -133,7 +134,7 @@ def joined(
 
 
 def without_unreadable(copy: SurveyedReplica) -> SurveyedReplica:
-    """Return a copy in which unreadable remote segments are gaps, if a retry is useless."""
+    """Return a copy with unreadable remote segments as gaps, if a retry is useless."""
     replica, surveys = copy
     first = len(replica.segments) - len(surveys)
     pairs = [*zip(replica.segments[first:], surveys, strict=True)]
@@ -149,7 +150,7 @@ def without_unreadable(copy: SurveyedReplica) -> SurveyedReplica:
     changed = replace(
         replica, segments=segments, remote_gaps=tuple(sorted([*replica.remote_gaps, *gaps]))
     )
-    # Without this gap, nothing would state that the log continues.
+    # Without this gap, nothing would show that the log continues.
     if replica.last_side_file is None and gaps:
         end = max(gap.next_offset for gap in gaps)
         changed = replace(changed, last_side_file=EndClaim(end, _OBJECTS))
@@ -164,7 +165,7 @@ def _from_start(replica: Replica, log_start: int | None) -> Replica:
 def _with_tier(local: Replica, tier: TierReplica, lost: Sequence[OffsetRange]) -> Replica:
     """Return a replica with the tier's segments added.
 
-    The tier's segments are read below the first local segment, and in place of unreadable segments.
+    The tier's segments are read below the first local segment, and instead of unreadable segments.
     """
     filled = [*_filled(local, tier), *lost]
     unread = tuple(each for each in local.unread if each.base_offset not in dict(filled))
@@ -196,8 +197,8 @@ def _with_tier(local: Replica, tier: TierReplica, lost: Sequence[OffsetRange]) -
 def _filled(local: Replica, tier: TierReplica) -> list[OffsetRange]:
     """Return the unread local ranges for which the tier has segments.
 
-    A remote segment is read from its start, so it must begin where the local one does, unless the
-    tier also has the local segment before it, or there is none.
+    A remote segment is read from its start. So it must begin at the start of the local segment,
+    unless the tier also has the previous local segment, or no previous one exists.
     """
     has = merged(
         (file.base_offset, file.remote.next_offset)

@@ -34,7 +34,7 @@ class Marker(NamedTuple):
     Attributes:
         is_read: whether the marker was read from the log; False if its batch is damaged or deleted,
             and other files or copies prove the marker.
-        is_placed: whether the offset of the marker is known, and not assumed.
+        is_placed: whether the offset of the marker is known; False if it is assumed.
     """
 
     offset: int
@@ -62,7 +62,7 @@ class OpenTransaction(NamedTuple):
 
 
 class _Ends(NamedTuple):
-    """Markers of one producer as arrays; one more state is for data after the last marker."""
+    """Markers of one producer as arrays; a further state is for data after the last marker."""
 
     offsets: NDArray[np.int64]
     states: NDArray[np.int8]
@@ -131,7 +131,7 @@ class TransactionFold:
         self._open.setdefault(producer_id, transaction)
 
     def marker(self, marker: Marker) -> OpenTransaction | None:
-        """Add a marker, and return the transaction that it ends; None if none was open."""
+        """Add a marker; return the transaction that it ends, None if none was open."""
         self.markers.append(marker)
         return self._open.pop(marker.producer_id, None)
 

@@ -1,6 +1,7 @@
-"""Finds the offsets of segments that cannot be read: compressed files, or reading is forbidden.
+"""Finds the offsets of unreadable segments: compressed files, or files without permission.
 
-These offsets are on disk, so they are no gap. A later run ingests them once they can be read.
+These offsets are on disk, so they are not a gap. A later run ingests them when their files are
+readable.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,7 @@ from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.short_logs import end_claim
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
-_DECOMPRESS = "decompress there and run again"
+_DECOMPRESS = "decompress them in place and run again"
 
 
 def unread_offsets(
@@ -20,8 +21,8 @@ def unread_offsets(
 ) -> tuple[OffsetRange, ...]:
     """Return the merged offset ranges of a replica's unreadable segments.
 
-    A segment ends where the next one begins. The last one ends at the log's end, if other files
-    prove it, or else at OFFSET_MAX.
+    A segment ends where the next one begins. The last one ends at the log's end if other files
+    prove that end, else at OFFSET_MAX.
 
     Args:
         replica: the replica to read.

@@ -28,7 +28,7 @@ class AbsentPartition(NamedTuple):
 class _Folders(NamedTuple):
     """Partitions that have a folder in some log dir.
 
-    `cut` has folders whose name shows only the beginning of the topic.
+    `cut` has folders whose name has only the beginning of the topic.
     """
 
     known: frozenset[TopicPartition]
@@ -87,7 +87,7 @@ def folders_made_up_for(
     files: Mapping[str, LogDirFiles],
     selects_topic: Callable[[str], bool],
 ) -> dict[str, list[str]]:
-    """Return the partitions that a log dir's checkpoint files name and another log dir has.
+    """Return the partitions that only the log dir's checkpoint files have, not its folders.
 
     Args:
         found: all log dirs; checkpoint files are used only in log dirs whose folders are all known.

@@ -1,4 +1,4 @@
-"""Layout of Aiven's tiered storage; for uploads without events, its manifests are read."""
+"""Layout of Aiven's tiered storage; reads manifests of uploads without events."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -49,7 +49,7 @@ class AivenLayout:
         )
 
     def tier_of(self, path: str) -> str:
-        """Return the path of the tier: the folder above the topic's folder."""
+        """Return the path of the tier: the parent of the topic's folder."""
         return path.rstrip("/").rsplit("/", 2)[0]
 
     def has_name(self, folder: TierFolder) -> bool:
@@ -59,9 +59,9 @@ class AivenLayout:
     def key_of(
         self, storage: Storage, folder: TierFolder, known: Iterable[PartitionKey]
     ) -> PartitionKey:
-        """Return the known partition with the folder's ids, or the one in a readable manifest.
+        """Return the known partition with the folder's ids, or the partition in its manifest.
 
-        Without both, return the partition in the folder's name. The name may begin with the
+        If neither exists, return the partition in the folder's name. The name may begin with the
         plugin's `key.prefix`.
         """
         named = _named_key(folder.path)
@@ -111,7 +111,7 @@ def _names(path: str) -> tuple[TopicFolder, int] | None:
 
 
 def _named_key(path: str) -> PartitionKey:
-    """Return the partition that the names of a folder and its parent state."""
+    """Return the partition by the names of a folder and its parent."""
     names = _names(path)
     if names is None:
         raise ValueError(path)
@@ -163,17 +163,17 @@ def _segment(
 
 
 def _folders(key: PartitionKey) -> str:
-    """Return the folder part of a partition's object keys, which follows `key.prefix`."""
+    """Return the folder part of a partition's object keys, without `key.prefix`."""
     return f"{key.topic}-{key.topic_id}/{key.partition}"
 
 
 def _elsewhere(
     storage: Storage, folder: TierFolder, own_key: str, copy: RemoteCopy
 ) -> FileInfo | None:
-    """Return the `.log` of an upload where its custom metadata says; None if there is none.
+    """Return an upload's `.log` at the place in its custom metadata; None if there is none.
 
-    The metadata has a prefix, a key or both. Without a key the plugin uses its own one. The place
-    is relative to the tier's root, which is one of the folders above the manifest.
+    The metadata has a prefix, a key or both. Without a key the plugin uses its own key. The path is
+    relative to the tier's root, which is one of the folders above the manifest.
     """
     try:
         prefix, key = custom_metadata(copy.custom_metadata or b"\0")
@@ -206,7 +206,7 @@ def _no_manifest(folder: TierFolder, found: _Objects) -> str:
 def _undescribed(
     storage: Storage, found: _Objects, file: SegmentFile | None, problem: str
 ) -> Upload:
-    """Return an upload that has no events, as its manifest describes it."""
+    """Return an upload that has no events, from its manifest."""
     start = found.name.start_offset
     upload = Upload(
         segment_id=found.name.segment_id,

@@ -1,6 +1,6 @@
-"""Finds the batch of a log that has an offset, with few reads. Runs in tasks.
+"""Finds a log's batch by offset, with few reads. Runs in tasks.
 
-The offset index shows where to begin.
+The search begins at a position in the offset index.
 """
 
 from contextlib import suppress
@@ -51,7 +51,7 @@ class BatchRequest:
 
 
 class LogEnd(NamedTuple):
-    """Answer for a log that ends below the requested offset: its exclusive end."""
+    """Answer for a log that ends below the requested offset: the log's exclusive end."""
 
     next_offset: int
 
@@ -100,8 +100,8 @@ def find_batch(request: BatchRequest) -> Answer:
     """Find the first valid batch that ends at or after the offset.
 
     Returns:
-        The batch; the end of the log if it is below the offset; None if damage or a read error
-        hides the answer.
+        The batch; the end of the log if the log ends below the offset; None if damage or a read
+        error prevents an answer.
     """
     try:
         with open_segment(request.storage, request.file) as reader:
@@ -117,7 +117,7 @@ def find_batch(request: BatchRequest) -> Answer:
 
 
 def find_message(request: BatchRequest) -> Message | None:
-    """Return the message of an old format at the offset; None if compressed or not found."""
+    """Return the old format's message at the offset; None if it is compressed or not found."""
     file, offset = request.file, request.offset
     with (
         suppress(StorageError, SegmentCodecError),
@@ -180,7 +180,7 @@ def walk_start(
 
 
 def indexed_start(index: OffsetIndex, offset: int, window: Window) -> tuple[int, int]:
-    """Return position and first offset of a valid batch at or below an offset, from an index.
+    """Return position and first offset of a valid batch at or below an offset, by an index.
 
     If the batch at an entry's position is not valid, an earlier entry is tried, and finally the
     segment's start.
@@ -208,7 +208,7 @@ def _indexed_unit(window: Window, position: int, base_offset: int) -> Unit | Non
 
 
 def is_proved(window: Window, unit: Unit) -> bool:
-    """Read the rest of a batch, and return whether its checksum is valid."""
+    """Return whether a batch's checksum is valid, after reading the rest of the batch."""
     if isinstance(unit, MessageRun):
         return True
     bounds = SegmentBounds.of_batches(unit.first_offset, unit.last_offset + 1)

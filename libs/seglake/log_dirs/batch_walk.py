@@ -79,7 +79,7 @@ class LogHeads:
         self.file: SegmentFile | None = None
 
     def between(self, offsets: OffsetRange) -> Generator[BatchHead, None, None]:
-        """Yield the valid batches in order that begin in a range of offsets.
+        """Yield in order the valid batches that begin in a range of offsets.
 
         Close the generator if it is not exhausted.
         """
@@ -145,7 +145,7 @@ class LogHeads:
 
 
 def _heads_of(unit: Unit, cleaner_offset: int, expected: int | None) -> Iterator[BatchHead]:
-    """Yield the headers in a batch or message run; `expected` is the end of the batch before."""
+    """Yield the headers of a batch or message run; `expected` is the end of the previous batch."""
     is_above = unit.first_offset >= cleaner_offset
     match unit:
         case RecordBatch():

@@ -85,7 +85,7 @@ class ChunkedReader(HoledSource):
         return b"".join(parts), True
 
     def _there(self, chunk: Chunk) -> int:
-        """Return how many bytes of a chunk are in the object, which may be cut short."""
+        """Return how many bytes of a chunk are in the object, which may be truncated."""
         return max(0, min(chunk.stored_bytes, self._stored.size_bytes - chunk.stored_position))
 
     def _stored_chunk(self, chunk: Chunk, most_bytes: int) -> bytes:
@@ -94,7 +94,7 @@ class ChunkedReader(HoledSource):
         return self._stored.read(chunk.stored_position, length) if length else b""
 
     def _plain(self, position: int, stop: int) -> bytes:
-        """Return bytes of a segment that is stored unencoded; what the object lacks is a hole."""
+        """Return bytes of a segment stored unencoded; bytes missing at its end are a hole."""
         end = max(position, min(stop, self._stored.size_bytes))
         content = self._stored.read(position, end - position) if end > position else b""
         return content + HOLE_BYTE * (stop - position - len(content))

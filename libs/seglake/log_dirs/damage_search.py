@@ -18,7 +18,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 _WINDOW_BYTES = 1 << 16
-_MOST_FOUND = 20  # damaged places of a log to return at most
+_MOST_FOUND = 20  # most damaged places to return for a log
 
 
 class DamageFound(NamedTuple):

@@ -52,17 +52,17 @@ class Discovery:
     Attributes:
         sources: paths that were searched.
         notes: sentences for the summary.
-        unreadable: why a folder or file could not be read, by name for a partition folder, by path
-            for other folders and for files beside segments.
+        unreadable: why a folder or file could not be read; the key of a partition folder is its
+            name, of other folders and of files beside segments their path.
         topics: topics of all partition folders, whether selected or not.
         unread_files: files that have records but are not read, such as compressed segments.
         absent: partitions that are in a log dir's checkpoint files, but have no folder in any
             source.
         cluster_id: cluster id in meta.properties; None if no file has one.
-        missing_topics: why a topic was not found, by its name; only topics that the user named
-            exactly.
+        missing_topics: why a topic was not found, by its name; only for topics that the user named
+            in full.
         tier_folders: folders of remote tiers.
-        unproved_tiers: why a remote tier cannot be shown to belong to the cluster, by its path.
+        unproved_tiers: why nothing proves that a remote tier belongs to the cluster, by its path.
         tier_copies: logs of remote tiers as separate copies, for repairs. Their segments are in
             `replicas`, too.
     """
@@ -138,7 +138,7 @@ def discover(
         storage: storage of the sources.
         selects_topic: returns whether a topic is selected.
         source_id: the user's or the lake's name for a cluster without an id in meta.properties.
-        unnamed_id: source id if there is neither an id nor a name; None raises an error then.
+        unnamed_id: source id to use if there is neither an id nor a name; None for an error.
         known: sources in the lake.
         tier_policy: rules for reading remote tiers.
 
@@ -180,7 +180,7 @@ class _Search:
         notes: sentences for the summary.
         unreadable: see `Discovery`.
         unread: see `Discovery.unread_files`.
-        named: folders above files and folders that are already reported as not read.
+        named: folders with files or folders that are already reported as not read.
         files: each log dir's own files, by its path.
         failed: errors of log dirs whose files cannot be read, by path.
     """
@@ -196,12 +196,12 @@ class _Search:
     failed: dict[str, StorageError] = field(default_factory=dict)
 
     def unreported(self) -> Self:
-        """Return a search of the same sources with empty lists of notes and unreadable files."""
+        """Return a search of the same sources without notes and unreadable files."""
         return replace(self, notes=[], unreadable={}, unread=[])
 
 
 def _searched(sources: Sequence[str], storage: Storage) -> _Search:
-    """Find the log dirs and tiers, and read the log dirs' own files."""
+    """Find the log dirs and tiers; read the log dirs' own files."""
     found = _Search(storage=storage)
     found.log_dirs = find_sources(
         sources, storage, found.notes, found.unreadable, found.unread, found.tier_folders
@@ -262,7 +262,7 @@ def _topics(found: Iterable[FoundLogDir]) -> frozenset[str]:
 def _unreadable_folders(
     log_dirs: Iterable[FoundLogDir], selects_topic: TopicFilter
 ) -> dict[str, str]:
-    """Return why selected partition folders cannot be listed, by the folder's name."""
+    """Return why folders of selected partitions cannot be listed, by the folder's name."""
     return {
         name: reason
         for log_dir in log_dirs
@@ -274,7 +274,7 @@ def _unreadable_folders(
 def _selected_files(
     unread: Iterable[UnreadFiles], selects_topic: TopicFilter
 ) -> tuple[UnreadFiles, ...]:
-    """Return the unread files of selected partitions, each once, since sources may overlap."""
+    """Return the unread files of selected partitions; each once, since sources may overlap."""
     return tuple(
         files
         for files in dict.fromkeys(unread)
@@ -336,13 +336,12 @@ def _cluster_ids(found: _Search) -> dict[str, str]:
 def _source_id(
     found: _Search, given: str | None, unnamed: str | None, known: KnownSources
 ) -> SourceId:
-    """Return the source of the log dirs; raise an error if an unread file may name the cluster."""
+    """Return the source of the log dirs; fail if an unread file may have the cluster id."""
     named, files = _cluster_ids(found), found.files
     if found.tier_folders and not found.log_dirs:  # a remote tier does not name its cluster
         unnamed = unnamed or only_source(known)
-    # The unreadable file may name the cluster.
-    # Under a wrong source id, all logs would be ingested a second time.
-    # If no log dir is readable, a later run may succeed.
+    # The unreadable file may have the cluster id. Under a wrong source id, all logs would be
+    # ingested a second time. If no log dir is readable, a later run may succeed.
     is_known = named or given or (files and unnamed)
     passing = [error for error in found.failed.values() if not (files or is_refused(error))]
     for error in [*passing, *([] if is_known else found.failed.values())]:

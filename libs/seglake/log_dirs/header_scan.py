@@ -1,7 +1,7 @@
 """Surveys a segment before decoding, by reading batch headers. Runs in tasks.
 
-Only headers and transaction markers are read. If anything is odd, the whole segment is read again,
-with all checksums. Tasks are split only at batches with a valid checksum.
+Only headers and transaction markers are read. If they show a fault, the whole segment is read
+again, with all checksums. Tasks are split only at batches with a valid checksum.
 """
 
 from dataclasses import replace
@@ -40,7 +40,7 @@ def survey_segments(requests: tuple[SurveyRequest, ...]) -> list[SegmentSurvey]:
             if is_broken(error):  # a failing disk may take minutes per bad sector
                 broken[folder] = str(error)
         surveys.append(survey)
-        advance(request.file.size_bytes)  # the size includes all that was read so far
+        advance(request.file.size_bytes)  # count the whole file, including the part that was read
     return surveys
 
 
@@ -53,11 +53,11 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
 
 
 def _surveyed(request: SurveyRequest) -> SegmentSurvey:
-    """Survey a segment by its headers; read it in full if anything is odd."""
+    """Survey a segment by its headers; read it in full if they show a fault."""
     file = request.file
     with open_segment(request.storage, file) as reader:
         if reader.size_bytes != file.size_bytes and not request.is_last:
-            return _missing(request, f"{file.path} changed its size after it was listed")
+            return _missing(request, f"{file.path} has changed its size since it was listed")
         size_bytes = min(reader.size_bytes, file.size_bytes)
         headers = Window(
             reader,
@@ -87,7 +87,7 @@ def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:
 
 
 def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> SegmentSurvey:
-    """Make the survey from what the walk over the headers has collected."""
+    """Make the survey from the facts that the walk over the headers has collected."""
     file, last, order = request.file, found.last, found.order
     is_cleaned = request.is_cleaned or found.has_compacted_batch
     files = read_transaction_files(

@@ -30,13 +30,13 @@ _Edge = tuple[int, Unit]  # (first offset, batch)
 
 @dataclass(slots=True)
 class EpochRuns:
-    """Collector of leader epochs: first and last batch of each sequence with the same epoch."""
+    """Collector of leader epochs: first and last batch of each sequence with one epoch."""
 
     starts: list[EpochStart] = field(default_factory=list)
     epoch: int = -1
 
     def add(self, batch: RecordBatch, last: Unit | None) -> None:
-        """Add a batch's leader epoch; `last` is the batch before."""
+        """Add a batch's leader epoch; `last` is the previous batch."""
         epoch = batch.header.partition_leader_epoch
         if epoch != self.epoch:
             self.end(last)
@@ -126,10 +126,10 @@ def walk_segment(request: SurveyRequest, window: Window, *, headers_only: bool) 
 def can_be_believed(found: Collected, window: Window) -> bool:
     """Return whether the headers alone are enough for a survey.
 
-    They are if nothing is odd and the decisive batches have valid checksums. Decisive are the last
-    batch and the batches at the ends of the time window; with transactions also each open
-    transaction's first batch and the batch with the newest time. If one of these headers was wrong,
-    a run could wait for a transaction in vain, or fail to wait for it.
+    They are enough if they show no fault and the decisive batches have valid checksums. The last
+    batch and the batches at the ends of the time window are decisive; with transactions also each
+    open transaction's first batch and the batch with the newest time. If one of these headers were
+    wrong, a run could wait for a transaction in vain, or fail to wait for it.
     """
     if found.is_faulty:
         return False
@@ -141,7 +141,7 @@ def can_be_believed(found: Collected, window: Window) -> bool:
 
 
 def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
-    """Add what comes next: a batch, damaged bytes, or the bytes after the last batch."""
+    """Add the next item: a batch, damaged bytes, or the bytes after the last batch."""
     match item:
         case Tail():
             found.tail = item
@@ -153,7 +153,7 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
             found.splits.defect(item)
             return
     if found.last is not None and item.first_offset <= found.last.last_offset:
-        # a valid batch out of order: it fills a hole before it
+        # the batch is valid but out of order: it fills an earlier hole
         found.is_faulty = True
     found.end_damage = None
     found.splits.unit(item)
@@ -169,7 +169,7 @@ def _collect(found: Collected, item: Item, request: SurveyRequest) -> None:
 
 
 def _first_possible_offset(found: Collected, unit: Unit) -> int:
-    """Return a batch's first offset, or the end of the previous batch if the header has none."""
+    """Return a batch's first offset; the previous batch's end if the header has no first offset."""
     if isinstance(unit, Wrapper):
         return found.base_offset if found.last is None else found.last.last_offset + 1
     return unit.first_offset
@@ -217,7 +217,7 @@ def _note_times(found: Collected, run: BatchRun, request: SurveyRequest) -> None
 def _note_window(
     found: Collected, request: SurveyRequest, first_since: Callable[[int], _Edge | None]
 ) -> None:
-    """Find the ends of the time window in new batches, if they are not known yet.
+    """Find the ends of the time window in new batches, if they are still unknown.
 
     `first_since` returns the first of the new batches that has a record at or after a time.
     """
@@ -225,7 +225,7 @@ def _note_window(
         return
 
     def edge_at(known: int | None, since_ms: int | None) -> int | None:
-        """Return the offset of one end of the window; search new batches if it is not known."""
+        """Return the offset of one end of the window; search new batches if it is unknown."""
         edge = first_since(since_ms) if known is None and since_ms is not None else None
         if edge is None:
             return known

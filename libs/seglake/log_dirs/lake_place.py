@@ -1,4 +1,4 @@
-"""Rejects a lake inside of a source, also by links."""
+"""Rejects a lake inside a source, also if links lead into the source."""
 
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
@@ -6,9 +6,9 @@ from seglake.storage.storage import Storage
 
 
 def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
-    """Require that the lake is not inside of a source, since sources are never written to.
+    """Require that the lake is not inside a source, since sources are never written to.
 
-    If the sources are single partition folders, the lake may be in the folder above them.
+    If the sources are single partition folders, the lake may be in their parent folder.
 
     Raises:
         WrongSourceError: the lake is inside a source.
@@ -24,6 +24,6 @@ def check_apart(discovery: Discovery, storage: Storage, lake_path: str) -> None:
     for kind, folder in found:
         if f"{place}/".startswith(f"{storage.without_links(folder)}/"):
             raise WrongSourceError(
-                f"the lake {lake_path} lies inside the {kind} {folder}: give another folder, "
+                f"the lake {lake_path} is inside the {kind} {folder}: give another folder, "
                 "sources are never written to"
             )

@@ -1,8 +1,8 @@
 """Reads the small files of log dirs and partition folders.
 
 A file whose content Kafka never writes is ignored and reported, and the segments are ingested
-without it. If an existing file cannot be read, this is an error, since an ingest without the file
-may be wrong.
+without it. An existing file that cannot be read is an error, since an ingest without the file may
+be wrong.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,7 +31,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 T = TypeVar("T")
 
-_REMOTE_CACHE = "remote-log-index-cache"  # folder of brokers with a remote tier
+_REMOTE_CACHE = "remote-log-index-cache"  # this folder shows that the broker has a remote tier
 Offsets = dict[TopicPartition, int]
 
 
@@ -101,8 +101,8 @@ def read_log_dir_files(
     if broker is not None and broker.cluster_id_has_blanks:
         path = by_name[SideFile.META_PROPERTIES].path
         notes.append(
-            f"{path} has blanks around the cluster.id, which are part of it for Kafka; they are "
-            f"ignored: {broker.cluster_id}"
+            f"{path} has blanks around the cluster.id; Kafka treats them as part of the id, "
+            f"seglake ignores them: {broker.cluster_id}"
         )
     return LogDirFiles(
         cluster_id=None if broker is None else broker.cluster_id,
@@ -130,7 +130,7 @@ def read_topic_id(
     tolerated: type[StorageError] = NotFoundError,
     implausible: dict[str, str] | None = None,
 ) -> str | None:
-    """Return the topic id of a partition folder; None without one, as before Kafka 2.8.
+    """Return a partition folder's topic id; None without one, as before Kafka 2.8.
 
     Args:
         storage: storage of the files.
@@ -190,6 +190,6 @@ def _read(
             notes.append(note)
         else:
             implausible[entry.path] = note
-    except tolerated as error:  # such as a file that vanished after the listing
-        notes.append(f"{error}; it counts as missing")
+    except tolerated as error:  # for example: the file vanished after the listing
+        notes.append(f"{error}; the file counts as missing")
     return None

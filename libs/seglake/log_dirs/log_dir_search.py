@@ -36,7 +36,7 @@ from seglake.storage.storage import FileInfo, Storage
 
 MOST_LEVELS = 8
 
-_NOT_SEARCHED = "lost+found"  # folder that file systems make, which only root can read
+_NOT_SEARCHED = "lost+found"  # file systems make this folder; only root can read it
 Listings = dict[str, tuple[FileInfo, ...]]  # listings by the folder's name
 # errors of folders that cannot be listed, by path without links
 Closed = dict[str, StorageError]
@@ -60,7 +60,7 @@ class FoundLogDir:
 
     @property
     def is_parent_only(self) -> bool:
-        """Return whether a source is a partition folder whose parent has no file of a broker."""
+        """Return whether the log dir has no broker file: it is just a partition folder's parent."""
         return not (self.is_whole or has_log_dir_files(self.entries))
 
     def has(self, name: str) -> bool:
@@ -81,9 +81,10 @@ def find_sources(
     Args:
         sources: paths or URIs.
         storage: storage of the sources.
-        notes: receives a sentence for each log dir that was found twice, for example by a link.
+        notes: receives a sentence for each log dir that was found twice, for example through a
+            link.
         unreadable: receives why sources and folders cannot be searched, by path.
-        unread: receives files with records that are not read.
+        unread: receives files that have records but are not read.
         tiers: receives folders of remote tiers.
 
     Raises:
@@ -109,7 +110,9 @@ def find_sources(
                 continue
             known = found[place]
             if known.path != log_dir.path:
-                notes.append(f"{log_dir.path} is the same folder as {known.path}: it is read once")
+                notes.append(
+                    f"{log_dir.path} is the same folder as {known.path}: the folder is read once"
+                )
             for name, listing in log_dir.partition_folders.items():
                 known.partition_folders.setdefault(name, listing)
             known.unreadable.update(log_dir.unreadable)
@@ -179,8 +182,8 @@ def _instead(unread: Sequence[UnreadFiles]) -> str:
         UnreadKind.TIER_OBJECT: "objects of a remote tier ({}), which are not read",
         UnreadKind.HDFS_SEGMENT: "segments of a tier on HDFS ({}), which are not read",
         UnreadKind.REDPANDA_SEGMENT: "segments of Redpanda ({}), which are not Kafka's",
-        UnreadKind.FOLDER: "segments ({}) in a folder whose name is no partition's: rename it to"
-        " TOPIC-PARTITION",
+        UnreadKind.FOLDER: "segments ({}) in a folder that is not named like a partition: "
+        "rename it to TOPIC-PARTITION",
     }
     found = {files.kind: files for files in reversed(unread) if files.kind in forms}
     listed = " and ".join(forms[kind].format(files.example) for kind, files in found.items())
@@ -202,7 +205,7 @@ def find_log_dirs(
         path: a folder.
         parents: cache of listings of folders above partition folders.
         closed: receives the errors of folders that cannot be listed.
-        unread: receives files with records outside of partition folders, which are not read.
+        unread: receives files outside partition folders that have records but are not read.
         tiers: receives folders of remote tiers.
     """
     entries = tuple(storage.list_folder(path))
@@ -232,12 +235,12 @@ class _Search:
         unread: list[UnreadFiles],
         tiers: list[TierFolder],
     ) -> None:
-        """Start a search whose findings go to the given lists.
+        """Start a search that adds its results to the given lists.
 
         Args:
             storage: storage of the source.
             closed: receives the errors of folders that cannot be listed.
-            unread: receives files with records that are not read.
+            unread: receives files that have records but are not read.
             tiers: receives folders of remote tiers.
         """
         self._tiers = tiers
@@ -265,7 +268,7 @@ class _Search:
         ]
 
     def _find(self, path: str, entries: tuple[FileInfo, ...]) -> None:
-        """Record a folder of a remote tier, and files with records that are not read."""
+        """Record a folder of a remote tier, and unread files that have records."""
         folder = tier_folder(path, entries)
         if folder is not None:
             self._tiers.append(folder)
@@ -273,7 +276,7 @@ class _Search:
         self._unread += unread_files(path, entries)
 
     def below_partition(self, name: str, path: str, entries: tuple[FileInfo, ...]) -> None:
-        """Record segments in subfolders of a partition folder, where brokers put none."""
+        """Record segments in subfolders of a partition folder: brokers write none there."""
         folder = parse_folder_name(name)
         is_read = folder is not None and folder.kind in (FolderKind.LIVE, FolderKind.FUTURE)
         if not is_read or not any(entry.is_folder for entry in entries):
@@ -291,7 +294,7 @@ class _Search:
         folders: Listings,
         problems: dict[str, StorageError],
     ) -> FoundLogDir:
-        """Return a log dir; record segments in folders that are no partition folders."""
+        """Return a log dir; record segments in folders that are not partition folders."""
         problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
         lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
         others = {name: why for name, why in problems.items() if name not in lost}
@@ -311,7 +314,7 @@ class _Search:
     def _stray_folder(
         self, path: str, entries: tuple[FileInfo, ...], above: tuple[str, ...]
     ) -> None:
-        """Record the segments in and below a folder where brokers put none."""
+        """Record the segments in and below a folder in which brokers write none."""
         parent, _, name = path.rpartition("/")
         self._find(path, entries)
         folders, problems = list_folders(self._storage, entries)
@@ -332,14 +335,16 @@ class _Search:
     def _below(
         self, path: str, folders: Listings, above: tuple[str, ...]
     ) -> Iterator[tuple[str, tuple[FileInfo, ...], tuple[str, ...]]]:
-        """Yield the subfolders to search: path, listing, and the folders above."""
+        """Yield each subfolder to search: path, listing, and parent folders."""
         for name, listing in folders.items():
             folder = self._storage.join(path, name)
             place = self._storage.without_links(folder)
             if place in above:
                 continue
             if len(above) > MOST_LEVELS:
-                reason = f"it is more than {MOST_LEVELS} folders deep: give it as a source"
+                reason = (
+                    f"it is more than {MOST_LEVELS} folders below the source: give it as a source"
+                )
                 self._close(path, {name: RefusedError(action="search", path=folder, reason=reason)})
                 continue
             yield name, listing, (*above, place)
@@ -391,6 +396,8 @@ def list_folders(
     for entry, answer in zip(searched, answers, strict=True):
         if not isinstance(answer, StorageError):
             folders[entry.name] = answer
-        elif not isinstance(answer, NotFoundError):  # meanwhile vanished folders are no errors
+        elif not isinstance(
+            answer, NotFoundError
+        ):  # a folder that has vanished meanwhile is no error
             unreadable[entry.name] = answer
     return folders, unreadable

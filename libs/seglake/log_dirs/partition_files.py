@@ -1,6 +1,6 @@
 """Sorts the files of a partition folder, and finds where its segments begin.
 
-Leftovers of cleaning, splitting and deletion are skipped, as by a broker when it starts. Only the
+Leftovers of cleaning, splitting and deletion are skipped, as a starting broker skips them. Only the
 batch headers of segments are read.
 """
 
@@ -33,7 +33,7 @@ _WINDOW_BYTES = 4 << 20  # size of a read when a whole segment is read
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionFiles:
-    """Files of a partition folder, by their use.
+    """Files of a partition folder, sorted by their use.
 
     Attributes:
         by_name: all files of the folder.
@@ -104,7 +104,7 @@ def first_offset_of(storage: Storage, file: SegmentFile) -> int:
     """Return the first offset in a segment; the offset in the file's name is only a lower bound.
 
     If the headers are doubtful, the offset in the name is returned. Usually only the first header
-    is read. More is read if its offset is above the one in the name, as after a compaction.
+    is read. If its offset is above the offset in the name, as after a compaction, more is read.
     """
     plain = replace(file, index_path=None)  # the first batch is found without the index
     heads = LogHeads(storage, (plain,), 0).between((file.base_offset, OFFSET_MAX))
@@ -171,7 +171,7 @@ def _swap_ends(
 
 
 def _whole_survey(storage: Storage, file: SegmentFile) -> SegmentSurvey:
-    """Survey a segment for its offsets alone, without positions where tasks may begin."""
+    """Survey a segment for its offsets alone, without positions at which tasks may begin."""
     request = SurveyRequest(
         storage=storage,
         file=replace(file, index_path=None, transaction_index_path=None),

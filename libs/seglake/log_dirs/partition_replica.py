@@ -80,7 +80,8 @@ def read_folder(
         unnamed = (name for name in folders if storage.join(path, name) not in named)
         notes += not_kafkas(path, _unknown(content.unknown, unnamed))
         topic_id = read_topic_id(storage, content.by_name, notes, implausible=unreadable)
-        # Read the epochs after the listing: they show the new start if segments are deleted then.
+        # Read the epochs after the listing: if the broker deletes segments now, the epochs show the
+        # new log start.
         epochs = read_epochs(storage, content.by_name, notes, unreadable)
         key = PartitionKey(folder.topic, folder.partition, topic_id)
         believed = _believed(key, content, files, epochs)
@@ -145,7 +146,7 @@ def _unread_files(
 
 
 def _deleting(content: PartitionFiles) -> tuple[int, ...]:
-    """Return the base offsets of segments that the broker is deleting, in order."""
+    """Return the base offsets of the segments that the broker is deleting, in order."""
     return tuple(
         skipped.file.base_offset
         for skipped in content.skipped
@@ -154,7 +155,7 @@ def _deleting(content: PartitionFiles) -> tuple[int, ...]:
 
 
 def _unknown(names: Iterable[str], folders: Iterable[str]) -> list[str]:
-    """Return the names that are reported as not Kafka's: folders, and files without records."""
+    """Return the names to report as not Kafka's: folders, and files without records."""
     files = (name for name in names if not is_recognised(Place.PARTITION, name))
     return [*files, *(f"{name}/" for name in folders)]
 
@@ -165,7 +166,7 @@ def _believed(
     files: LogDirFiles,
     epochs: tuple[EpochStart, ...],
 ) -> PlausibleCheckpoints:
-    """Return a partition's checkpoints without implausible offsets, and why these are ignored."""
+    """Return a partition's plausible checkpoints, and why other offsets are ignored."""
     partition = TopicPartition(key.topic, key.partition)
     stated = files.checkpoints_of(partition, _committed_end(content.by_name))
     return plausible_checkpoints(stated, epochs, _reached(content))
@@ -206,7 +207,7 @@ def _with_mark(
     """Return the checkpoints without a high watermark that the recovery point contradicts.
 
     If a broker starts without the file of high watermarks, it writes 0 for all partitions. With
-    this value, a run would ingest nothing. `notes` receives a sentence on a value that is left out.
+    this value, a run would ingest nothing. `notes` receives a sentence on an ignored value.
     """
     mark, flushed = checkpoints.high_watermark, checkpoints.recovery_point or 0
     first_offset = content.segments[0].base_offset if content.segments else 0
@@ -214,8 +215,8 @@ def _with_mark(
     if mark is None or flushed <= start or 0 < mark >= start:
         return checkpoints
     notes.append(
-        f"{key}: the high watermark {mark} is ignored as implausible: by the recovery point, the "
-        f"log was flushed up to {flushed}"
+        f"{key}: the high watermark {mark} is ignored as implausible: the recovery point says "
+        f"that the log was flushed up to {flushed}"
     )
     return replace(checkpoints, high_watermark=None)
 
@@ -238,6 +239,6 @@ def not_kafkas(path: str, names: Sequence[str]) -> list[str]:
 
 
 def examples(names: Iterable[str], most: int = _MOST_NAMED) -> str:
-    """Return the first few names as text, with the number of the others."""
+    """Return the first few names as text, with the number of further names."""
     first, rest = (listed := sorted(names))[:most], len(listed) - most
     return ", ".join(first) + (f" and {rest} more" if rest > 0 else "")

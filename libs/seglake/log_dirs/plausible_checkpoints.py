@@ -11,7 +11,7 @@ from seglake.kafka_log.replica import Checkpoints
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.log_dir import SideFile
 
-MOST_STEP = 1 << 27  # an offset further above all others is implausible
+MOST_STEP = 1 << 27  # an offset that exceeds all others by more is implausible
 
 
 class PlausibleCheckpoints(NamedTuple):
@@ -36,7 +36,7 @@ def plausible_checkpoints(
     Args:
         checkpoints: the partition's checkpoints.
         epochs: entries of its leader-epoch-checkpoint.
-        reached: offsets that the log plausibly reaches, by the names and sizes of other files.
+        reached: offsets that the log plausibly reaches, from the names and sizes of other files.
     """
     claims = {
         SideFile.HIGH_WATERMARKS: checkpoints.high_watermark or 0,
@@ -71,11 +71,11 @@ def plausible_checkpoints(
 def is_far(offset: int, supported: int) -> bool:
     """Return whether an offset is implausibly far above the highest other offset.
 
-    `supported` is that other offset; 0 if there is none.
+    `supported` is the highest other offset; 0 if there is none.
     """
     return bool(supported) and offset - supported > MOST_STEP
 
 
 def _why(offset: int, supported: int) -> str:
-    """Return as text why an offset in a checkpoint is implausible."""
+    """Return why an offset in a checkpoint is implausible, as text."""
     return f"it is {offset}, and no other offset is above {supported}"

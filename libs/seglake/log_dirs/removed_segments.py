@@ -1,7 +1,7 @@
 """Reports files of segments that a broker has removed from a log but not deleted yet.
 
 The records in these files are no longer part of the log: they were compacted, are below the log
-start, or belong to a deleted topic. A run does not read these files, as a starting broker does not.
+start, or belong to a deleted topic. Like a starting broker, a run does not read these files.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

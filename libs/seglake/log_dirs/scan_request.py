@@ -8,14 +8,14 @@ from seglake.storage.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class SurveyRequest:
-    """Request to survey one segment: the file, and what listings and settings state about it.
+    """Request to survey one segment, with facts from listings and settings.
 
     Attributes:
         is_last: whether it is the last segment of the log.
         is_cleaned: whether the cleaner's checkpoint is above the segment's base offset.
         split_bytes: size of a task, in bytes of the segment.
         window_bytes: size of a read if the segment is read in full.
-        durable_offset: the higher of high watermark and recovery point.
+        durable_offset: the high watermark or the recovery point, whichever is higher.
         start_offset: lowest offset to ingest.
         run_breaks: offsets at which a new run of messages must begin.
         from_ms: start of a time window in ms since 1970; None if there is none.

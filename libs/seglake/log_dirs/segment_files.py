@@ -1,4 +1,4 @@
-"""Finds the upper offset limit of segments, and checks that they kept their listed size."""
+"""Finds the upper offset limit of segments, and checks that their size has not changed."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,5 +29,5 @@ def check_size(file: SegmentFile, size_bytes: int, *, is_last: bool) -> None:
     """
     if size_bytes < file.size_bytes or (size_bytes != file.size_bytes and not is_last):
         raise SourceVanishedError(
-            f"{file.path} has {size_bytes} bytes and had {file.size_bytes} when it was listed"
+            f"{file.path} has {size_bytes} bytes, but had {file.size_bytes} when it was listed"
         )

@@ -1,6 +1,6 @@
 """Opens segments on brokers' disks and in remote tiers.
 
-Byte positions are always those of the original segment, so callers need not know where it is
+Byte positions are always positions in the original segment, so callers need not know where it is
 stored.
 """
 
@@ -14,14 +14,14 @@ from seglake.storage.storage import Reader, Storage
 
 
 class BegunSegment:
-    """Reader of a segment up to a position, from which another segment continues the log."""
+    """Reader of the first bytes of a segment; another segment continues the log after them."""
 
     def __init__(self, reader: Reader, stop_position: int) -> None:
         """Store the reader of the whole segment; this reader will close it.
 
         Args:
             reader: reader of the whole segment.
-            stop_position: number of bytes of the part.
+            stop_position: number of bytes to read.
         """
         self._reader = reader
         self._size_bytes = min(reader.size_bytes, stop_position)
@@ -37,7 +37,7 @@ class BegunSegment:
         return self._reader
 
     def read(self, position: int, length: int) -> bytes:
-        """Return bytes from before the stop position; see `Reader.read`."""
+        """Return bytes below the stop position; see `Reader.read`."""
         return self._reader.read(position, max(min(length, self._size_bytes - position), 0))
 
     def __enter__(self) -> Self:
@@ -72,7 +72,8 @@ def open_segment(storage: Storage, file: SegmentFile) -> Reader:
         found = manifest.chunks.size_bytes
         if remote.stop_position is None and found != file.size_bytes:
             raise TierObjectError(
-                f"{remote.manifest_path}: a segment of {found} bytes, not of {file.size_bytes}"
+                f"{remote.manifest_path} describes a segment of {found} bytes, expected "
+                f"{file.size_bytes}"
             )
         keys = TierKeys(remote.key_paths)
         reader = open_chunked(storage, file.path, manifest, keys, remote.stored_bytes)

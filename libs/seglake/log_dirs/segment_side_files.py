@@ -40,7 +40,7 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
 def anchors(
     storage: Storage, file: SegmentFile, notes: list[str] | None = None
 ) -> Callable[[], tuple[int, ...]]:
-    """Return a function that reads the positions in a segment's index, for `SegmentBounds`.
+    """Return a function that reads the batch positions in a segment's index.
 
     Args:
         storage: storage of the files.
@@ -80,9 +80,9 @@ def _content(storage: Storage, path: str, problems: _Problems) -> bytes | None:
     try:
         return read_small(storage, path)
     except (NotFoundError, OversizedFileError) as error:
-        problems.notes.append(f"{error}; it counts as missing")
+        problems.notes.append(f"{error}; the file counts as missing")
     except StorageError as error:
-        problems.unreadable.append(f"{error}; it counts as missing")
+        problems.unreadable.append(f"{error}; the file counts as missing")
     return None
 
 
@@ -96,7 +96,7 @@ def _read_aborted(
     index = parse_transaction_index(content)
     damage = index.damage
     if damage is None and index.entries and index.entries[0].last_offset < base_offset:
-        damage = f"marker {index.entries[0].last_offset} is not of this segment"
+        damage = f"marker {index.entries[0].last_offset} is not in this segment"
     if damage is None:
         return index.entries
     problems.notes.append(f"{path} is not used: {damage}")

@@ -1,8 +1,8 @@
 """Finds the highest log end that a side file proves, by its name or its index entries.
 
-The log's end is in the names of some files, and a broker writes an index entry every few KiB. An
-offset in a name or an entry that is far above all other offsets on the disk is ignored. Otherwise a
-few bytes of garbage would look like billions of lost offsets.
+Some file names have the log's end, and a broker writes an index entry every few KiB. An offset in a
+name or an entry is ignored if it is far above all other offsets on the disk. Otherwise a few bytes
+of garbage would look like billions of lost offsets.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,11 +25,13 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 from seglake.storage.errors import NotFoundError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
-_MOST_TRIMMED_BYTES = 2 << 20  # a preallocated index that is still open has 10 MiB
+_MOST_TRIMMED_BYTES = (
+    2 << 20
+)  # most bytes of an index that was trimmed; a preallocated open index has 10 MiB
 
 
 class SideFileEnds(NamedTuple):
-    """Highest offset that a log reached by its side files: index files, snapshots and others.
+    """Highest log end that side files prove: index files, snapshots and others.
 
     Attributes:
         last: the file that proves the highest offset; None if no file proves any.
@@ -45,8 +47,8 @@ def side_file_ends(
 ) -> SideFileEnds:
     """Find the highest log end that the side files of a partition folder prove.
 
-    A file proves the offset in its name. An index without a segment also proves its last entry. If
-    the log is empty, an index with the size of a preallocated one is not read.
+    A file proves the offset in its name. An index without a segment also proves the offset of its
+    last entry. If the log is empty, an index that has the size of a preallocated index is not read.
 
     Args:
         storage: storage of the files.
@@ -111,8 +113,8 @@ def _plausible(
         if len(found) == 1 and is_far(offset, reached):
             path = by_name[found[0].name].path
             ignored[path] = (
-                f"{path} is ignored as implausible: by its name the log reached offset {offset}, "
-                f"and no other file proves more than {reached}"
+                f"{path} is ignored as implausible: by its name the log reached offset "
+                f"{offset}, but no other file proves more than {reached}"
             )
             continue
         reached = max(reached, offset)
@@ -133,7 +135,7 @@ def _index_ends(
     try:
         content = storage.read_bytes(entry.path)
     except NotFoundError:
-        return []  # meanwhile deleted with its segment
+        return []  # the index was deleted with its segment meanwhile
     except StorageError as error:
         ignored[entry.path] = without(entry, error.reason)
         return []
@@ -147,7 +149,7 @@ def _index_ends(
 def _entries(
     content: bytes, file: SegmentFileName, *, is_cleaned: bool
 ) -> tuple[list[int], str | None]:
-    """Return the offsets in an index, and what is wrong with it as text; None if nothing is."""
+    """Return the offsets in an index, and its fault as text; None if it has no fault."""
     base_offset = file.base_offset
     if file.kind is FileKind.TIMEINDEX:
         times = time_index.parse(content, base_offset)
@@ -159,10 +161,10 @@ def _entries(
     steps = [*pairwise(() if is_cleaned else (base_offset, *offsets)), *pairwise(positions)]
     far = next((step for step in steps if step[1] - step[0] > MOST_STEP), None)
     if damage is None and far is not None:
-        damage = f"one of its entries leads from {far[0]} to {far[1]}"
+        damage = f"one of its entries jumps from offset {far[0]} to {far[1]}"
     return offsets, damage
 
 
 def without(entry: FileInfo, reason: str) -> str:
-    """Return a sentence on why a log is read without one of its side files."""
+    """Return a sentence on why a log is read without a certain side file."""
     return f"{entry.path}: {reason}; the log is read without this file"

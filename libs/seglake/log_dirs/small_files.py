@@ -7,16 +7,16 @@ from seglake.storage.errors import RefusedError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _A_FOLDER = "it is a folder"
-MOST_BYTES = 32 << 20  # room for half a million partitions, or three times the largest index
+MOST_BYTES = 32 << 20  # enough for half a million partitions, or three times the largest index
 
 
 class OversizedFileError(StorageError):
-    """Error for a file that is larger than Kafka writes it: it is not read into memory."""
+    """Error for a file that is larger than Kafka writes such files: it is not read into memory."""
 
     def __init__(self, *, path: str, size_bytes: int) -> None:
         """Store the path and the size in bytes."""
         self.size_bytes = size_bytes
-        reason = f"it has {size_bytes} bytes, and such a file has at most {MOST_BYTES}"
+        reason = f"it has {size_bytes} bytes, but such a file has at most {MOST_BYTES}"
         super().__init__(action="read", path=path, reason=reason)
 
 
@@ -31,10 +31,10 @@ def check_small(path: str, size_bytes: int) -> None:
 
 
 def check_readable(entry: FileInfo) -> None:
-    """Require that an entry of a listing can be read: it is no broken link, for example.
+    """Require that an entry of a listing is readable; a broken link is not, for example.
 
     Raises:
-        RefusedError: the entry has a problem.
+        RefusedError: the entry is unreadable.
     """
     if entry.problem:
         raise RefusedError(action="open", path=entry.path, reason=entry.problem)
@@ -43,7 +43,7 @@ def check_readable(entry: FileInfo) -> None:
 def files_by_name(place: Place, listing: Iterable[FileInfo]) -> dict[str, FileInfo]:
     """Return the files of a folder, by name.
 
-    A subfolder that is named like a file of Kafka is treated as an unreadable file.
+    A subfolder with the name of a Kafka file is treated as an unreadable file.
     """
     return {
         entry.name: entry._replace(is_folder=False, problem=_A_FOLDER) if entry.is_folder else entry

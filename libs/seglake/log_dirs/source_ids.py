@@ -1,4 +1,4 @@
-"""Decides the source id of log dirs, under which the lake has their rows.
+"""Decides the source id of log dirs: the name under which the lake stores their rows.
 
 The source id is the cluster id in meta.properties. Brokers before Kafka 2.4 may not write a cluster
 id: then the user names the source. If a cluster id appears later, the lake records that this id
@@ -23,21 +23,21 @@ class KnownSources(Protocol):
 
     @property
     def joined(self) -> Mapping[str, str]:
-        """Return, by cluster id, the source ids of clusters whose two ids differ."""
+        """Return the source id by cluster id, for clusters whose two ids differ."""
 
     def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
-        """Return the topic ids that the lake has of a source, by topic."""
+        """Return the topic ids of a source that the lake has, by topic."""
 
     def remote_events(self, source_id: str) -> Iterable[bytes | None]:
         """Return the values of `__remote_log_metadata` in the lake, by partition and offset."""
 
     def settled(self, source_id: str) -> Mapping[PartitionKey, int]:
-        """Return the offset below which nothing of a log is read again; 0 if that is unknown."""
+        """Return, by log, the offset below which nothing is read again; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoSources:
-    """Sources of a lake without any."""
+    """Sources of a lake that has none."""
 
     sources: Collection[str] = ()
     joined: Mapping[str, str] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def source_id_of(
             for cluster in cluster_ids
         )
         raise WrongSourceError(
-            "the sources belong to different clusters: make one call for each. "
+            "the sources belong to different clusters: make one call for each cluster. "
             + "; ".join(of_each)
         )
     if cluster_ids:
@@ -109,8 +109,8 @@ def source_id_of(
     found = given or unnamed
     if found is None and not [*log_dirs]:
         raise WrongSourceError(
-            "a remote tier names no cluster: give --source-id, the cluster's id or a name of your"
-            " own, the same in every run; or give a log dir of one of its brokers, too"
+            "a remote tier does not name its cluster: give --source-id, the cluster's id or a "
+            "name of your own, the same in every run; or give a log dir of one of its brokers, too"
         )
     if found is None:
         raise WrongSourceError(
@@ -126,17 +126,19 @@ def _of_cluster(cluster_id: str, given: str | None, known: KnownSources) -> str:
     own = known.joined.get(cluster_id, cluster_id)
     if given in (None, own, cluster_id):
         return own
-    wrong = f"meta.properties names cluster {cluster_id}, --source-id says {given}"
+    wrong = f"meta.properties names cluster {cluster_id}, --source-id is {given}"
     if own != cluster_id:
-        raise WrongSourceError(f"{wrong}, and the lake has that cluster as {own}: leave it out")
+        raise WrongSourceError(f"{wrong}, and the lake has that cluster as {own}: omit --source-id")
     if given not in known.sources:
-        raise WrongSourceError(f"{wrong}: leave --source-id out")
+        raise WrongSourceError(f"{wrong}: omit --source-id")
     if cluster_id in known.sources:
         raise WrongSourceError(
-            f"{wrong}, and the lake has rows of both, which cannot be joined. Leave --source-id "
-            "out, or start another lake"
+            f"{wrong}, and the lake has rows of both, which cannot be joined. Omit --source-id, "
+            "or start another lake"
         )
     others = [cluster for cluster, name in known.joined.items() if name == given]
     if others:
-        raise WrongSourceError(f"{wrong}, which is cluster {others[0]} in this lake: leave it out")
+        raise WrongSourceError(
+            f"{wrong}, which is cluster {others[0]} in this lake: omit --source-id"
+        )
     return given

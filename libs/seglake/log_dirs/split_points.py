@@ -1,4 +1,4 @@
-"""Finds positions in a segment where tasks may begin, during a survey."""
+"""Finds positions in a segment at which tasks may begin, during a survey."""
 
 from typing import NamedTuple
 
@@ -21,11 +21,11 @@ _MISPLACED = (
     DefectCode.OFFSET_OUT_OF_SEGMENT,
 )
 _UNEXPLAINED = (DefectCode.OFFSET_OUT_OF_ORDER, DefectCode.OFFSET_OUT_OF_SEGMENT)
-_FEWEST_BEFORE = 3  # the next two batches show if a batch is in order
+_FEWEST_BEFORE = 3  # the next two batches show whether a batch is in order
 
 
 class _Point(NamedTuple):
-    """Position where a task may begin, while it may still be given up.
+    """Position at which a task may begin; later batches may rule it out.
 
     Attributes:
         has_learned: whether the judgement of batches after this point depends on batches before it.
@@ -62,12 +62,12 @@ class SplitPoints:
         self._points = [start] if is_full else []
         self._reached = base_offset
         self._in_order = 0  # valid batches since the last fault
-        self._is_explained = False  # whether damage comes before the next batch
-        self._has_learned = False  # whether a hole was found so far
+        self._is_explained = False  # whether damage precedes the next batch
+        self._has_learned = False  # whether a hole has been found
         self._records_end = base_offset  # exclusive end of the records so far
 
     def splits(self) -> tuple[SplitPoint, ...]:
-        """Return the split points at which reading can begin without the batches before them."""
+        """Return the split points at which reading can begin without the earlier batches."""
         found: list[SplitPoint] = []
         is_plain = True
         for split, has_learned in reversed(self._points):
@@ -78,7 +78,7 @@ class SplitPoints:
         return tuple(reversed(found))
 
     def defect(self, defect: Defect) -> None:
-        """Record that damaged or misplaced bytes come next."""
+        """Record that damaged or misplaced bytes follow."""
         if defect.code in _MISPLACED and defect.base_offset is not None:
             self._drop_above(defect.base_offset)
         self._is_explained |= defect.code not in _UNEXPLAINED
@@ -171,7 +171,7 @@ class SplitPoints:
         self._reached = run.last_offset + 1
 
     def _add(self, split: SplitPoint, has_learned: bool) -> None:
-        """Add a position where a task may begin."""
+        """Add a position at which a task may begin."""
         # In a segment that the cleaner has rewritten, missing offsets are normal.
         self._points.append(_Point(split, has_learned and not self._request.is_cleaned))
 

@@ -1,7 +1,7 @@
-"""Shows by events that a log goes on below its first segment, in a tier that is no source.
+"""Shows from events that a log continues below its first segment, in a tier that is no source.
 
-Without the tier and without `remote-log-index-cache` in the log dir, such offsets look lost. The
-events are read only if they do: on the disks, and else in the lake.
+Without the tier and without `remote-log-index-cache` in the log dir, such offsets look lost. Only
+then the events are read: from the disks, or else from the lake.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,14 +23,13 @@ def with_tiers_elsewhere(
     on_disks: Callable[[], Sequence[Replica]],
     in_lake: Callable[[], Iterable[bytes | None]],
 ) -> list[Replica]:
-    """Return the replicas; a log whose lost start is in a remote tier by events has that tier.
+    """Return the replicas; add the tier to logs whose lost start is remote by their events.
 
     Args:
         storage: storage of the disks.
         replicas: selected replicas on the brokers' disks.
         on_disks: returns the replicas of `__remote_log_metadata`.
-        in_lake: returns the values of `__remote_log_metadata` in the lake, each partition's in the
-            order of their offsets.
+        in_lake: returns the values of `__remote_log_metadata` in the lake, by partition and offset.
     """
     doubtful = {replica.key for replica in replicas if undeleted_start(replica) is not None}
     if not doubtful:
@@ -46,7 +45,7 @@ def with_tiers_elsewhere(
 
 
 def _log_of(key: PartitionKey, logs: Mapping[PartitionKey, RemoteLog]) -> RemoteLog | None:
-    """Return the uploads of a partition; without a topic id, of the only one with its name."""
+    """Return a partition's uploads; without a topic id, those of the only topic with its name."""
     if key.topic_id is not None:
         return logs.get(key)
     same = [log for other, log in logs.items() if other[:2] == key[:2]]
@@ -54,7 +53,7 @@ def _log_of(key: PartitionKey, logs: Mapping[PartitionKey, RemoteLog]) -> Remote
 
 
 def _with_tier(replica: Replica, log: RemoteLog) -> Replica:
-    """Return a replica with the log start that its uploads show, if one has its lost offsets."""
+    """Return a replica with the log start by its uploads, if an upload has its lost offsets."""
     lost = undeleted_start(replica)
     live = [copy for copy in log.copies.values() if copy.state is RemoteState.COPY_FINISHED]
     if lost is None or not any(

@@ -1,7 +1,8 @@
 """Reads the events of a remote tier from all copies of their topic.
 
 Copies of one partition of `__remote_log_metadata` may have been made at different times, so each
-may lack events that another one has: at its start by retention, at its end, or by damage.
+may lack events that another copy has: at its start because of retention, at its end, or because of
+damage.
 """
 
 import heapq
@@ -22,7 +23,7 @@ from seglake.storage.storage import Storage
 
 
 class _Event(NamedTuple):
-    """An event with its offset, and the rank of the copy that has it: 0 is the likely leader."""
+    """Event with its offset and the rank of its copy; 0 is the likely leader."""
 
     offset: int
     rank: int
@@ -31,7 +32,7 @@ class _Event(NamedTuple):
 
 @dataclass(slots=True)
 class _Coverage:
-    """Offsets that the copies of a partition have.
+    """Offsets in the copies of a partition.
 
     Attributes:
         expected: offsets between the start and the end of each copy.
@@ -53,8 +54,8 @@ def read_events(
 ) -> dict[PartitionKey, RemoteLog]:
     """Return the uploads in the events on brokers' disks, by partition.
 
-    Events above the high watermark are read too: the upload is finished or deleted even if its
-    event is not replicated yet.
+    Events above the high watermark are read too: their uploads are finished or deleted, even if the
+    events are not replicated yet.
 
     Args:
         storage: storage of the disks.
@@ -71,8 +72,8 @@ def read_events(
         if coverage.holes:
             (start, stop), *_ = coverage.holes
             unreadable[likely(copies).folder] = (
-                f"events of uploads are missing at [{start}, {stop}): of uploads that only they"
-                " describe, it is unknown whether they are finished"
+                f"events of uploads are missing at [{start}, {stop}): uploads that only these "
+                "events describe may be unfinished"
             )
         elif _is_whole(copies, merged(coverage.read)):
             logs = {key: replace(log, is_whole=True) for key, log in logs.items()}
@@ -113,7 +114,7 @@ def _events(
 ) -> Iterator[_Event]:
     """Yield the events of one copy below an offset, and record which offsets it has.
 
-    From `stop_offset` on, the copy lost an election.
+    The copy lost an election at `stop_offset`.
     """
     heads = LogHeads(storage, copy.segments, 0, copy.durable_offset)
     batches = heads.between((0, stop_offset))

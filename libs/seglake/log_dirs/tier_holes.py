@@ -1,8 +1,8 @@
-"""Finds segments that a disk has lost between others, and that its tier has or should have.
+"""Finds ranges between a disk's segments that the disk has lost and a tier may have.
 
-A local log without one of its segments looks whole by its file names. So if the tier has a segment
-where the disk has none, the end of the local segment below it is read: brokers may have cut the
-same offsets into other segments. Effect: may read the end of a segment.
+By its file names, a local log that has lost a segment looks complete. So if the tier has a segment
+at an offset without a local segment, the end of the local segment below it is read: brokers may
+divide the same offsets into different segments. Effect: may read the end of a segment.
 """
 
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 _KEYS: dict[str, PrivateKey] = {}
-"""Keys of this process that have decrypted a segment, by path: their files are not read again."""
+"""Keys in this process that have decrypted a segment, by path; their files are not read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +30,20 @@ class TierKeys:
         """
         key_id = encryption.key_id
         paths = dict(self.paths)
-        path = paths.get(key_id, paths.get(key_id.lower()))  # Spark's options are in lower case
+        path = paths.get(
+            key_id, paths.get(key_id.lower())
+        )  # Spark converts option names to lower case
         if path is None:
             given = f" (given: {', '.join(sorted(paths))})" if paths else ""
             raise TierKeyError(
-                f"encrypted with key {key_id}: give --tiered-key {key_id}=FILE{given}"
+                f"the segment is encrypted with key {key_id}: give --tiered-key "
+                f"{key_id}=FILE{given}"
             )
         _require_path(key_id, path)
         known = _KEYS.get(path)
         try:
             if known is not None:
-                with suppress(TierKeyError):  # the file may have another key by now
+                with suppress(TierKeyError):  # the file may have another key now
                     return _decryption(encryption, known)
             key = _key_at(storage, path)
             decrypt = _decryption(encryption, key)
@@ -50,7 +53,7 @@ class TierKeys:
         return decrypt
 
     def check(self, storage: Storage) -> None:
-        """Read each key once, to check it.
+        """Read each key once, to check that it is usable.
 
         Raises:
             WrongSourceError: a file does not exist, or has no readable private key.
@@ -64,7 +67,7 @@ class TierKeys:
 
 
 def _require_key(storage: Storage, key_id: str, path: str) -> None:
-    """Refuse a file without a readable private key."""
+    """Reject a file without a readable private key."""
     try:
         _key_at(storage, path)
     except TierKeyError as error:
@@ -72,9 +75,9 @@ def _require_key(storage: Storage, key_id: str, path: str) -> None:
 
 
 def _require_path(key_id: str, path: str) -> None:
-    """Refuse a key in place of its path, and keep it out of the message."""
+    """Reject a key given instead of its path, and keep it out of the message."""
     if "-----BEGIN" in path or "\n" in path:
-        raise TierKeyError(f"key {key_id}: got the key itself, give the path of its file")
+        raise TierKeyError(f"key {key_id}: this is the key itself, give the path of its file")
 
 
 def _key_at(storage: Storage, path: str) -> PrivateKey:
@@ -82,7 +85,7 @@ def _key_at(storage: Storage, path: str) -> PrivateKey:
     try:
         content = storage.read_bytes(storage.locate(path))
     except StorageError as error:
-        raise TierKeyError(f"it cannot be read: {error.reason}") from None
+        raise TierKeyError(f"the file cannot be read: {error.reason}") from None
     return _parsed(content)
 
 

@@ -1,6 +1,6 @@
-"""Layouts of remote tiers: how a partition's folders and objects are named and stored.
+"""Layouts of remote tiers: names and storage of a partition's folders and objects.
 
-For uploads without events, reads the files beside the segments.
+If an upload has no events, the files beside its segment are read.
 
 Kafka's LocalTieredStorage has `<20 digits>-<segment id>.log` and its side files in a folder
 `<topic>-<partition>-<topic id>`.
@@ -61,7 +61,7 @@ class TierLayout(Protocol):
         Args:
             storage: storage of the folder.
             folder: the folder.
-            known: what is known of the partition's uploads without reading them.
+            known: facts about the partition's uploads that need no reading.
             policy: rules for reading tiers.
 
         Raises:
@@ -83,9 +83,9 @@ class KnownUploads:
     settled: int = 0
 
     def is_settled(self, start_offset: int, starts: Sequence[int]) -> bool:
-        """Return whether an upload and the one after it are below the settled offset.
+        """Return whether an upload and its successor are below the settled offset.
 
-        The upload after it has the lake's last batch, which later runs may look for.
+        The successor has the lake's last batch, which later runs may search for.
 
         Args:
             start_offset: start of the upload.
@@ -130,11 +130,11 @@ class LocalLayout:
         )
 
     def tier_of(self, path: str) -> str:
-        """Return the folder above."""
+        """Return the parent folder."""
         return path.rstrip("/").rpartition("/")[0]
 
     def has_name(self, folder: TierFolder) -> bool:
-        """Return True: the folder's name has it."""
+        """Return True: the folder's name has the topic's name."""
         return True
 
     def key_of(
@@ -171,7 +171,7 @@ class LocalLayout:
 def settled_upload(
     segment_id: str, start_offset: int, starts: Sequence[int], file: SegmentFile
 ) -> Upload:
-    """Return an upload that is not read again, and that ends where the next one begins."""
+    """Return an upload that is not read again; it ends at the next upload's start."""
     following = starts[bisect_right(starts, start_offset)]
     return Upload(
         segment_id=segment_id, start_offset=start_offset, next_offset=following, file=file
@@ -179,7 +179,7 @@ def settled_upload(
 
 
 def described(copy: RemoteCopy, file: SegmentFile | None, unreadable: str = "") -> Upload:
-    """Return an upload, made from its events and its segment.
+    """Return an upload, combined from its events and its segment.
 
     Args:
         copy: the upload from the events.
@@ -242,6 +242,6 @@ def end_of(storage: Storage, file: SegmentFile) -> int:
 
 
 def _epochs_of(storage: Storage, found: _Object) -> tuple[EpochStart, ...]:
-    """Return the leader epochs of the log up to a segment's end; empty if not usable."""
+    """Return the leader epochs of the log up to a segment's end; empty if unusable."""
     entry = found.files.get(".leader_epoch_checkpoint")
     return () if entry is None else read_epochs(storage, {SideFile.LEADER_EPOCHS: entry}, [])

@@ -1,6 +1,6 @@
 """Finds the log start of a partition with a remote tier. Effect: may read the end of a log.
 
-Without a plausible log start, the tier's segments below it would not be read.
+A wrong log start would hide the tier's segments below it.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def _plausible(storage: Storage, copy: Replica, uploaded: int, notes: list[str])
     if claimed <= end:
         return claimed
     notes.append(
-        f"{copy.key}: the log start offset {claimed} lies above the log end {end} and is ignored "
+        f"{copy.key}: the log start offset {claimed} is above the log end {end} and is ignored "
         "as implausible"
     )
     return None

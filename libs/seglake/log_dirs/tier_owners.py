@@ -2,8 +2,8 @@
 
 A tier does not name its cluster, but its folders have topic ids, which are random. If the cluster
 has one of these topic ids, the tier is the cluster's. If it has none of them, but has a topic of
-the same name with another id, the tier belongs to another cluster. Tiers with an id in common, as
-under the prefixes before and after a change of `key.prefix`, belong to one cluster.
+the same name with another id, the tier belongs to another cluster. Tiers that share an id belong to
+one cluster: `key.prefix` may have changed.
 """
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
@@ -15,7 +15,9 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.partition_replica import examples
 
-_MADE_AGAIN = "If all its topics were created again, --set tiered.take_other_ids=true reads it, too"
+_MADE_AGAIN = (
+    "If all its topics were created again, --set tiered.take_other_ids=true reads the tier, too"
+)
 
 TopicIds = Mapping[str, Set[str]]
 """Ids of each topic; a topic that was created again has several."""
@@ -23,11 +25,11 @@ TopicIds = Mapping[str, Set[str]]
 
 @dataclass(frozen=True, slots=True)
 class TierOwners:
-    """Remote tiers that cannot be shown to belong to the cluster.
+    """Remote tiers without proof that they belong to the cluster.
 
     Attributes:
-        foreign: for each tier of another cluster, by path, the reason.
-        unproved: for each tier that may be the cluster's or another's, by path, the reason.
+        foreign: why a tier belongs to another cluster, by the tier's path.
+        unproved: why it is unknown whether a tier belongs to the cluster, by the tier's path.
     """
 
     foreign: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +37,7 @@ class TierOwners:
 
 
 class _Group(NamedTuple):
-    """Tiers with topic ids in common, which belong to one cluster, and their partitions."""
+    """Tiers that share topic ids, so they belong to one cluster, and their partitions."""
 
     tiers: list[str]
     keys: list[PartitionKey]
@@ -53,9 +55,9 @@ def tier_owners(
     Args:
         tiers: partitions in each tier, by its path.
         known: partitions of the cluster.
-        further: reads the other topic ids of the cluster; called only if `known` does not prove
-            each tier.
-        includes_other_ids: whether other ids of the same topics show no other cluster, because a
+        further: reads the other topic ids of the cluster; called only if `known` leaves a tier
+            without proof.
+        includes_other_ids: whether to accept tiers with other ids of the same topics, because a
             person says that the topics were created again.
     """
     ids = {key.topic_id for key in known}
@@ -81,7 +83,7 @@ def tier_owners(
 
 
 def _groups(tiers: Mapping[str, Iterable[PartitionKey]]) -> list[_Group]:
-    """Join the tiers that have topic ids in common, as after a change of `key.prefix`."""
+    """Join the tiers that share topic ids, as after a change of `key.prefix`."""
     groups: list[_Group] = []
     for tier, partitions in sorted(tiers.items()):
         keys = [*partitions]
@@ -115,17 +117,16 @@ def require_own(owners: TierOwners, *, is_named: bool) -> None:
     """Require that tiers without a log dir belong to the cluster.
 
     Args:
-        owners: the tiers that cannot be shown to belong to the cluster.
-        is_named: whether a person named the cluster, or there is no other cluster to confuse it
-            with.
+        owners: the tiers without proof that they belong to the cluster.
+        is_named: whether a person named the cluster, or no other cluster is possible.
 
     Raises:
-        WrongSourceError: a tier is another cluster's, or only the lake names its cluster.
+        WrongSourceError: a tier belongs to another cluster, or only the lake names its cluster.
     """
     for reason in owners.foreign.values():
         raise WrongSourceError(reason)
     for reason in () if is_named else owners.unproved.values():
-        raise WrongSourceError(f"{reason}. If it is, give --source-id, too")
+        raise WrongSourceError(f"{reason}. If the tier is the cluster's, give --source-id, too")
 
 
 def _has_any(keys: Iterable[PartitionKey], topic_ids: Container[str | None]) -> bool:

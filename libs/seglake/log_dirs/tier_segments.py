@@ -19,13 +19,13 @@ from seglake.storage.storage import Reader, Storage
 MOST_CHUNK_BYTES = 64 << 20
 """Highest accepted size of an encoded chunk, in bytes of the original segment.
 
-It is no setting: the plugin's default is 4 MiB, and a task holds several chunks at once, so larger
-chunks would need more memory than tasks are planned with.
+It is not a setting: the plugin's default is 4 MiB, and a task has several chunks in memory at once,
+so larger chunks would exceed the memory planned for a task.
 """
 
 
 def open_object(storage: Storage, path: str, listed_bytes: int | None) -> Reader:
-    """Open an object of a tier; with its size in the listing, without a request."""
+    """Open an object of a tier; if its size is known from the listing, without a request."""
     if listed_bytes is None:
         return storage.open_reader(path)
     return storage.open_listed(path, listed_bytes)
@@ -46,7 +46,7 @@ def read_manifest(storage: Storage, path: str, listed_bytes: int | None = None) 
     """
     with open_object(storage, path, listed_bytes) as reader:
         if reader.size_bytes > MOST_BYTES:
-            raise TierObjectError(f"{reader.size_bytes} bytes, more than a manifest has")
+            raise TierObjectError(f"{reader.size_bytes} bytes, more than a manifest can have")
         manifest = parse_manifest(reader.read(0, reader.size_bytes))
     if manifest.owner is not None:
         _check_owner(path, manifest.owner)
@@ -64,7 +64,7 @@ def _check_owner(path: str, owner: SegmentOwner) -> None:
         found += (topic.topic_id, partition_folder(folder))
     if claimed != found:
         raise TierObjectError(
-            f"it is of segment {owner.segment_id} of {owner.topic}-{owner.partition} at offset"
+            f"it belongs to segment {owner.segment_id} of {owner.topic}-{owner.partition} at offset"
             f" {owner.start_offset}"
         )
 
@@ -93,7 +93,9 @@ def open_chunked(
     chunks = manifest.chunks
     chunk_bytes = min(chunks.chunk_bytes, chunks.size_bytes)
     if chunk_bytes > MOST_CHUNK_BYTES and not manifest.is_plain:
-        raise TierObjectError(f"chunks of {chunk_bytes} bytes; at most {MOST_CHUNK_BYTES} are read")
+        raise TierObjectError(
+            f"the chunks have {chunk_bytes} bytes, at most {MOST_CHUNK_BYTES} are supported"
+        )
     encryption = manifest.encryption
     decrypt = None if encryption is None else keys.decryption(storage, encryption)
     return ChunkedReader(open_object(storage, path, listed_bytes), manifest, decrypt)

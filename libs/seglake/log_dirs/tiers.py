@@ -63,7 +63,7 @@ class Tiers:
         unconfirmed: partitions whose segments in a tier were read without events.
         unreadable: why folders of a tier cannot be read, by path.
         topics: topics of all folders of tiers, whether selected or not.
-        owners: tiers that cannot be shown to belong to the cluster. Tiers of other clusters are not
+        owners: tiers without proof that they belong to the cluster. Tiers of other clusters are not
             read.
     """
 
@@ -122,8 +122,8 @@ def with_tiers(
         # Several topic ids may have one name.
         names = examples({str(key) for key in tiers.unconfirmed})
         tiers.notes.append(
-            f"remote segments of {names} are not confirmed by "
-            f"{REMOTE_LOG_METADATA}: the sources lack the events that say so"
+            f"no event in {REMOTE_LOG_METADATA} confirms the remote segments of {names}: the "
+            "sources lack these events"
         )
     return tiers
 
@@ -144,9 +144,9 @@ def _has_any(copies: Iterable[Replica], segment_ids: Container[str]) -> bool:
 def _keys(
     request: TierRequest, known: Sequence[PartitionKey], tiers: Tiers
 ) -> list[tuple[TierFolder, PartitionKey]]:
-    """Return the folders whose partition is known; others are unreadable.
+    """Return the folders with known partitions; record the other folders as unreadable.
 
-    A folder's name may begin with the tier's prefix, so of several names of a topic the shortest
+    A folder's name may begin with the tier's prefix. So if a topic has several names, the shortest
     one is right.
     """
     found: list[tuple[TierFolder, PartitionKey]] = []
@@ -172,7 +172,7 @@ def _keys(
 
 
 def _may_be_selected(request: TierRequest, prefixed_topic: str) -> bool:
-    """Return whether a topic is selected without a prefix of its name, but not with the prefix."""
+    """Return whether a topic is selected only without a prefix of its name."""
     ends = (prefixed_topic[start:] for start in range(1, len(prefixed_topic)))
     selects = request.selects_topic
     return not selects(prefixed_topic) and any(map(selects, ends))
@@ -259,7 +259,7 @@ def _tier(
     events: Events,
     tiers: Tiers,
 ) -> TierReplica | None:
-    """Return a partition's log in the tiers; None if the tiers have no segment of it."""
+    """Return a partition's log in the tiers; None if the tiers have no segment of the partition."""
     live = [copy for copy in local if not copy.is_future]
     log_start = stated_log_start(request.storage, live, uploads[key], tiers.notes)
     includes_deleted = request.policy.includes_deleted
@@ -323,7 +323,7 @@ def _tier_replica(
 
 
 def _segment(storage: Storage, chosen: Chosen, file: SegmentFile) -> SegmentFile:
-    """Return a segment, cut at the offset where reading continues in another segment."""
+    """Return a segment up to the offset at which another segment continues the log."""
     upload, stop = chosen
     if stop < upload.next_offset:
         return _clipped(storage, file, stop)

@@ -7,7 +7,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 
 
 def with_known_topic_ids(replicas: Sequence[Replica]) -> list[Replica]:
-    """Return the replicas; one without an id gets the only id of the topic's other folders."""
+    """Return the replicas; a missing id becomes the only id of the topic's other folders."""
     known = _ids_by_topic(replicas)
     joined = []
     for replica in replicas:

@@ -54,7 +54,7 @@ UNREAD_NAMES = {
     ),
     UnreadKind.CONFLUENT_STATE: (
         ("state file of Confluent's tiered storage", "state files of Confluent's tiered storage"),
-        "that tier is not read, since its layout is not public; its records come from a consumer",
+        "that tier is not read, since its layout is not public; a consumer can read its records",
     ),
     UnreadKind.HDFS_SEGMENT: (
         ("segment of a tier on HDFS, in one file", "segments of a tier on HDFS, in one file each"),
@@ -65,28 +65,31 @@ UNREAD_NAMES = {
         "Redpanda's segments have another format than Kafka's, and are not read",
     ),
     UnreadKind.LOG_DIR: (
-        ("log dir inside of a log dir", "log dirs inside of a log dir"),
-        "give it as a source of its own",
+        ("log dir inside a log dir", "log dirs inside a log dir"),
+        "give it as a separate source",
     ),
     UnreadKind.PARTITION_FOLDER: (
-        ("segment of a folder inside of another one", "segments of a folder inside of another one"),
-        "give the folder as a source of its own",
+        (
+            "segment in a folder inside another partition folder",
+            "segments in a folder inside another partition folder",
+        ),
+        "give the folder as a separate source",
     ),
     UnreadKind.FOLDER: (
         (
-            "segment in a folder whose name is no partition's",
-            "segments in a folder whose name is no partition's",
+            "segment in a folder that is not named like a partition",
+            "segments in a folder that is not named like a partition",
         ),
         "rename the folder to TOPIC-PARTITION and give it as a source",
     ),
     UnreadKind.LOOSE_SEGMENT: (
-        ("segment outside of a partition folder", "segments outside of a partition folder"),
+        ("segment outside a partition folder", "segments outside a partition folder"),
         "move to a folder TOPIC-PARTITION in a log dir",
     ),
     UnreadKind.RENAMED_SEGMENT: (
         (
-            "segment under a name that Kafka does not give",
-            "segments under names that Kafka does not give",
+            "segment with a name that Kafka does not use",
+            "segments with names that Kafka does not use",
         ),
         "rename as Kafka does (20 digits and .log), or move away",
     ),
@@ -128,7 +131,7 @@ class UnreadFiles:
         return f"{self.place}: {what}{where}: {advice}"
 
     def is_accounted(self, partitions: Container[str]) -> bool:
-        """Return whether the log of these files reports their offsets as gaps.
+        """Return whether these files' offsets are already reported as gaps of their log.
 
         Args:
             partitions: names of partitions with a log in the sources.
@@ -178,7 +181,7 @@ def unread_files(folder: str, listing: Iterable[FileInfo]) -> list[UnreadFiles]:
 
 
 def segments_of(folder: str, kind: UnreadKind, segments: Sequence[FileInfo]) -> list[UnreadFiles]:
-    """Return one value for the segments of a folder, as a list; empty without segments."""
+    """Return an UnreadFiles for the segments of a folder, in a list; empty without segments."""
     return [_files(_place(folder), folder, kind, segments)] if segments else []
 
 
@@ -215,7 +218,7 @@ def _files(place: str, folder: str, kind: UnreadKind, entries: Iterable[FileInfo
 
 
 def named_folders(unread: Iterable[UnreadFiles], unreadable: Iterable[str]) -> frozenset[str]:
-    """Return the folders above files and folders that are already reported as not read."""
+    """Return the folders with files or folders that are already reported as not read."""
     named: set[str] = set()
     places = (
         f"{files.folder}/{files.example}" if files.kind is UnreadKind.LOG_DIR else files.folder

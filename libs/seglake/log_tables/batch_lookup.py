@@ -1,4 +1,4 @@
-"""Looks up ingested batches, for values that the ledger lacks. Reads tables."""
+"""Looks up ingested batches for values that the ledger lacks. Reads tables."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -44,7 +44,7 @@ class IngestedBatches:
         return None if row is None else _batch_of(row)
 
     def broker_at(self, key: PartitionKey, offset: int) -> int | None:
-        """Return the broker whose disk gave the batch at an offset; None if unknown."""
+        """Return the broker from whose disk the batch at an offset came; None if unknown."""
         row = self._row(key, offset)
         return None if row is None else row["broker_id"]
 
@@ -107,7 +107,7 @@ class IngestedBatches:
         return read_snapshots(self._tables, [RECORDS])[RECORDS.name]
 
     def _is_of(self, row: dict[str, Any], key: PartitionKey) -> bool:
-        """Return whether a row belongs to a partition and is not superseded by an election."""
+        """Return whether a row belongs to a partition and no election has superseded it."""
         offset = row["base_offset"] if "base_offset" in row else row["offset"]
         log = self._ledger.of(key)
         return log.owns(row) and log.is_current(offset, row["generation"])
@@ -115,7 +115,7 @@ class IngestedBatches:
 
 def _batch_of(row: dict[str, Any]) -> LogBatch:
     """Convert a row of `batches` to a batch."""
-    # A compressed old message (a wrapper) has only its last offset in its header.
+    # A compressed old message (a wrapper) states only its last offset in its header.
     is_wrapper = row["magic"] < 2 and row["codec"] != "none"
     offset = row["last_offset"] if is_wrapper else row["base_offset"]
     span = row["last_offset"] - row["base_offset"] + 1

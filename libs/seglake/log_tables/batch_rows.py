@@ -27,13 +27,12 @@ BATCH_STATES = tuple(BatchState)
 
 
 class BatchOutcome(NamedTuple):
-    """Result of decoding a batch, as its table row needs it.
+    """Result of decoding a batch, with the values for its table row.
 
     Attributes:
-        first_offset: first offset of the ingested part, which may begin inside the batch at the log
-            start or at the start of a range.
-        last_offset: last offset of the ingested part, which may end inside the batch at the end of
-            a range.
+        first_offset: first offset of the ingested part; it is inside the batch if the log start or
+            a range's start is.
+        last_offset: last offset of the ingested part; it is inside the batch if a range's end is.
         record_count: number of records in the batch.
         row_count: number of rows in `records`.
         uncompressed_bytes: uncompressed size of the records; None if they were not decoded.
@@ -51,7 +50,7 @@ class BatchOutcome(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Origin, broker and segment of a batch or of damage, and the start of the run.
+    """Origin, broker and segment of a batch or of damage, and the run's start time.
 
     Attributes:
         origin_position: position of the file's first byte in the original segment.
@@ -111,7 +110,7 @@ def batch_row(outcome: BatchOutcome, place: Place) -> tuple[Any, ...]:
 
 
 def header_columns(unit: Unit) -> HeaderColumns:
-    """Return the header's values of a batch, or of the first message of a run."""
+    """Return the header values of a batch, or of a run's first message."""
     return HeaderColumns._make(_header_values(unit))
 
 

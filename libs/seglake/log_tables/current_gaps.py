@@ -41,7 +41,7 @@ class CurrentGap(NamedTuple):
 
     @property
     def lacks_evidence(self) -> bool:
-        """Return whether the cause of the gap is unproved, so that another copy may prove one."""
+        """Return whether the gap's cause is unproved, so that another copy may prove a cause."""
         return self.cause not in (*DAMAGE_CAUSES, GapCause.UNDECIDED)
 
 
@@ -53,7 +53,7 @@ _MOST_ROWS = 1 << 16  # rows that become Python objects at a time
 def fillable_rows(rows: pa.Table) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of `gaps` that a repair could fill.
 
-    There may be millions of others: gaps that the cleaner made, and removed records.
+    There may be millions of other rows: gaps made by the cleaner, and removed records.
     """
     for some in rows.to_batches(max_chunksize=_MOST_ROWS):
         causes = some.column(some.schema.get_field_index("cause")).to_pylist()
@@ -71,7 +71,7 @@ def fillable_gaps(
     """Return the unresolved gaps that another copy could fill, by partition, ordered by offset.
 
     Args:
-        rows: rows of `gaps`, with GAP_COLUMNS, of `fillable_rows`.
+        rows: rows of `gaps` from `fillable_rows`, with GAP_COLUMNS.
         ledger: ledger of the source of the gaps.
     """
     gaps = [
@@ -93,7 +93,7 @@ class GapPiece(NamedTuple):
 
 
 def gap_pieces(rows: pa.Table, ledger: SourceLedger) -> dict[PartitionKey, list[GapPiece]]:
-    """Return all unresolved gaps, including gaps that the cleaner made, as arrays by partition.
+    """Return all unresolved gaps as arrays by partition, including the cleaner's gaps.
 
     Args:
         rows: rows of `gaps`, with GAP_COLUMNS.

@@ -1,4 +1,4 @@
-"""Reads a partition's current rows, which no lost election has superseded."""
+"""Reads a partition's current rows: those that no lost election has superseded."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,8 +1,7 @@
-"""Stores the rules of erasures, and finds the records that match them.
+"""Stores the rules of erasures, and finds the records that they match.
 
-A rule has no payload: only the salted hash of a key, or of one record. The salt is the same for all
-rules of a topic, so that each key is hashed once, however many rules there are. All hashes are
-SHA-256.
+A rule has no payload: only the salted hash (SHA-256) of a key, or of one record. All rules of a
+topic have the same salt, so each key is hashed only once.
 """
 
 import secrets
@@ -26,10 +25,10 @@ _COLUMNS = ("topic", "kind", "partition", "offset", "salt", "hash")
 
 
 class RuleKind(StrEnum):
-    """Kind of a rule of erasure."""
+    """Kind of an erasure rule."""
 
     KEY = "key"  # all records of the topic that have the key
-    RECORD = "record"  # one record: partition, offset, key and value
+    RECORD = "record"  # one record, identified by partition, offset, key and value
 
 
 class Place(NamedTuple):
@@ -40,7 +39,7 @@ class Place(NamedTuple):
 
 
 class TopicRules(NamedTuple):
-    """Rules of erasure of one topic.
+    """Erasure rules of one topic.
 
     Attributes:
         keys: hashes of keys, by salt.
@@ -78,7 +77,7 @@ class TopicRules(NamedTuple):
             column = column.combine_chunks()
         encoded = column.dictionary_encode()
         keys: list[bytes] = encoded.dictionary.to_pylist()
-        is_match = np.zeros(len(keys) + 1, np.bool_)  # the last one stands for null
+        is_match = np.zeros(len(keys) + 1, np.bool_)  # the last element stands for null
         for salt, hashes in self.keys.items():
             has_rule = [sha256(salt + key).digest() in hashes for key in keys]
             is_match[:-1] |= np.array(has_rule, np.bool_)
@@ -87,7 +86,7 @@ class TopicRules(NamedTuple):
         return found
 
     def _match_records(self, rows: pa.RecordBatch | pa.Table) -> NDArray[np.bool_]:
-        """Return for each row whether a rule has its place and content."""
+        """Return for each row whether a rule has its partition, offset and content."""
         found = np.zeros(rows.num_rows, np.bool_)
         partitions, offsets = numbers(rows, "partition"), numbers(rows, "offset")
         ruled = np.array([place.offset for place in self.records], np.int64)
@@ -105,7 +104,7 @@ NO_RULES = TopicRules({}, {})
 
 
 class ErasedCount(NamedTuple):
-    """Sums of records that a rule left out, as in a row of the ledger."""
+    """Sums over the records that erasure rules removed, as in a row of the ledger."""
 
     records: int = 0
     offset_sum: int = 0
@@ -113,7 +112,7 @@ class ErasedCount(NamedTuple):
     value_bytes: int = 0
 
     def plus(self, other: "ErasedCount") -> "ErasedCount":
-        """Return the sums of these and other records."""
+        """Return the sums over these and other records."""
         return ErasedCount(*map(sum, zip(self, other, strict=True)))
 
 
@@ -147,7 +146,7 @@ def create_erasures(tables: LakeTables) -> None:
 
 
 def rules_of(tables: LakeTables, handle: "Handle | None" = None) -> dict[str, TopicRules]:
-    """Return the rules by topic, at a handle's version or the newest one; empty without the table.
+    """Return the rules by topic, at a handle's version or the newest one; empty without a table.
 
     Raises:
         StorageError: the lake cannot be read.

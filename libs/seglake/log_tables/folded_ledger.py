@@ -1,8 +1,8 @@
 """Shortens a ledger to the rows that a run needs.
 
-Each run that ingests a growing log adds a row, which begins where the previous row ends. Of such a
-chain, a run needs only the first row and the last few rows. The rows between are dropped. To leave
-no gap, the next kept row is extended to begin where the first row ends.
+Each run that ingests a growing log adds a row, which begins where the previous row ends. A run
+needs only the first row and the last few rows of such a chain. The rows between are omitted. To
+leave no gap, the next kept row is extended to begin where the first row ends.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +16,14 @@ Row = dict[str, Any]  # Any: the ledger's columns have many types
 
 # If ingested rows lose an election, the last batches below the divergence are needed.
 _KEPT_AT_END = 3
-# Rows that removals do not affect: they cover the same offsets as before.
+# Kinds of rows that removals do not affect: they cover the same offsets as before.
 _APART = (RangeKind.INGEST, *REMOVALS)
 _LOG = ("source_id", "topic", "partition")
 _ALIKE = ("topic_id", "isolation", "leader_epoch")
 
 
 def folded(rows: Iterable[Row]) -> list[Row]:
-    """Return fewer rows that answer a run's questions as all rows would, in a `SourceLedger`.
+    """Return fewer rows that give a `SourceLedger` the same answers to a run's questions.
 
     There is one exception: `stable_up_to` may return a lower offset for an offset inside a chain. A
     run begins at such an offset only after a lost election.
@@ -63,7 +63,7 @@ def _is_plain(row: Row, others: Iterable[OffsetRange]) -> bool:
 
 
 def _continues(row: Row, following: Row) -> bool:
-    """Return whether `following` begins where a row ends, and is of the same or a later commit."""
+    """Return whether `following` begins where a row ends, in the same or a later commit."""
     return (
         row["next_offset"] == following["start_offset"]
         and row["generation"] <= following["generation"]
@@ -72,7 +72,7 @@ def _continues(row: Row, following: Row) -> bool:
 
 
 def _ends(chain: Sequence[Row]) -> Iterator[Row]:
-    """Yield a chain's first row and its last rows, extended so that no offset is left out."""
+    """Yield a chain's first row and its last rows, extended so that no offset is omitted."""
     if len(chain) <= _KEPT_AT_END + 1:
         yield from chain
         return

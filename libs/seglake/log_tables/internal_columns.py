@@ -156,7 +156,7 @@ def remote_log_metadata(key: bytes | None, value: bytes | None) -> Interpreted:
         "max_timestamp_ms": _known(fields.get("maxTimestampMs")),
         "event_timestamp_ms": fields.get("eventTimestampMs"),
         "custom_metadata": base64.b64decode(custom) if isinstance(custom, str) else None,
-        # Kafka does not write tagged fields with their default, here False.
+        # Kafka omits tagged fields that have their default, here False.
         "is_transaction_index_empty": fields.get(
             "txnIndexEmpty", None if epochs is None else False
         ),
@@ -184,7 +184,7 @@ INTERPRETERS: Mapping[str, tuple[Table, Interpreter]] = {
 
 
 def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None) -> Values:
-    """Return the columns that the tables of both coordinators have, for one record.
+    """Return the columns of a record that both coordinators' tables have.
 
     Raw bytes are included only if the record is unreadable.
     """
@@ -200,7 +200,7 @@ def _envelope(record: CoordinatorRecord, key: bytes | None, value: bytes | None)
 
 
 def _named(record: MetadataRecord) -> Values:
-    """Return the columns whose field has another name or meaning in some types of records."""
+    """Return the columns of fields whose name or meaning depends on the record type."""
     fields = record.fields
     match record.record_type:
         case "topic":
@@ -240,7 +240,7 @@ def _known(value: Json) -> Json:
 
 
 def _name_of(number: Json, names: Sequence[str]) -> str | None:
-    """Return Kafka's name for a number; the number as text if it has none."""
+    """Return Kafka's name for a number; without a name, the number as text."""
     if not isinstance(number, int):
         return None
     return names[number] if 0 <= number < len(names) else str(number)
@@ -253,7 +253,7 @@ def _struct(fields: Mapping[str, Json], name: str) -> Mapping[str, Json]:
 
 
 def _epochs(entries: Json) -> Json:
-    """Return leader epochs under the names that the table's column has."""
+    """Return leader epochs with the names of the table's fields."""
     if not isinstance(entries, list):
         return None
     return [
@@ -264,7 +264,7 @@ def _epochs(entries: Json) -> Json:
 
 
 def _partitions(topics: Json) -> Json:
-    """Return one element per partition, from lists that Kafka groups by topic."""
+    """Return one element per partition, from Kafka's lists by topic."""
     if not isinstance(topics, list):
         return None
     found: list[Json] = []

@@ -18,7 +18,7 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.near_names import did_you_mean
 
-_JOINED = "seglake.source."  # name of a property of `checkpoints`, which ends with the cluster id
+_JOINED = "seglake.source."  # prefix of a property of `checkpoints`; the cluster id follows
 
 # causes of gaps that no copy fills
 _FINAL = frozenset({GapCause.DELETED, GapCause.DELETED_OR_LOST, GapCause.ERASED, GapCause.EXPIRED})
@@ -26,14 +26,14 @@ _OF_EVENTS = ("source_id", "partition", "offset", "value")
 
 
 class LakeSources:
-    """Sources of a lake, read on demand; empty if the lake does not exist."""
+    """Sources of a lake, read on demand; empty if no lake exists."""
 
     def __init__(self, tables: LakeTables, *, reads_news_only: bool = False) -> None:
         """Store the tables; nothing is read yet.
 
         Args:
             tables: the lake.
-            reads_news_only: whether the caller reads only what the lake lacks.
+            reads_news_only: whether the caller reads only offsets that the lake lacks.
         """
         self._tables = tables
         self._reads_news_only = reads_news_only
@@ -51,7 +51,7 @@ class LakeSources:
         return _joined_in(self._tables.unchecked_state(CHECKPOINTS).settings)
 
     def topic_ids(self, source_id: str) -> Mapping[str, Set[str]]:
-        """Return the ids of each topic that the ledger has of a source."""
+        """Return the topic ids that the ledger has of a source, by topic."""
         rows = LedgerDigest(self._tables).rows(source_id) if self._tables.exists() else []
         found: dict[str, set[str]] = {}
         for row in rows:
@@ -75,8 +75,8 @@ class LakeSources:
     def settled(self, source_id: str) -> dict[PartitionKey, int]:
         """Return the offset below which the caller reads nothing of a log; 0 if unknown.
 
-        The log is ingested from offset 0 up to there, no transaction was open below, and no gap is
-        left that a copy could fill.
+        Below it, the log is ingested from offset 0 on, no transaction was open, and no gap is left
+        that a copy could fill.
         """
         if not (self._reads_news_only and self._tables.exists()):
             return {}
@@ -85,7 +85,7 @@ class LakeSources:
         return {key: _settled(ledger.of(key), gaps.get(key, ())) for key in ledger.partitions()}
 
     def selected(self, source_id: str | None) -> list[str]:
-        """Return all sources of the lake, or the only requested one.
+        """Return the requested source of the lake, or all sources if none is requested.
 
         A source is requested by its id, or by a cluster id that was joined to it.
 
@@ -97,7 +97,7 @@ class LakeSources:
         source = self.joined.get(source_id, source_id)
         if source not in self.sources:
             near = did_you_mean(source, self.sources)
-            raise WrongCallError(f"the lake has nothing of a cluster {source}{near}")
+            raise WrongCallError(f"the lake has no rows of a cluster {source}{near}")
         return [source]
 
     @property
@@ -129,7 +129,7 @@ def join_source(
         tables: the lake.
         cluster_id: cluster id in meta.properties.
         source_id: source id of the cluster's rows.
-        check: raises an error if the lake has joined the id or the source differently.
+        check: raises an error if the lake has joined the id or the source to another one.
     """
     set_property(
         tables,

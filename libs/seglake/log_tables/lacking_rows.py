@@ -22,7 +22,7 @@ _READ = (BatchState.DECODED, BatchState.EMPTY)
 
 
 def lacking_rows(ledger: PartitionLedger, tables: LakeTables, source_id: str) -> RangeArray:
-    """Return the offsets that lie in data batches but have no record.
+    """Return the offsets that are in data batches but have no record.
 
     The ranges are sorted and disjoint.
 

@@ -1,8 +1,8 @@
 """Caches the ledger's folded rows in a file, so that runs need not read the whole table.
 
-The table `checkpoints` grows by a file per topic and run. The cache (digest) also has the version
-of the table up to which it is complete. The cache is used only if the table's log still has this
-version and no file was removed since. It can be deleted at any time.
+The table `checkpoints` grows by a file per topic and run. The cache (digest) also has the table
+version up to which it is complete. It is used only if the table's log still has this version and no
+file was removed since. The cache can be deleted at any time.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ _NOTHING = _Digest((), None)
 
 
 class LedgerDigest:
-    """Folded ledger of a lake, which reads each file of the table only once."""
+    """Folded ledger of a lake; each file of the table is read only once."""
 
     def __init__(self, tables: LakeTables) -> None:
         """Store the tables; nothing is read yet."""
@@ -105,7 +105,7 @@ class LedgerDigest:
             handle = self._tables.newest(CHECKPOINTS)
             version = handle.version()
             rows, new = (), self._tables.file_paths(CHECKPOINTS, handle=handle)
-            self._stored_place = None  # the table has changed in a way that the digest does not fit
+            self._stored_place = None  # the digest does not fit the table's changes
         if new:
             found = read_files(self._tables.storage, CHECKPOINTS, new, _COLUMNS)
             rows = folded([*rows, *found.to_pylist()])
@@ -135,7 +135,7 @@ def _to_bytes(rows: Sequence[Row], place: LogPlace) -> bytes:
 
 
 def _from_bytes(data: bytes) -> _Digest:
-    """Return a stored digest, which is empty if it has another format.
+    """Return a stored digest; empty if it has another format.
 
     If the bytes are invalid, one of the errors in `_DAMAGED` is raised.
     """

@@ -1,12 +1,13 @@
 """Computes the current and superseded ranges of a partition's ledger.
 
-After a lost election, Kafka truncates a log where it diverges from the winner's log. The ledger
-keeps the old rows and adds a row of kind `superseded`. In this row's offset range, rows of earlier
-commits (with lower generations) are no longer valid.
+After a lost election, Kafka truncates a log at the offset where it diverges from the winner's log.
+The ledger keeps the old rows and adds a row of kind `superseded`. In this row's offset range, rows
+of earlier commits (with lower generations) are no longer valid.
 
-Rows of the kinds `erased` and `expired` have the sums of removed rows. Each belongs to one range of
-one commit, which its `upper_bound` names, and to one side of each election. An `expired` row that
-names no commit is the range itself: all rows that start in it are removed, or will be.
+Rows of the kinds `erased` and `expired` have the sums of removed rows. Each of these rows belongs
+to one range of one commit, which its `upper_bound` names, and to one side of each election. An
+`expired` row that names no commit is the expired range: all rows that start in it are removed, or
+will be.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +20,16 @@ Row = Mapping[str, Any]  # Any: the ledger's columns have many types
 
 
 class RangeKind(StrEnum):
-    """Kind of a ledger row, which says what was done with its offsets."""
+    """Kind of a ledger row: what a run did with its offsets."""
 
     INGEST = "ingest"  # offsets ingested for the first time
-    REPAIR = "repair"  # a gap that another copy has filled, in whole or in part
-    REFILL = "refill"  # compacted offsets that an older copy has filled, in whole or in part
+    REPAIR = "repair"  # gap that another copy has filled, completely or in part
+    REFILL = "refill"  # compacted offsets that an older copy has filled, completely or in part
     SUPERSEDED = "superseded"  # offsets whose rows of earlier commits lost an election
     RETAKE = "retake"  # superseded offsets, ingested again
     RELEASED = "released"  # superseded offsets above the end of the winning log
-    ERASED = "erased"  # records that `seglake erase` removed, or that a run did not write
+    # records that `seglake erase` removed, or that an ingest skipped by an erasure rule
+    ERASED = "erased"
     EXPIRED = "expired"  # offsets at the log's start whose rows retention removed
 
 
@@ -35,13 +37,13 @@ INGESTED = (RangeKind.INGEST, RangeKind.RETAKE)
 """Kinds of ledger rows whose offsets count as ingested."""
 
 FILLS = (RangeKind.REPAIR, RangeKind.REFILL)
-"""Kinds of ranges that add rows inside covered ranges."""
+"""Kinds of ledger rows for rows added inside covered ranges."""
 
 REMOVALS = (RangeKind.ERASED, RangeKind.EXPIRED)
-"""Kinds of ranges whose sums are of removed rows."""
+"""Kinds of ledger rows that sum up removed rows."""
 
 ENDS_GAPS = (*FILLS, RangeKind.SUPERSEDED, RangeKind.EXPIRED)
-"""Kinds of ranges that resolve all earlier gaps that start inside the range."""
+"""Kinds of ledger rows that resolve all earlier gaps that start in their range."""
 
 _GENERATION = "generation "
 
@@ -50,7 +52,7 @@ _ORDER = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
 
 
 class Layers(NamedTuple):
-    """Current ranges of a partition, and superseded ranges that were not ingested again; merged."""
+    """Current ranges of a partition, and superseded ranges not ingested again; merged."""
 
     current: list[OffsetRange]
     superseded: list[OffsetRange]
@@ -77,21 +79,21 @@ def layers_of(rows: Iterable[Row]) -> Layers:
 
 
 def commit_name(generation: int) -> str:
-    """Return the `upper_bound` of a removal's row, which names the commit of the removed rows."""
+    """Return the `upper_bound` of a removal's ledger row: it names the removed rows' commit."""
     return f"{_GENERATION}{generation}"
 
 
 def removed_generation(row: Row) -> int | None:
-    """Return the commit that had added a row's removed rows; None if the row names none."""
+    """Return the commit that added a row's removed rows; None if the row names none."""
     name = row["upper_bound"]
     is_named = name is not None and name.startswith(_GENERATION)
     return int(name.removeprefix(_GENERATION)) if is_named else None
 
 
 def removed_rows_count(row: Row, rows: Iterable[Row]) -> int:
-    """Return how many current records a row of a removal kind removed.
+    """Return how many current records a ledger row of a removal removed.
 
-    Rows that had lost an election before are not counted.
+    Rows that had lost an election before the removal are not counted.
 
     Args:
         row: row of kind `erased` or `expired`.

@@ -69,7 +69,7 @@ def _record(row: dict[str, Any]) -> _Record:
 
 
 def _since_newest_snapshot(records: Iterable[_Record], torn: set[str]) -> list[_Record]:
-    """Return the newest complete snapshot and the records after it, in order."""
+    """Return the newest complete snapshot and the later records, in order."""
     ordered = sorted(records, key=lambda record: record[:3])
     whole = (record.position for record in ordered if record.snapshot not in {"", *torn})
     start = max(whole, default=0)
@@ -81,7 +81,7 @@ def _since_newest_snapshot(records: Iterable[_Record], torn: set[str]) -> list[_
 
 
 def _settled(records: Sequence[_Record]) -> Iterator[_Record]:
-    """Yield the records that are outside of transactions or in a completed transaction."""
+    """Yield the records outside transactions or in a completed one."""
     waiting: list[_Record] = []
     is_open = False
     for record in records:
@@ -96,7 +96,7 @@ def _settled(records: Sequence[_Record]) -> Iterator[_Record]:
 
 
 def _existing(records: Iterable[_Record]) -> list[PartitionKey]:
-    """Return the partitions of topics that were not removed."""
+    """Return the partitions of topics that still exist."""
     topics: dict[str | None, str] = {}
     partitions: set[tuple[str | None, int]] = set()
     for record in records:

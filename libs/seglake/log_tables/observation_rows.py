@@ -16,8 +16,8 @@ from seglake.lake.parquet_files import ParquetFile
 from seglake.lake.tables import OBSERVATIONS
 from seglake.log_tables.source_ledger import SourceLedger
 
-# Limits of a search.
-# Long before them, runs record all observations in a new file (`report/observed.py`).
+# Limits of a search. Runs record all observations in a new file long before these limits
+# (`report/observed.py`).
 _FAR_BACK_FILES, _FAR_BACK_ROWS = 64, 50_000
 
 _NAMES = tuple(OBSERVATIONS.schema.names)
@@ -30,7 +30,7 @@ _PLAIN = tuple(
 
 
 class NewestPlaces(NamedTuple):
-    """Files and folders that a run did not read and that belong to no log, with the time."""
+    """Files and folders that a run did not read and that belong to no log; `time` is that run's."""
 
     observed_at: datetime
     places: tuple[UnreadPlace, ...] = ()
@@ -55,9 +55,9 @@ class NewestObservations:
 def newest_observations(
     tables: LakeTables, source_id: str, keys: Collection[PartitionKey], ledger: SourceLedger
 ) -> NewestObservations:
-    """Return the newest observations of partitions, and read as few files as possible.
+    """Return the newest observations of partitions; read as few files as possible.
 
-    For partitions without ingested ranges the search is limited, because no file has a new
+    The search for partitions without ingested ranges is limited, because no file has a new
     partition.
 
     Args:
@@ -137,13 +137,12 @@ def append_observations(
     Args:
         tables: the lake.
         observations: new or changed observations.
-        places: all unread files and folders, because rows of earlier runs about them are ignored
-            from now on.
+        places: all unread files and folders: these rows replace those of earlier runs.
         source_id: source of the partitions.
         run_id: id of the run.
 
     Raises:
-        SeglakeError: the append failed or its outcome is unknown; a later run repeats it.
+        SeglakeError: the append failed or its outcome is unknown; a later run repeats the append.
     """
     rows = [_row(seen, source_id) for seen in observations]
     rows += _place_rows(places, source_id, run_id)

@@ -1,4 +1,4 @@
-"""Ledger of one partition: its ingested offsets, and which of them lost an election."""
+"""Ledger of one partition: its ingested offsets, and those that lost an election."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,7 +91,7 @@ class PartitionLedger:
 
     @cached_property
     def winning_epoch(self) -> int | None:
-        """Return the newest leader epoch that replaced ingested rows; None if none is known."""
+        """Return the newest leader epoch that replaced ingested rows; None if unknown."""
         epochs = [row["leader_epoch"] for row in self._elections]
         return max((epoch for epoch in epochs if epoch is not None), default=None)
 
@@ -150,7 +150,7 @@ class PartitionLedger:
         return result
 
     def counts_until(self, offset: int, generation: int) -> int:
-        """Return where the current rows from `offset` on end: the exclusive end.
+        """Return the exclusive end of the current rows that follow `offset`.
 
         All these rows have the same generation (commit).
         """
@@ -171,7 +171,7 @@ class PartitionLedger:
         return min(starts, default=OPEN_END)
 
     def stable_up_to(self, offset: int) -> int | None:
-        """Return the last stable offset recorded by the newest run that ingested up to `offset`."""
+        """Return the last stable offset that the newest run up to `offset` recorded."""
         reaching = [row for row in self._ingested if row["next_offset"] >= offset]
         rows = [
             row
@@ -179,14 +179,15 @@ class PartitionLedger:
             if row["next_offset"] == offset and self._has_won(offset - 1, row["generation"])
         ]
         if not rows:
-            # After an election removed ingested rows, open transactions are searched from offset 0.
+            # After an election removed ingested rows, the search for open transactions starts at
+            # offset 0.
             is_cut = any(row["start_offset"] < offset for row in reaching)
             return 0 if is_cut else None
         found: int | None = rows[-1]["last_stable_offset"]
         return found
 
     def same_log_until(self, leader_epochs: LeaderEpochs, log_end_offset: int) -> int:
-        """Return the exclusive offset up to which a copy has the same log as the lake.
+        """Return the exclusive end of the part of the log that a copy shares with the lake.
 
         Args:
             leader_epochs: the copy's leader epochs.
@@ -198,7 +199,7 @@ class PartitionLedger:
             known = None if epoch is None else leader_epochs.epoch_at(offset)
             if known is None or known == epoch:
                 continue
-            if known > epoch:  # a copy with this epoch lost from the newer epoch's start on
+            if known > epoch:  # a copy with this epoch lost at the newer epoch's start
                 limit = min(limit, leader_epochs.end_of(epoch))
             elif offset < log_end_offset:
                 limit = 0
@@ -207,7 +208,7 @@ class PartitionLedger:
     def lost_from(self, leader_epochs: LeaderEpochs) -> int:
         """Return the first offset that a newer epoch of a copy replaced; OPEN_END if there is none.
 
-        Unlike `same_log_until`, this includes an epoch that has no batches.
+        Unlike `same_log_until`, this includes epochs without batches.
         """
         rows = (*self._elections, *self._current_batches)
         epochs = [row["leader_epoch"] for row in rows if row["leader_epoch"] is not None]

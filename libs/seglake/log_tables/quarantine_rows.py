@@ -13,7 +13,7 @@ from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.segment_codec.walk.holes import holed_source
 from seglake.storage.storage import Reader
 
-# Defects at which a starting broker truncates the log; it checks batches, but not records.
+# Defects at which a starting broker truncates the log. It checks batches, but not records.
 _STOPS_RECOVERY = frozenset(
     {
         DefectCode.BAD_LENGTH,
@@ -30,7 +30,7 @@ IDENTITY = ("broker_id", "segment", "position", "raw_sha256")
 
 
 class RawBytes(NamedTuple):
-    """Damaged bytes to store, all or the first part, with the hash of the stored bytes."""
+    """Damaged bytes to store (all, or the first part), with the hash of the stored bytes."""
 
     content: bytes
     is_complete: bool
@@ -65,7 +65,7 @@ def kept_part(content: bytes, most_bytes: int) -> RawBytes:
 def most_raw_bytes(topic: str, max_raw_bytes: int) -> int:
     """Return how many damaged bytes to store.
 
-    For the metadata log it is 0, because that log has secrets.
+    For the metadata log the result is 0, because that log has secrets.
     """
     return 0 if CLUSTER_METADATA.serves(topic) else max_raw_bytes
 

@@ -1,7 +1,7 @@
 """Converts decoded columns to Arrow rows of `records`, without a Python object per record.
 
-Strings that are equal in all rows of a batch or a file are dictionary-encoded, which halves the
-time of the Parquet writer. Numbers are not, because the writer would decode their dictionaries
+Strings that all rows of a batch or a file share are dictionary-encoded, which halves the time of
+the Parquet writer. Numbers are not encoded, because the writer would decode their dictionaries
 first.
 """
 
@@ -68,14 +68,14 @@ def shared_of(units: Sequence[UnitRows]) -> SharedColumns:
 
 
 def joined(parts: Sequence[SharedColumns]) -> SharedColumns:
-    """Concatenate the shared values of one or more groups of batches."""
+    """Concatenate the shared values of several groups of batches."""
     return SharedColumns(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def record_rows(
     columns: Columns, units: SharedColumns, origin: Origin
 ) -> tuple[pa.RecordBatch, int]:
-    """Return the rows of `records`, and how many header names had invalid bytes, now U+FFFD.
+    """Return rows of `records`, and the number of header names with invalid bytes, now U+FFFD.
 
     Args:
         columns: decoded arrays; the rows share their memory.
@@ -87,7 +87,7 @@ def record_rows(
     zeros = np.zeros(count, np.int32)  # indexes into a dictionary with one value
     times_ms = columns.timestamps_ms
     has_no_type = np.repeat(units.timestamp_types == TIMESTAMP_TYPES.index(-1), counts)
-    has_no_time = has_no_type & (times_ms == -1)  # v1 messages in a v0 wrapper have times
+    has_no_time = has_no_type & (times_ms == -1)  # magic-1 messages in a magic-0 wrapper have times
     base_offsets = np.repeat(units.batch_base_offsets, counts)
     payload = _buffer(columns.data)
     headers, replaced = _headers(columns)
@@ -141,7 +141,7 @@ def _dictionary(indices: Any, values: Any) -> Any:
 def _transaction_states(
     states: NDArray[np.int8], counts: NDArray[np.int64], zeros: NDArray[np.int32]
 ) -> Any:
-    """Return the transaction state of each row as a column; `states` has one per batch."""
+    """Return the transaction state of each row as a column, from `states` of the batches."""
     if len(states) and (states == states[0]).all():  # most flushes have a single state
         return _constant(STATES[int(states[0])], zeros)
     return _dictionary(np.repeat(states.astype(np.int32), counts), pa.array([*map(str, STATES)]))

@@ -50,7 +50,7 @@ def schemas_at(place: str, storage: Storage) -> Sequence[Registration]:
             return listed_registrations(storage.read_bytes(path))
         names = [entry.name for entry in storage.list_folder(path) if is_schema_name(entry.name)]
         if not names:
-            reason = f"it has neither {LIST_NAME} nor files as 17.avsc, 17.proto or 17.json"
+            reason = f"it has neither {LIST_NAME} nor files such as 17.avsc, 17.proto or 17.json"
             raise SchemaFileError(place=place, reason=reason)
         names = [LIST_NAME] if LIST_NAME in names else sorted(names)
         return registrations_in({n: storage.read_bytes(storage.join(path, n)) for n in names})

@@ -33,8 +33,8 @@ class LakeRegistry(NamedTuple):
 
     Attributes:
         ledger: ledger of the registry's cluster.
-        gaps: offsets of the topic that are missing from the lake, except offsets that the cleaner
-            removed; each of them may have been a schema.
+        gaps: offsets of the topic that the lake lacks, except offsets that the cleaner removed;
+            each may have been a schema.
         record_count: number of records read.
     """
 
@@ -74,14 +74,14 @@ def lake_registries(
         tables: the lake.
         topic: the registries' topic.
         source_id: the only source to read; None for all.
-        given: schemas to add to each registry; if there are any, sources without the topic are
+        given: schemas to add to each registry; with such schemas, sources without the topic are
             returned too.
-        everywhere: whether sources without the topic are returned, too, with empty registries; then
-            REGISTRY_TOPIC need not exist.
+        everywhere: whether to also return sources without the topic, with empty registries;
+            REGISTRY_TOPIC need not exist then.
 
     Raises:
         WrongCallError: the lake has no rows of the source.
-        NoRegistryError: no source has the topic though one must, or the topic has no schemas.
+        NoRegistryError: no source has the topic although one must, or the topic has no schemas.
     """
     sources = LakeSources(tables).selected(source_id)
     found = [_registry(tables, source, topic, given) for source in sources]
@@ -98,8 +98,8 @@ def lake_registries(
     unread = sum(len(each.registry.unread) for each in found)
     if unread and not any(each.registry.schemas for each in found):
         raise NoRegistryError(
-            f"topic {topic} is not of a schema registry: it has no schema, and {unread} records"
-            " that are none; name the registry's topic with --registry"
+            f"topic {topic} is not a schema registry's topic: it has {unread} records, but none "
+            "is a schema; name the registry's topic with --registry"
         )
     return found
 
@@ -107,7 +107,7 @@ def lake_registries(
 def _registry(
     tables: LakeTables, source_id: str, topic: str, given: Iterable[Registration]
 ) -> LakeRegistry:
-    """Return the registry of a source, to which the given schemas are added."""
+    """Return the registry of a source, with the given schemas added."""
     rows = tables.ledger(source_id).to_pylist()
     ledger = SourceLedger(rows)
     published = max((row["generation"] for row in rows if row["topic"] == topic), default=0)
@@ -144,7 +144,7 @@ def _own(rows: pa.Table, source_id: str, published: int) -> Iterator[dict[str, A
 
 
 def _added_up(rows: list[dict[str, Any]], ledger: SourceLedger, topic: str) -> SchemaRegistry:
-    """Return the registry that the rows add up to; rows that lost an election come first."""
+    """Return the registry after all rows; rows that lost an election are applied first."""
     current = [
         ledger.of_row({**row, "topic": topic}).is_current(row["offset"], row["generation"])
         for row in rows

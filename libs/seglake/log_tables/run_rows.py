@@ -24,7 +24,7 @@ _DECODED = BATCH_STATES.index(BatchState.DECODED)
 
 
 class RunColumns(NamedTuple):
-    """Columns of consecutive batches that their decoding adds; one element per batch.
+    """Columns that decoding adds for consecutive batches; one element per batch.
 
     States are indexes. A batch that was not decoded has no rows and an unknown uncompressed size.
     """
@@ -83,7 +83,7 @@ def run_rows(runs: Sequence[BatchRun], added: Sequence[RunColumns], place: Place
 
 
 def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> SharedColumns:
-    """Return, for each batch, the values that all records of the batch have in common.
+    """Return, for each batch, the values that all its records share.
 
     Args:
         runs: one or more runs.
@@ -100,7 +100,7 @@ def shared_of_runs(runs: Sequence[BatchRun], added: Sequence[RunColumns]) -> Sha
 
 
 def _constants(place: Place) -> dict[str, Any]:
-    """Return the values that are the same in all rows of a segment, by column."""
+    """Return the values that all rows of a segment share, by column."""
     return {
         "source_id": place.origin.source_id,
         "topic_id": place.origin.key.topic_id,
@@ -114,7 +114,7 @@ def _constants(place: Place) -> dict[str, Any]:
 
 
 def _columns_of(runs: Sequence[BatchRun]) -> Callable[[str], NDArray[np.int64]]:
-    """Return a function from a header field to its values in all batches of the runs."""
+    """Return a function that maps a header field to its values in all batches of the runs."""
     headers = np.concatenate([run.headers for run in runs])
     return lambda name: headers[:, FIELD_PLACES[name]]
 

@@ -31,14 +31,14 @@ _COMPARED = (
 class DamageKind(StrEnum):
     """Kind of damage of a salvaged batch."""
 
-    CRC_FIELD = "crc_field"  # one bit of the checksum itself is wrong, so the records are undamaged
+    CRC_FIELD = "crc_field"  # one bit of the checksum is wrong: the records are undamaged
     SINGLE_BIT = "single_bit"  # one bit of the batch is wrong
     UNKNOWN = "unknown"
     NONE = "none"  # the batch is valid, and its replica lost an election
 
 
 class DamagedBatch(NamedTuple):
-    """A row of `quarantine`, without the stored bytes, whose records are to be salvaged.
+    """Row of `quarantine` whose records are to be salvaged, without its bytes.
 
     Attributes:
         generation: generation of the row; with broker, segment, position and hash it is the row's
@@ -90,7 +90,7 @@ def salvaged_rows(
         max_bytes: highest accepted size of the uncompressed records.
 
     Raises:
-        DefectError: the batch cannot be decoded to its end, or overlaps offsets of sound
+        DefectError: the batch cannot be decoded to its end, or overlaps offsets of valid
             neighbours.
     """
     origin = Origin(source_id, batch.key, run_id, batch.generation)
@@ -131,12 +131,12 @@ def _is_damaged(
 
 
 def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.RecordBatch:
-    """Return the columns of `records`; null for values that are not in the batch itself."""
+    """Return the columns of `records`; null for values that the batch does not have."""
     unit = UnitRows(
         len(whole.columns.offsets), whole.timestamp_type, TransactionState.NONE, whole.base_offset
     )
     rows = record_rows(whole.columns, shared_of([unit]), origin)[0]
-    # the marker of its transaction is elsewhere
+    # the transaction's marker is in another batch
     unknown = ["transaction_state"] if whole.is_transactional else []
     if batch.is_inside_set and whole.timestamp_type >= 0:  # the type is in the set's header
         unknown.append("timestampType")
@@ -148,7 +148,7 @@ def _record_rows(whole: WholeBatch, batch: DamagedBatch, origin: Origin) -> pa.R
 
 
 def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
-    """Reject offsets of valid neighbours, since no checksum covers a batch's base offset."""
+    """Reject offsets that valid neighbours have: no checksum covers a batch's base offset."""
     low, high = batch.low_offset, batch.high_offset
     if (low is not None and offsets[0] <= low) or (high is not None and offsets[-1] >= high):
         raise DefectError(DefectCode.OFFSET_OUT_OF_ORDER, f"offsets {offsets[0]}-{offsets[-1]}")
@@ -157,7 +157,7 @@ def _require_between(batch: DamagedBatch, offsets: NDArray[np.int64]) -> None:
 def _damage(
     whole: WholeBatch, raw: bytes, sound: WholeBatch | None, changed: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the columns that describe the damage; `changed` names the columns that it changed."""
+    """Return the columns that describe the damage; `changed` has the columns that it changed."""
     flipped, kind = whole.flipped, DamageKind.UNKNOWN
     field: str | None = None
     if sound is None or flipped is None:
@@ -176,8 +176,8 @@ def _damage(
 def _sound(whole: WholeBatch, raw: bytes, batch: DamagedBatch, max_bytes: int) -> WholeBatch | None:
     """Return the batch with its flipped bit corrected; None if that is not possible.
 
-    It is not possible if the bit is unknown. It is not possible either if the restored batch cannot
-    be decoded: then the checksum fits by chance, and more than one bit is damaged.
+    The bit may be unknown. Or the corrected batch cannot be decoded: then the checksum fits only by
+    chance, and more than one bit is damaged.
     """
     if whole.flipped is None:
         return None

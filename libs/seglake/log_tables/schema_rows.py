@@ -18,9 +18,9 @@ _IDENTITY = ("source_id", "context", "schema_id", "subject", "version", "schema"
 
 
 def store_schemas(tables: LakeTables, registries: Sequence[LakeRegistry], run_id: str) -> None:
-    """Bring the rows of these registries in `schemas` up to date; rows of other sources stay.
+    """Update the rows of these registries in `schemas`; rows of other sources stay.
 
-    Schemas that only a file named stay too, since values may have been decoded with them.
+    Schemas from files stay too, since values may have been decoded with them.
     """
     stamp = {"run_id": run_id, "written_at": time.time_ns() // 1000}
     found = [{**row, **stamp} for each in registries for row in _rows(each)]
@@ -45,7 +45,7 @@ def _identity(row: Row) -> tuple[Any, ...]:
 
 
 def _plain(rows: Iterable[Row]) -> list[str]:
-    """Return rows of `schemas` as texts that can be compared, without the run and its time."""
+    """Return rows of `schemas` as comparable texts, without the run and its time."""
     kept = [name for name in SCHEMAS.schema.names if name not in _OF_A_RUN]
     return sorted(json.dumps([row[name] for name in kept]) for row in rows)
 
@@ -79,7 +79,7 @@ def _schema(stored: StoredSchema) -> dict[str, Any]:
 
 
 def _place(at: RecordedAt | None) -> dict[str, Any]:
-    """Return topic, partition and offset of a schema's record; nulls if a file named the schema."""
+    """Return topic, partition and offset of a schema's record; nulls for a schema from a file."""
     if at is None:
         return {}
     return {"offset": at.offset, "timestamp_ms": at.timestamp_ms}

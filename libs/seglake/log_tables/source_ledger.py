@@ -43,7 +43,7 @@ class SourceLedger:
         return {self.key_of(row) for rows in self._rows.values() for row in rows}
 
     def of(self, key: PartitionKey) -> PartitionLedger:
-        """Return the ledger of a partition; it has no rows if nothing was ingested."""
+        """Return the ledger of a partition; without rows if nothing was ingested."""
         if key not in self._slices:
             ids = self._topic_ids.get(key.topic)
             first_id = ids[0] if ids else key.topic_id
@@ -62,16 +62,15 @@ class SourceLedger:
         return self.joined_key(PartitionKey(row["topic"], row["partition"], row["topic_id"]))
 
     def joined_key(self, key: PartitionKey) -> PartitionKey:
-        """Return the key; if it has no topic id, add the topic's first known id."""
+        """Return the key; if it lacks a topic id, add the topic's first known id."""
         ids = self._topic_ids.get(key.topic)
         return key._replace(topic_id=ids[0]) if key.topic_id is None and ids else key
 
     def latest_key(self, topic: str, partition: int) -> PartitionKey:
         """Return the partition with its newest known topic id.
 
-        The id is of the partition's newest row, or else of the topic's newest row.
-
-        A partition folder without a topic id is assumed to have this id.
+        The id comes from the partition's newest row, or else from the topic's newest row. A
+        partition folder without a topic id is assumed to have this id.
         """
         rows = self._rows.get((topic, partition), ())
         named = [row["topic_id"] for row in rows if row["topic_id"] is not None]
@@ -79,18 +78,18 @@ class SourceLedger:
         return PartitionKey(topic, partition, ids[-1])
 
     def named(self, replica: Replica) -> Replica:
-        """Return the replica; if it has no topic id, add the newest id in the ledger."""
+        """Return the replica; if it lacks a topic id, add the newest id in the ledger."""
         key = replica.key
         if key.topic_id is not None:
             return replica
         return replace(replica, key=self.latest_key(*key[:2]), has_id_of_lake=True)
 
     def of_copy(self, replica: Replica) -> PartitionLedger:
-        """Return the ledger of the partition that a replica is a copy of."""
+        """Return the ledger of a replica's partition."""
         return self.of(self.joined_key(self.named(replica).key))
 
     def uncovered(self, places: Iterable[UnreadPlace]) -> Iterator[UnreadPlace]:
-        """Yield the unread files with offsets that the lake lacks, and only these offsets."""
+        """Yield the unread files that have offsets outside the lake, with only these offsets."""
         for place in places:
             key = place.key
             covered = () if key is None else self.of(self.latest_key(*key[:2])).covered

@@ -1,4 +1,4 @@
-"""A run's start, findings and end as events of its log. Writes to a stream."""
+"""Records a run's start, findings and end as events of its log. Writes to a stream."""
 
 import traceback
 from collections.abc import Iterator, Mapping
@@ -65,7 +65,7 @@ def found_events(summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, An
 
 
 def _place(name: str) -> dict[str, object]:
-    """Return topic and partition of a name, or the name itself if it is not a partition's."""
+    """Return topic and partition of a name; the name itself if it is not a partition's."""
     topic, _, number = name.rpartition("-")
     if topic and number.isdecimal():
         return {"topic": topic, "partition": int(number)}

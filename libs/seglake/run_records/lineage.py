@@ -1,7 +1,7 @@
-"""A run as OpenLineage events: START, then COMPLETE, FAIL or ABORT. Sends or appends them.
+"""Records a run as OpenLineage events: START, then COMPLETE, FAIL or ABORT.
 
 `openlineage-python` is an optional dependency, so this module is imported only when lineage is
-requested. Its transports are used without its client, which would read settings of its own.
+requested. Its transports are used without its client, which would read further settings.
 """
 
 import logging
@@ -58,10 +58,10 @@ class Lineage:
             report: receives a notice if an event could not be delivered.
 
         Raises:
-            WrongCallError: the file's folder does not exist, or the URL holds a secret.
+            WrongCallError: the file's folder does not exist, or the URL has a secret.
         """
         self._report = report
-        # The warnings of urllib3 would repeat our notices.
+        # urllib3's warnings would repeat our notices.
         logging.getLogger("urllib3").setLevel(logging.ERROR)
         self._transport = _transport(target)
         self._uuid = ""
@@ -81,9 +81,9 @@ class Lineage:
     def _emit(self, state: RunState, start: RunStart, end: RunEnd | None) -> None:
         try:
             self._transport.emit(run_event(state, self._uuid, start, end))
-        # Of `requests`, exceptions are OSErrors.
+        # Exceptions of `requests` are OSErrors.
         except (OSError, RuntimeError, ValueError) as error:
-            # The error's text is left out: it may name the URL with its secrets.
+            # The error's text is omitted: it may have the URL with its secrets.
             code = getattr(getattr(error, "response", None), "status_code", None)
             why = f"the service answered {code}" if code else type(error).__name__
             self._report(f"the OpenLineage event {state.name} could not be delivered ({why})")
@@ -96,7 +96,7 @@ def run_event(state: RunState, run_uuid: str, start: RunStart, end: RunEnd | Non
         state: the kind of the event.
         run_uuid: the run's id for OpenLineage.
         start: the facts of the run's start.
-        end: the facts of its end; None for START.
+        end: the facts of the run's end; None for START.
     """
     namespace = os.environ.get("OPENLINEAGE_NAMESPACE", "seglake")
     job_type = job_type_job.JobTypeJobFacet("BATCH", "SEGLAKE", start.command.upper())
@@ -120,7 +120,8 @@ def _transport(target: str) -> Transport:
         return FileTransport(FileConfig(str(Path(target).absolute()), append=True))
     if parts.username or parts.password or parts.query:
         raise WrongCallError(
-            f"the URL of --openlineage must hold no secret: give it in the variable {_KEY_VARIABLE}"
+            f"the URL of --openlineage must have no secret: give the secret in the variable "
+            f"{_KEY_VARIABLE}"
         )
     key = os.environ.get(_KEY_VARIABLE)
     config = HttpConfig.from_dict({"url": target, "retry": _RETRIES})
@@ -195,7 +196,7 @@ def _outputs(start: RunStart, summary: Mapping[str, Any]) -> Iterator[OutputData
 
 
 def dataset_name(uri: str) -> tuple[str, str]:
-    """Return namespace and name of a place by OpenLineage's rules, as ("s3://bucket", "path")."""
+    """Return OpenLineage's namespace and name of a location, such as ("s3://bucket", "path")."""
     parts = urlsplit(uri)
     if parts.scheme in ("", "file"):
         return "file", parts.path

@@ -1,7 +1,7 @@
 """Writes gauges of the last run to a file for node_exporter's textfile collector.
 
 Each value is a gauge of the last run, because counters would begin at 0 with each run. The time of
-the last success survives failures, since it is read from the previous file.
+the last success is copied from the previous file, so it survives failures.
 """
 
 import time
@@ -40,7 +40,7 @@ class _Sample(NamedTuple):
     name: str
     help: str
     value: float
-    # labels of this sample, besides those of all samples
+    # this sample's labels, besides the labels of all samples
     labels: Mapping[str, str] = {}
 
 
@@ -63,7 +63,7 @@ class MetricsFile:
             raise WrongCallError(f"--metrics {path} must name a file in an existing folder")
 
     def begin(self, start: RunStart) -> None:
-        """Do nothing, so that the previous run's file is kept until this run ends."""
+        """Do nothing: the previous run's file is kept until this run ends."""
 
     def end(self, start: RunStart, end: RunEnd) -> None:
         """Replace the file by this run's metrics."""
@@ -81,7 +81,7 @@ class MetricsFile:
             self._report(f"the metrics could not be written to {self._path}: {error.strerror}")
 
     def _last_success(self, labels: Mapping[str, str]) -> float | None:
-        """Return the last success of this command and lake in the previous file, or None."""
+        """Return this command's and lake's last success in the previous file; None without one."""
         try:
             families = [*text_string_to_metric_families(self._path.read_text("utf-8"))]
         except (OSError, ValueError):

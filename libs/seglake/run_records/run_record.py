@@ -1,4 +1,4 @@
-"""The record of a run for machines, and the interface of recorders, which write it.
+"""The record of a run for machines, and the interface of the recorders that write it.
 
 A record has no payloads and no settings, because a setting may be a secret.
 """
@@ -47,7 +47,7 @@ class RunEnd:
         exit_code: the exit code of the command.
         seconds: duration of the run.
         summary: the object that `--json` prints; empty after a failure.
-        error: the exception that ended the run, if one did.
+        error: the exception that ended the run; None without one.
     """
 
     exit_code: int
@@ -57,12 +57,12 @@ class RunEnd:
 
     @property
     def is_done(self) -> bool:
-        """Return whether all possible work is committed, which is also true for exit code 3."""
+        """Return whether all possible work is committed: true for exit code 3, too."""
         return self.error is None and self.exit_code in (ExitCode.DONE, ExitCode.LOOK)
 
 
 class RunRecorder(Protocol):
-    """Interface of recorders, which raise no errors, since recording must not make a run fail."""
+    """Interface of recorders. They raise no errors, so that recording cannot make a run fail."""
 
     def begin(self, start: RunStart) -> None:
         """Record the start of a run."""
@@ -118,9 +118,9 @@ def error_text(error: BaseException) -> str:
 
 
 def shown_place(uri: str) -> str:
-    """Return a URI without user and password, or a local path as an absolute one.
+    """Return a URI without user and password, or a local path in absolute form.
 
-    Bytes of its name that are not UTF-8 are shown as escapes.
+    Bytes of the path that are not UTF-8 are shown as escapes.
     """
     place = _USER_OF_URI.sub("", uri) if _SCHEME.match(uri) else str(Path(uri).absolute())
     return place.encode(errors="backslashreplace").decode()

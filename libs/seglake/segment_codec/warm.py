@@ -1,4 +1,4 @@
-"""Compiles the kernels into numba's cache, so that the first run need not compile them.
+"""Compiles the kernels into numba's cache before the first run.
 
     python -m seglake.segment_codec.warm
 

@@ -1,4 +1,4 @@
-"""Computes what the table rows of one batch have in common."""
+"""Computes the values that all table rows of one batch share."""
 
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.log_tables.batch_rows import BatchOutcome
@@ -11,7 +11,7 @@ from seglake.segment_decoding.pending import PendingUnit
 def outcome_of(
     pending: PendingUnit, outcome: UnitOutcome | None, offsets: OffsetRange, row_count: int
 ) -> BatchOutcome:
-    """Return the values that a valid batch's row in `batches` needs.
+    """Return the values for a valid batch's row in `batches`.
 
     A batch of magic 2 has its record count in the header, so it needs no decoding. Batches of older
     formats are always decoded.
@@ -38,7 +38,7 @@ def outcome_of(
 
 
 def rows_of(pending: PendingUnit, base_offset: int, rows: int) -> UnitRows:
-    """Return the values that all records of a batch have in common."""
+    """Return the values that all records of a batch share."""
     unit = pending.unit
     if isinstance(unit, RecordBatch):
         timestamp_type = int(unit.header.is_log_append_time)

@@ -10,11 +10,11 @@ K = TypeVar("K")
 
 
 class ConflictKind(StrEnum):
-    """Kind of a conflict between another copy's batch and the ingested log."""
+    """Kind of conflict between a batch of another copy and the ingested log."""
 
     LOST = "lost"  # the copy lost an election, which is normal in Kafka
     CONTRADICTS = "contradicts"  # the copy won an election against ingested rows
-    DIFFERS = "differs"  # same leader epoch, but different bytes
+    DIFFERS = "differs"  # the leader epoch is the same, but the bytes differ
     # the batches are older than magic 2 and have no leader epochs, so the winner is unknown
     UNDECIDED = "undecided"
     SAME_BROKER = "same_broker"  # the copy is a second log on the same broker
@@ -38,9 +38,9 @@ class ConflictCount(NamedTuple):
         worded = (
             (self.lost, "batches of a replica lost an election"),
             (self.contradicts, "batches won an election against rows that were ingested before"),
-            (self.differs, "batches of a replica differ though the same leader wrote them"),
-            (self.undecided, "batches of a replica differ, and no leader epoch says which won"),
-            (self.same_broker, "batches are of a second log of the same broker"),
+            (self.differs, "batches of a replica differ although the same leader wrote them"),
+            (self.undecided, "batches of a replica differ, and no leader epoch shows which won"),
+            (self.same_broker, "batches are in a second log of the same broker"),
         )
         return ", ".join(f"{count} {_of_number(count, what)}" for count, what in worded if count)
 
@@ -62,7 +62,7 @@ def counted(counts: Iterable[tuple[K, ConflictCount]]) -> dict[K, ConflictCount]
 
 
 def _of_number(count: int, what: str) -> str:
-    """Return a phrase about a number of batches, singular or plural."""
+    """Return a count of batches with its noun in the singular or plural."""
     if count != 1:
         return what
     singular = {"batches": "batch", "differ": "differs", "are": "is", "wrote them": "wrote it"}

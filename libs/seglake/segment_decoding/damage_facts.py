@@ -1,4 +1,4 @@
-"""Reads damaged bytes for `quarantine`, and finds the causes of gaps."""
+"""Reads damaged bytes for `quarantine`, and names the causes of gaps."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -25,7 +25,7 @@ def damaged_bytes(
 def causes_in(
     hole: Hole, split: PartitionSplit, *, is_compacted: bool
 ) -> Iterator[tuple[int, int, GapCause]]:
-    """Yield the gaps in a range of missing offsets: start, exclusive end and cause.
+    """Yield the gaps in a range of missing offsets, each as (start, exclusive end, cause).
 
     If the range crosses the log start, there are two gaps with different causes.
 

@@ -13,7 +13,8 @@ from seglake.segment_codec.formats.record_batch import BatchHeader, RecordBatch
 
 _MAGIC = 2
 _MAGIC_PLACE = record_batch.CRC_START - 1
-# A marker has 78 bytes. In so few bytes, a flipped bit is hardly ever found by chance.
+# A marker has 78 bytes. In spans up to this size, random damage hardly ever looks like one flipped
+# bit.
 _MOST_BYTES = 512
 _MOST_OFFSETS = 1000
 
@@ -21,7 +22,7 @@ _MOST_OFFSETS = 1000
 def is_flipped_marker(content: bytes) -> bool:
     """Return whether damaged bytes are a commit or abort marker with one flipped bit.
 
-    The checksum shows it. Other damage looks like such a marker in only one of a million cases.
+    The checksum proves it: other damage passes this test in one of a million cases.
     """
     if not record_batch.HEADER_BYTES < len(content) <= _MOST_BYTES:
         return False
@@ -38,10 +39,10 @@ def is_flipped_marker(content: bytes) -> bool:
 
 
 def unread_markers(markers: Iterable[Marker]) -> frozenset[int]:
-    """Return the offsets of markers that were proved by other files or copies, but not read."""
+    """Return the offsets of markers that other files or copies prove, but that were not read."""
     return frozenset(each.offset for each in markers if not each.is_read and each.is_placed)
 
 
 def are_markers(start: int, stop: int, proved: Set[int]) -> bool:
-    """Return whether every offset in [start, stop) is that of a proved marker."""
+    """Return whether a proved marker exists at every offset in [start, stop)."""
     return stop - start <= _MOST_OFFSETS and all(at in proved for at in range(start, stop))

@@ -54,7 +54,7 @@ def decode(task: DecodeTask) -> TaskReport:
         except BaseException:
             files.abandon()
             raise
-        # the files already have rows of the failed split, so start again without it
+        # the files already have rows of the failed split: delete them and decode without it
         files.abandon()
 
 
@@ -86,7 +86,7 @@ _UNREADABLE = (StorageError, SegmentCodecError, SourceVanishedError)
 
 
 def _unreadable_splits(index: int, error: Exception, task: DecodeTask) -> dict[int, str]:
-    """Return which splits are unreadable and why, by index: the failed one, and later ones.
+    """Return the reason for each unreadable split, by index: the failed split and some later ones.
 
     A failing disk may take minutes per bad sector. So after a failed read, all later splits in the
     same folder are skipped, and splits in other folders are read once in full before the task

@@ -1,4 +1,4 @@
-"""Rows that decoding yields, in the order of a log's bytes."""
+"""Rows of one table, as a decoder yields them in the order of a log's bytes."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
-"""Leaves out the rows of erased records before they are written.
+"""Removes the rows of erased records before they are written.
 
-Rows of `records` and of the tables of internal topics are left out; their offsets become gaps.
-Damaged bytes that decode to an erased record are left out of their row of `quarantine`.
+Rows of `records` and of the tables of internal topics are removed; their offsets become gaps. If
+damaged bytes decode to an erased record, their row of `quarantine` is written without bytes.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ _COLUMN = {name: index for index, name in enumerate(QUARANTINE.schema.names)}
 
 @dataclass(frozen=True, slots=True)
 class RuledBatches:
-    """Rules of a partition's topic, applied to bytes of batches.
+    """Erasure rules of a partition's topic, applied to the bytes of batches.
 
     Attributes:
         most_bytes: highest accepted size of an uncompressed batch.
@@ -45,7 +45,7 @@ class RuledBatches:
 
     @classmethod
     def of(cls, key: PartitionKey, settings: DecodeSettings) -> "RuledBatches | None":
-        """Return the rules of a partition's topic; None if it has none."""
+        """Return the erasure rules of a partition's topic; None if it has none."""
         rules = settings.rules.get(key.topic)
         if rules is None:
             return None
@@ -87,21 +87,21 @@ def batch_rows(
 
 
 class ErasedRows:
-    """Filter of a split's rows by the rules of its topic.
+    """Filter that removes erased records from a split's rows.
 
     Attributes:
-        count: sums of the records left out.
+        count: sums over the removed records.
     """
 
     @classmethod
     def of(cls, split: PartitionSplit, settings: DecodeSettings) -> "ErasedRows | None":
-        """Return the filter of a split; None if its topic has no rules."""
+        """Return the filter of a split; None if its topic has no erasure rules."""
         ruled = RuledBatches.of(split.key, settings)
         stamp = RowStamp(settings.source_id, settings.run_id, settings.attempt_id)
         return None if ruled is None else cls(ruled, stamp)
 
     def __init__(self, ruled: RuledBatches, stamp: RowStamp) -> None:
-        """Store the rules of the topic, and what rows of `gaps` have in common."""
+        """Store the erasure rules of the topic, and the values that all rows of `gaps` share."""
         self._ruled = ruled
         self._stamp = stamp
         self._offsets: list[NDArray[np.int64]] = []
@@ -119,13 +119,13 @@ class ErasedRows:
             return found._replace(rows=[without_erased(row, self._ruled) for row in rows])
         if isinstance(rows, pa.RecordBatch) and found.table is not BATCHES and self._offsets:
             is_erased = np.isin(numbers(rows, "record_offset"), self._offsets[-1])
-            if "snapshot" in rows.schema.names:  # offsets in a snapshot's file
+            if "snapshot" in rows.schema.names:  # offsets in a snapshot file
                 is_erased &= ~is_valid(rows, "snapshot")
             return self._but(found, is_erased)
         return found
 
     def gap_rows(self) -> Iterator[DecodedRows]:
-        """Yield the gaps of all records left out; adjacent offsets are one gap."""
+        """Yield the gaps of all removed records; adjacent offsets are one gap."""
         offsets = np.unique(np.concatenate([np.zeros(0, np.int64), *self._offsets]))
         breaks = np.flatnonzero(np.diff(offsets) > 1) + 1
         pieces = [piece for piece in np.split(offsets, breaks) if len(piece)]
@@ -157,7 +157,7 @@ class ErasedRows:
 
 
 class ErasingDecoder:
-    """Decoder of a split of a topic with rules; iterate over `rows` once, then call `report`."""
+    """Decoder of a split with erasure rules; iterate over `rows` once, then call `report`."""
 
     def __init__(self, decoder: SplitDecoder, erased: ErasedRows) -> None:
         """Store the arguments; nothing is read yet."""
@@ -165,7 +165,7 @@ class ErasingDecoder:
         self._erased = erased
 
     def rows(self) -> Iterator[DecodedRows]:
-        """Yield the rows that are not erased, and gaps; see `SplitDecoder.rows` for errors."""
+        """Yield the rows that are not erased, then the gaps; see `SplitDecoder.rows` for errors."""
         for found in self._decoder.rows():
             kept = self._erased.kept(found)
             if kept is not None:

@@ -1,4 +1,4 @@
-"""Collects what decoding yields for batches that are decoded together, in order of bytes."""
+"""Collects the rows of batches that are decoded together, in order of bytes."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -25,7 +25,7 @@ class _Run(NamedTuple):
 
 
 class FlushedRows:
-    """Collector of rows of `batches`, and of the values that a batch's records share.
+    """Collector of rows of `batches`, and of the values that the records of a batch share.
 
     All runs of batches go into the same arrays, since a small array costs as much as a large one.
     """
@@ -68,7 +68,7 @@ class FlushedRows:
         return rows.take(np.argsort(np.concatenate(numbers), kind="stable"))
 
     def shared(self) -> SharedColumns:
-        """Return, for each batch, the values that all records of the batch have in common."""
+        """Return, for each batch, the values that all its records share."""
         parts = []
         for is_run, group in groupby(self._shared, lambda of: isinstance(of, _Run)):
             several = list(group)

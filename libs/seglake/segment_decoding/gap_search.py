@@ -1,9 +1,9 @@
 """Searches another copy for valid batches in the gaps of a lake. Runs in tasks.
 
 Only batches with a valid checksum are used. Replicas with the same leader epochs have the same
-batches. So if a batch is partly inside of a gap, the lake must have the other part beside the gap.
-The driver checks this. If a gap's cause is not proved, damage in the copy is collected too, since
-it may explain the gap.
+batches. So if a batch is partly in a gap, the lake must already have the rest of this batch. The
+driver checks this. If a gap's cause is unproved, damage in the copy is collected too, since it may
+explain the gap.
 """
 
 from collections.abc import Iterator, Sequence
@@ -103,7 +103,7 @@ def _search_file(
                 is_after = item.first_offset >= stop
                 if not is_after:
                     position = item.position
-                # Of a wrapper, only the last offset is known.
+                # A wrapper's header states only the last offset.
                 if not is_after or isinstance(item, Wrapper):
                     collector.sound(item)
                 if is_after:
@@ -126,11 +126,11 @@ class _Collector:
         self._is_open = False  # whether the next batch or damage extends the newest span
 
     def damage(self, defect: Defect) -> None:
-        """Add damage that comes next in the segment."""
+        """Add damage that follows in the segment."""
         self._damage.append(defect)
 
     def sound(self, unit: Unit) -> None:
-        """Add a valid batch that comes next in the segment."""
+        """Add a valid batch that follows in the segment."""
         request, file = self._request, self._request.files[self._file_index]
         first_offset = _first_offset(unit, request)
         self.settle_damage(unit.first_offset if first_offset is None else first_offset)
@@ -151,7 +151,7 @@ class _Collector:
         self._is_open = not crossings
 
     def settle_damage(self, next_offset: int) -> None:
-        """Add the damage before a valid offset to the spans, if it may hide offsets of the gap."""
+        """Add the damage before a valid offset to the spans, if the gap may be in it."""
         start, stop = self._request.gaps[self._gap]
         for defect, (first, following) in zip(
             self._damage, _regions(self._damage, next_offset), strict=True
@@ -180,7 +180,7 @@ class _Collector:
 
 
 def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
-    """Return the offsets that each defect may have: up to the next defect with a higher offset."""
+    """Return the possible offsets of each defect: up to the next defect with a higher offset."""
     regions: list[OffsetRange] = []
     for first in reversed([_claimed(defect, next_offset) for defect in damage]):
         stop = next_offset
@@ -191,7 +191,7 @@ def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:
 
 
 def _claimed(defect: Defect, next_offset: int) -> int:
-    """Return the first offset that damaged bytes may have, by their header if it is plausible."""
+    """Return the lowest possible offset of damaged bytes, from their header if plausible."""
     claimed = defect.base_offset
     is_possible = claimed is not None and defect.expected_offset <= claimed < next_offset
     return claimed if claimed is not None and is_possible else defect.expected_offset
@@ -216,7 +216,7 @@ def _first_offset(unit: Unit, request: SearchRequest) -> int | None:
 
 
 def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> list[Crossing]:
-    """Return the batch's offsets that border the gap, with the batch's checksum or hashes."""
+    """Return the batch's offsets next to the gap, with the batch's checksum or record hashes."""
     crc = last_batch_of(unit).crc
     hashes: dict[int, bytes] = {}
     if isinstance(unit, Wrapper):
@@ -229,7 +229,7 @@ def _crossings(unit: Unit, offsets: Sequence[int], request: SearchRequest) -> li
 def _is_offered(
     unit: Unit, first_offset: int, request: SearchRequest, gap: int, file: SegmentFile
 ) -> bool:
-    """Return whether a batch may fill a gap, wholly or in part."""
+    """Return whether a batch may fill a gap, completely or in part."""
     start, stop = request.gaps[gap]
     is_apart = unit.last_offset < start or first_offset >= stop
     if is_apart or unit.last_offset >= request.stop_offset:

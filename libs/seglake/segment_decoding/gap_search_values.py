@@ -31,8 +31,7 @@ class SearchRequest:
     Attributes:
         files: the copy's segments in order; a segment ends where the next one begins.
         gaps: sorted, disjoint offset ranges.
-        weak: for each gap, whether its cause is not proved, so that damage in the copy may explain
-            it.
+        weak: for each gap, whether its cause is unproved: damage in the copy may then explain it.
         stop_offset: batches that end at or above this offset are ignored.
         leader_epochs: epochs of the ingested log; batches with another epoch are ignored.
         misplaced: quarantined batches with implausible offsets.
@@ -70,7 +69,7 @@ class SearchRequest:
 
 
 class Crossing(NamedTuple):
-    """Offset just outside of a gap, in a batch that reaches into the gap.
+    """Offset next to a gap, in a batch that is partly in the gap.
 
     Attributes:
         crc: checksum of the batch.
@@ -100,8 +99,8 @@ class FoundSpan:
         record_count: number of records at the gap's offsets.
         is_whole: whether the span has no damage.
         base_offset: first offset of the first valid batch, which may be below the gap.
-        crossings: offsets just outside of the gap, if the batch is partly outside; such a batch has
-            a span of its own.
+        crossings: offsets next to the gap, if the batch is partly outside it; such a batch is a
+            span by itself.
         proof_stop: from this offset on, the copy proves nothing about the gap, because a batch at
             this offset is ignored; None if no batch is ignored.
         events: transaction markers, and each producer's first transactional batch after a marker.
@@ -122,12 +121,12 @@ class FoundSpan:
     events: list[Marker | DataSpan] = field(default_factory=list)
 
     def add_damage(self, defect: Defect) -> None:
-        """Extend the span by damage that follows it."""
+        """Extend the span by the damage after it."""
         self.stop = defect.position + defect.size_bytes
         self.is_whole = False
 
     def add(self, unit: Unit, first_offset: int, offsets: OffsetRange) -> None:
-        """Extend the span by a batch that follows it.
+        """Extend the span by the batch after it.
 
         Args:
             unit: the batch.
@@ -148,7 +147,7 @@ class FoundSpan:
 
 
 def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> None:
-    """Record a batch in the events, if it is a marker or the first data of a transaction."""
+    """Add a batch to the events if it is a marker or begins a transaction."""
     header = batch.header
     marker = marker_of(batch)
     if marker is not None:
@@ -164,8 +163,8 @@ class Searched(NamedTuple):
 
     Attributes:
         spans: byte spans that may fill the gaps.
-        unread: why a file could not be read; empty if all were.
-        absent: parts of the gaps whose objects in a remote tier could not be read.
+        unread: why a file could not be read; empty if all were read.
+        absent: parts of the gaps that are in unreadable objects of a remote tier.
     """
 
     spans: list[FoundSpan]

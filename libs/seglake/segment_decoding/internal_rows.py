@@ -38,7 +38,7 @@ class InternalRows:
 
         Args:
             split: a split of an internal topic that has its own table.
-            origin: values that are the same in all rows.
+            origin: values that all rows share.
             settings: settings of the run.
         """
         self._table, self._interpret = INTERPRETERS[split.key.topic]
@@ -66,7 +66,7 @@ class InternalRows:
         return interpreted, may_hold_secret
 
     def of_snapshot(self) -> Iterator[DecodedRows]:
-        """Yield the metadata below the log start, from a snapshot, whose offsets begin at 0."""
+        """Yield rows for the metadata below the log start, from a snapshot."""
         if self._table is not CLUSTER_METADATA:
             return
         snapshot = snapshot_below(self._split, self._settings.storage)
@@ -88,7 +88,7 @@ class InternalRows:
     def _rows(
         self, found: Sequence[Interpreted], places: Mapping[str, list[Value]]
     ) -> list[DecodedRows]:
-        """Return the rows that are in no transaction or in a committed one; count all of them."""
+        """Return the rows outside transactions or in committed ones; count all rows."""
         settled = [state in _SETTLED for state in places["transaction_state"]]
         kept = [row for row, is_settled in zip(found, settled, strict=True) if is_settled]
         self.counts["unsettled_internal"] += len(found) - len(kept)
@@ -143,7 +143,7 @@ def _places(rows: pa.RecordBatch) -> dict[str, list[Value]]:
 def _of_snapshot(
     snapshot: FileInfo, offsets: Sequence[Value], times_ms: Sequence[Value]
 ) -> dict[str, list[Value]]:
-    """Return the columns offset, timestamp, transaction state and name for a snapshot's records."""
+    """Return the columns offset, timestamp, transaction state and snapshot name for its records."""
     return {
         "record_offset": [*offsets],
         "record_timestamp_ms": [*times_ms],

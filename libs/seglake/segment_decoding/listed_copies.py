@@ -1,4 +1,4 @@
-"""Lists a conflicting batch that several copies have only for the first of them."""
+"""Avoids listing one conflicting batch twice if several copies have it."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from seglake.log_dirs.batch_walk import BatchHead, LogHeads
 
 
 class ListedCopy(NamedTuple):
-    """A copy whose conflicts are listed before those of another copy of the partition.
+    """Copy whose conflicts are listed before those of the other copies of its partition.
 
     Attributes:
         divergence_offset: see `CompareRequest`.
@@ -21,7 +21,7 @@ class ListedCopy(NamedTuple):
 
 
 class CopyBefore:
-    """Reader of a copy whose conflicts are listed already, beside another copy."""
+    """Reader of a copy whose conflicts are already listed, in step with another copy."""
 
     def __init__(self, copy: ListedCopy, log: LogHeads, offsets: OffsetRange) -> None:
         """Start at the first batch in a range.
@@ -37,7 +37,7 @@ class CopyBefore:
         self._head = next(self.heads, None)
 
     def lists(self, theirs: BatchHead, ours: BatchHead | None) -> bool:
-        """Return whether this copy has the conflicting batch too, so that it is listed already."""
+        """Return whether this copy also has the conflicting batch, so that it is already listed."""
         while self._head is not None and self._head.last_offset < theirs.last_offset:
             self._head = next(self.heads, None)
         head = self._head
@@ -59,7 +59,7 @@ def is_conflict(theirs: BatchHead, ours: BatchHead | None, *, is_beyond: bool) -
     Args:
         theirs: the copy's batch.
         ours: the ingested log's batch at these offsets; None if there is none.
-        is_beyond: whether the batch is above the offset where the copy lost an election.
+        is_beyond: whether the batch is at or above the offset from which the copy lost an election.
     """
     if ours is None:
         return is_beyond  # below the divergence, the ingested log may lack a batch

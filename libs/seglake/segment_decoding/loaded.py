@@ -1,6 +1,6 @@
 """Imports the decoder and loads its compiled loops, so that forked processes have them.
 
-The import does the work, because a fork server only imports modules. No thread is started.
+The import itself does the work, because a fork server only imports modules. It starts no thread.
 """
 
 from seglake.segment_codec.warm import warm

@@ -1,4 +1,4 @@
-"""Reads what KRaft's metadata log had below its start, from a snapshot.
+"""Reads from a snapshot the metadata that KRaft deleted from its log.
 
 KRaft deletes the log below a snapshot and keeps the snapshot. So if the offsets to ingest begin
 below the log start, the task of the log's first segment also reads a snapshot: the oldest one that

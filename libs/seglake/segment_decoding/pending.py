@@ -22,12 +22,11 @@ _OPEN = STATES.index(TransactionState.OPEN)
 
 
 class PendingUnit(NamedTuple):
-    """Valid batch that waits to be decoded with others.
+    """Valid batch that is queued for decoding with others.
 
     Attributes:
         segment_index: index of the batch's segment in the split.
-        is_late: whether the batch is out of order, so that its offsets were missing between earlier
-            batches.
+        is_late: whether the batch is out of order: its offsets are missing between earlier batches.
     """
 
     unit: Unit
@@ -45,14 +44,14 @@ class PendingUnit(NamedTuple):
 
 
 class PendingDefect(NamedTuple):
-    """Damage that waits among batches; `segment_index` is its segment's index in the split."""
+    """Damage queued among batches; `segment_index` is its segment's index in the split."""
 
     defect: Defect
     segment_index: int
 
 
 class PendingRun(NamedTuple):
-    """Consecutive batches that wait to be decoded; transaction states are indexes into `STATES`."""
+    """Consecutive batches queued for decoding; transaction states are indexes into `STATES`."""
 
     run: BatchRun
     segment_index: int

@@ -1,7 +1,7 @@
 """Decodes a split of an older copy, and yields only rows that the lake lacks.
 
-A copy made before a compaction has records that the lake lacks. It is decoded as in an ingest. Then
-rows whose offsets are in the lake are left out, and so are batches without other rows. Damage is
+A copy made before a compaction has records that the lake lacks. It is decoded as in an ingest, but
+rows whose offsets are in the lake are skipped, and so are batches without new rows. Damage is
 quarantined if it may hide an offset that the lake lacks and is not in `quarantine` yet.
 """
 
@@ -54,7 +54,7 @@ class RefillDecoder:
             split: the split of the copy.
             requested: offsets that the lake lacks.
             settings: settings of the run.
-            erased: filter of erased records, which count as removed; None if the topic has no rule.
+            erased: filter of erased records; None if the topic has no erasure rule.
         """
         self._erased = erased
         self._decoder = SplitDecoder(split, settings)
@@ -70,7 +70,7 @@ class RefillDecoder:
 
     def rows(self) -> Iterator[DecodedRows]:
         """Yield the rows that the lake lacks; see `SplitDecoder.rows` for errors."""
-        # waiting until their records are decoded
+        # batches without rows yet: their records are still to be decoded
         batches: pa.RecordBatch | None = None
         for found in self._decoder.rows():
             rows = found.rows
@@ -91,7 +91,7 @@ class RefillDecoder:
                 batches = None
                 if is_requested.any():
                     yield DecodedRows(RECORDS, self._records(rows, is_requested))
-            else:  # rows of an internal topic's own table: from the log, not a snapshot
+            else:  # rows of an internal topic's own table, from the log and not from a snapshot
                 is_requested = self._requested.hold(numbers(rows, "record_offset"))
                 if "snapshot" in rows.schema.names:
                     is_requested &= ~is_valid(rows, "snapshot")
@@ -101,7 +101,7 @@ class RefillDecoder:
         yield from self._batches(batches, np.zeros(0, np.bool_))
 
     def _but_erased(self, found: DecodedRows) -> Iterator[DecodedRows]:
-        """Yield the rows that no rule erases, if there are any."""
+        """Yield the rows that no erasure rule matches, if there are any."""
         kept = found if self._erased is None else self._erased.kept(found)
         if kept is not None:
             yield kept

@@ -1,8 +1,8 @@
 """Compares a copy's batches with the ingested log. Runs in tasks.
 
-Only one broker writes in a leader epoch, so in every copy the same offsets of an epoch have the
-same bytes. A batch is a conflict if its bytes differ, or if the copy lost an election before this
-batch. Damage is no conflict: an invalid checksum on either side proves nothing.
+Only one broker writes in a leader epoch. So all copies have the same bytes at the same offset of an
+epoch. A batch is a conflict if its bytes differ, or if the copy lost an election before this batch.
+Damage is no conflict: an invalid checksum on either side proves nothing.
 """
 
 from collections import Counter
@@ -69,7 +69,7 @@ class CompareRequest:
     def walked_bytes(self) -> int:
         """Estimate the bytes to read.
 
-        A segment of which an index shows the part to read counts as 0.
+        A segment counts as 0 if an index shows which part to read.
         """
         sides = [side for side in (self.ours, self.theirs) if isinstance(side, Replica)]
         return sum(_walked_bytes(side, self.offsets) for side in sides)
@@ -77,7 +77,7 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True)
 class RecordRequest:
-    """Request to write conflicts to `quarantine`, except `known` conflicts, which are there."""
+    """Request to write conflicts to `quarantine`, except `known` ones, which are already in it."""
 
     compare: CompareRequest
     known: frozenset["Listed"]
@@ -156,7 +156,7 @@ def record_conflicts(requests: tuple[RecordRequest, ...]) -> list[RecordReport]:
 
 
 def _find(request: CompareRequest) -> FoundConflicts:
-    """Find the conflicts that one request asks for."""
+    """Find the conflicts of one request."""
     log = _log_of(request.storage, request.theirs)
     found: list[tuple[ConflictKind, BatchHead]] = []
     winner: Winner | None = None
@@ -336,10 +336,10 @@ class _Comparison:
 
 
 def _place(log: LogHeads, request: RecordRequest) -> Place:
-    """Return source, broker and segment of the batch at which a reader is."""
+    """Return source, broker and segment of the batch at the reader's position."""
     settings, file = request.settings, log.file
     if file is None:
-        raise RuntimeError("a conflict was found outside of a segment")
+        raise RuntimeError("a conflict was found outside a segment")
     return Place(
         origin=settings.origin(request.compare.key),
         broker_id=request.compare.theirs.broker_id,
@@ -371,7 +371,7 @@ def _row(conflict: _Conflict, content: bytes, place: Place) -> Row:
 
 
 def _detail(conflict: _Conflict) -> str:
-    """Return a sentence that says how two batches conflict."""
+    """Return a sentence on how two batches conflict."""
     here = _shown(conflict.theirs)
     if conflict.kind is ConflictKind.SAME_BROKER:
         ours = "nothing there" if conflict.ours is None else _shown(conflict.ours)

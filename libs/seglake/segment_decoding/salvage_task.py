@@ -33,7 +33,7 @@ class SalvageTask:
     """Damaged batches of one data file of `quarantine`.
 
     Attributes:
-        rules: rules of erasure of the topics that have any.
+        rules: erasure rules of the topics that have any.
     """
 
     storage: Storage

@@ -17,7 +17,7 @@ class SplitCounts:
 
     Attributes:
         totals: counts by the names of `Totals`.
-        defects: number of quarantined spans by defect code.
+        defects: number of quarantined byte spans by defect code.
         gaps: gaps by cause.
         open_rows: number of rows whose transaction has not ended.
         times_ms: least and greatest timestamp in `records`, in ms since 1970; None without rows.

@@ -62,8 +62,8 @@ def _changed(piece: SegmentSplit, position: int) -> SourceVanishedError:
 def _hidden_states(settings: DecodeSettings) -> tuple[TransactionState, ...]:
     """Return the states of transactions whose records get no rows.
 
-    In read_committed, a range includes an open transaction only if the run does not wait for its
-    end.
+    In read_committed, a range includes an open transaction only if the run does not wait until the
+    transaction ends.
     """
     if settings.reads_aborted:
         return ()
@@ -101,7 +101,7 @@ class SplitDecoder:
         self._reached = split.segment_splits[0].expected_offset
         self._floor = split.floor_offset
         self._is_after_left_batch = False
-        # damage after the newest batch of this run; a later run may record it
+        # damage after the newest batch of this run; a later run may have to record it
         self._held: list[tuple[Defect, int]] = []
         self._cut_offset: int | None = None
         self._found_markers: list[Marker] = []
@@ -150,7 +150,7 @@ class SplitDecoder:
                 compares_neighbours=not self._split.is_plain,
             )
             is_sound = True
-            # Read many batches at once only if the survey found no fault.
+            # Read runs of batches only if the survey found no fault in the split.
             items = walk.runs if self._split.is_plain else walk.items
             for item in items(piece.start):
                 if self._writer.is_full_for(item):
@@ -165,7 +165,7 @@ class SplitDecoder:
                     self._bytes["above"] += piece.stop - item.position
                     return True
         if self._split.is_plain and is_sound and self._reached < piece.next_offset:
-            raise _changed(piece, piece.stop)  # the cleaner has rewritten it
+            raise _changed(piece, piece.stop)  # the cleaner has rewritten the segment
         return False
 
     def _bounds(self, piece: SegmentSplit) -> SegmentBounds:
@@ -193,7 +193,7 @@ class SplitDecoder:
             raise _changed(piece, piece.start)
 
     def _decode_item(self, item: Unit | Defect | Tail, index: int) -> bool:
-        """Queue a batch or damage for decoding, or leave it to the run that ingests its offsets.
+        """Queue a batch or damage for decoding, or leave it to another run of seglake.
 
         Returns True at the end of the range.
         """
@@ -217,7 +217,7 @@ class SplitDecoder:
         return False
 
     def _decode_run(self, run: BatchRun, index: int) -> Generator[DecodedRows, None, bool]:
-        """Ingest a run of batches, or leave it to another run of seglake.
+        """Ingest consecutive batches, or leave them to another run of seglake.
 
         No batch crosses an end of the range.
         """
@@ -238,7 +238,7 @@ class SplitDecoder:
         return False
 
     def _decode_requested_run(self, whole: PendingRun) -> Generator[DecodedRows, None, None]:
-        """Ingest a run of batches together; near a damaged batch, ingest them one by one."""
+        """Ingest consecutive batches together; near a damaged batch, ingest them one by one."""
         start, stop = 0, len(whole.run)
         while stop - start >= FEWEST:
             if self._writer.is_full_for(whole.run):
@@ -258,7 +258,7 @@ class SplitDecoder:
     def _decode_singly(
         self, whole: PendingRun, start: int, stop: int
     ) -> Generator[DecodedRows, None, None]:
-        """Ingest the batches with indexes [start, stop) of a run one by one."""
+        """Ingest the batches with indexes [start, stop) one by one."""
         for place in range(start, stop):
             unit = whole.run.batch(place)
             if self._writer.is_full_for(unit):
@@ -266,7 +266,7 @@ class SplitDecoder:
             self._decode_item(unit, whole.segment_index)
 
     def _pending(self, run: BatchRun, index: int) -> PendingRun:
-        """Return a run of batches as the queue needs it; for a single batch see `_judged`."""
+        """Return consecutive batches as the queue needs them; for a single batch see `_judged`."""
         transaction_states = self._transaction_states(run)
         states = _STATES_OF_KINDS[run.kinds]
         is_hidden = np.isin(transaction_states, [STATES.index(state) for state in self._hidden])
@@ -302,9 +302,9 @@ class SplitDecoder:
     def _keep_or_leave_defect(self, defect: Defect, index: int) -> None:
         """Queue damage, or leave it to another run.
 
-        The run that ingests the offset before the damage also records the damage. If batches of
-        this range are on disk a second time, this run records them, even at the range's end. An
-        empty range is for the damage at the end of the log.
+        The run that ingests the offset before the damage also records the damage. Duplicates of
+        this range's batches are recorded by this run, even at the range's end. An empty range is
+        for the damage at the end of the log.
         """
         split = self._split
         is_copy = (
@@ -364,7 +364,7 @@ class SplitDecoder:
         self._is_after_left_batch = False
 
     def _judged(self, unit: Unit, index: int) -> PendingUnit:
-        """Return a batch as the queue needs it, with its state and that of its transaction."""
+        """Return a batch as the queue needs it: with its judgement and its transaction's state."""
         state, transaction = BatchState.DECODED, TransactionState.NONE
         control: ControlType | None = None
         if isinstance(unit, RecordBatch):

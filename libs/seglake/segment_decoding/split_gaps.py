@@ -25,7 +25,7 @@ class _Undecided(NamedTuple):
 
 
 class SplitGaps:
-    """Collector of offsets in open transactions; makes gap rows for these and for missing offsets.
+    """Collector of offsets in open transactions; makes gap rows of them and of missing offsets.
 
     Memory grows with the number of contiguous ranges in open transactions.
     """
@@ -42,7 +42,7 @@ class SplitGaps:
         self._stamp = stamp
         self._counts = counts
         self._undecided: list[_Undecided] = []
-        self._damage: list[bool] = []  # whether each damaged span is a marker
+        self._damage: list[bool] = []  # for each damaged span, whether it is a marker
         self._markers: set[int] = set()
 
     def add_damage(self, content: bytes) -> None:
@@ -50,7 +50,7 @@ class SplitGaps:
         self._damage.append(is_flipped_marker(content))
 
     def end_damage(self, previous_offset: int | None, next_offset: int | None) -> None:
-        """Record that damage ends between two valid offsets, which are None if unknown."""
+        """Record that damage ends between two valid offsets; None stands for an unknown offset."""
         if not self._damage:
             return
         start = 0 if previous_offset is None else previous_offset + 1

@@ -1,7 +1,8 @@
 """Makes rows from the batches and the damage of one split. Reads damage.
 
 Only this module calls the record decoder. Batches and damage are queued, so that many batches are
-decoded together. Only decoding shows damage inside of batches. So a flush makes the rows of all.
+decoded together. Damage inside a batch is found only by decoding, so a flush makes the rows of the
+whole queue.
 """
 
 from collections.abc import Iterator
@@ -92,11 +93,11 @@ class SplitWriter:
         self._has_trailing_defect = False
 
     def sound_below(self) -> None:
-        """Record that an earlier run's batch comes here: damage before it explains no later gap."""
+        """Record that an earlier run's batch is here: damage before it explains no later gap."""
         self._holes.has_defect_since = False
 
     def defect_below(self) -> None:
-        """Record that damage of an earlier run comes here: it may explain a gap after it."""
+        """Record that an earlier run's damage is here: it may explain a gap after it."""
         self._holes.defect()
 
     def forget(self) -> None:
@@ -107,7 +108,7 @@ class SplitWriter:
 
     def is_full_for(self, item: Unit | BatchRun | Defect | Tail) -> bool:
         """Return whether the queue must be flushed before the item is added."""
-        # Damage at the end of the queue is not flushed, since `forget` may have to drop it.
+        # Damage at the end of the queue is not flushed, since `forget` may have to remove it.
         if self._pending and not isinstance(self._pending[-1], PendingDefect):
             is_full = self._builder.plain_bytes >= self._settings.decoded_bytes
             if is_full or self._pending_count >= _MOST_PENDING:
@@ -287,7 +288,7 @@ class SplitWriter:
         return start, stop
 
     def _name_the_rest(self, pending: PendingUnit, outcome: UnitOutcome) -> None:
-        """Quarantine a batch that is in the tables, if some of its records could not be decoded."""
+        """Quarantine a batch that is in the tables but has records that could not be decoded."""
         unit, fault = pending.unit, outcome.fault_of_rest
         if outcome.fault is not None and outcome.next_offset <= unit.last_offset:
             self._holes.defect()  # this row explains offsets missing after the batch
@@ -298,7 +299,7 @@ class SplitWriter:
     def _settle_pieces(
         self, pending: PendingUnit, outcome: PiecesOutcome, flushed: FlushedRows
     ) -> Iterator[DecodedRows]:
-        """Make rows of a compressed message that is damaged inside, one row for each valid part."""
+        """Make one row for each valid part of a compressed message that is damaged inside."""
         unit, part_count = outcome.unit, 0
         whole_count = sum(1 if isinstance(p, Defect) else p.record_count for p in outcome.pieces)
         for piece in outcome.pieces:
@@ -325,7 +326,7 @@ class SplitWriter:
         outcome: RunOutcome | None,
         flushed: FlushedRows,
     ) -> Iterator[DecodedRows]:
-        """Yield a run's rows of batches and of damage before them; near damage, one by one."""
+        """Yield the rows of a run of batches and of damage before it; near damage, one by one."""
         is_after = (self._holes.next_offset or 0) <= pending.run.first_offset
         if not is_after or (outcome is not None and not outcome.is_sound):
             of_batches = iter(()) if outcome is None else outcome.of_batches()
@@ -349,7 +350,7 @@ class SplitWriter:
         flushed.add_run(run, added, self._places[index])
 
     def _record_rows(self, columns: Columns, units: SharedColumns) -> Iterator[DecodedRows]:
-        """Yield rows of decoded records, and for an internal topic also rows of its own table."""
+        """Yield rows of decoded records, for an internal topic also the rows of its own table."""
         rows, replaced = record_rows(columns, units, self._origin)
         interpreted: list[DecodedRows] = []
         if self._internal is not None:

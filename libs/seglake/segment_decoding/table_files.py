@@ -12,12 +12,12 @@ from seglake.segment_decoding.decoded_rows import DecodedRows, joined_rows
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.storage.errors import StorageError
 
-# Rows of these tables are collected; of other tables, each flush has enough.
+# Rows of these tables are collected over several flushes; the other tables have enough per flush.
 _BUFFERED = (BATCHES, QUARANTINE, GAPS)
 _MOST_BUFFERED_ROWS = 16_384
 _MOST_BUFFERED_BYTES = 8 << 20
 _CLOSED_AT_A_TIME = 8
-_MOST_WAITING = 32  # files that may wait to be closed: each costs a connection or memory
+_MOST_WAITING = 32  # most files to be closed in threads: each needs a connection or memory
 
 
 @dataclass(slots=True)
@@ -29,19 +29,19 @@ class _Waiting:
     size_bytes: int = 0
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add rows to those that wait."""
+        """Add rows to the collected ones."""
         self.batches.append(batch)
         self.row_count += batch.num_rows
         self.size_bytes += batch.nbytes
 
     @property
     def is_full(self) -> bool:
-        """Return whether the rows are enough for a row group."""
+        """Return whether the collected rows fill a row group."""
         return self.row_count >= _MOST_BUFFERED_ROWS or self.size_bytes >= _MOST_BUFFERED_BYTES
 
 
 class TableFiles:
-    """Writer of rows, topic after topic.
+    """Writer of data files, topic after topic.
 
     The caller ends the writing with `finish` or `abandon`. Threads close files while the next files
     are written, since closing on HDFS and S3 is mostly waiting.
@@ -67,7 +67,7 @@ class TableFiles:
             self._topic = topic
 
     def add(self, decoded: DecodedRows) -> None:
-        """Write rows as a row group; rows of small tables are collected first.
+        """Write rows as a row group; collect rows of small tables first.
 
         A file that has reached its target size is closed.
         """
@@ -95,7 +95,7 @@ class TableFiles:
         file = self._open.get(table.name)
         if file is None:
             if self._topic is None:
-                raise RuntimeError("rows came before their topic")
+                raise RuntimeError("rows were added before `begin` named their topic")
             settings = self._settings
             file = ParquetFile(
                 settings.storage, settings.lake_path, table, self._topic, settings.compression_level
@@ -106,7 +106,7 @@ class TableFiles:
             self._close(table.name)
 
     def _write_waiting(self, table: Table) -> None:
-        """Write the rows that wait for a small table as a row group."""
+        """Write the collected rows of a small table as a row group."""
         waiting = self._waiting.pop(table.name, None)
         if waiting is not None:
             self._write(table, joined_rows(waiting.batches))
@@ -133,7 +133,7 @@ class TableFiles:
         self._pool.shutdown()
         settings = self._settings
         for file, future in self._closing:
-            file.abandon()  # also files that could not be closed are deleted
+            file.abandon()  # delete files that could not be closed, too
             # ignore a file that is gone or cannot be deleted
             with contextlib.suppress(StorageError):
                 done = future.result()

@@ -29,8 +29,7 @@ class SegmentSplit:
         start_crc: checksum of the batch at byte `start`, from the survey; -1 if unknown.
         is_last: whether it is the last segment of the log.
         is_cleaned: whether the cleaner's checkpoint is above the segment's base offset.
-        is_compacted: whether the cleaner has run on the segment, so that missing offsets are no
-            loss.
+        is_compacted: whether the cleaner has run on the segment: missing offsets are then no loss.
         is_plain: whether the survey found no fault in these bytes.
         next_offset: exclusive end of the offsets before byte `stop`, from the survey; 0 if
             doubtful.
@@ -57,7 +56,7 @@ class SegmentSplit:
 
 
 class RequestedOffsets(NamedTuple):
-    """Offsets that the lake lacks and that an older copy is to fill.
+    """Offsets that the lake lacks and an older copy may fill.
 
     Attributes:
         rows: offsets that have no record in the lake, between its batches or inside them: sorted,
@@ -81,7 +80,7 @@ class RequestedOffsets(NamedTuple):
         return bool(len(_between(self.rows, start, stop)))
 
     def hold(self, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return for each offset whether it is among the requested ones."""
+        """Return for each offset whether it is requested."""
         return are_held(self.rows, offsets)
 
     def have_gaps_in(
@@ -97,7 +96,7 @@ class RequestedOffsets(NamedTuple):
 
 
 def are_held(ranges: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each offset whether one of the sorted, disjoint ranges includes it."""
+    """Return for each offset whether one of the sorted, disjoint ranges contains it."""
     if not len(ranges):
         return np.zeros(len(offsets), np.bool_)
     place = np.searchsorted(ranges[:, 0], offsets, side="right") - 1
@@ -112,7 +111,7 @@ def _between(ranges: NDArray[np.int64], start: int, stop: int) -> NDArray[np.int
 
 @dataclass(frozen=True, slots=True)
 class PartitionSplit:
-    """A part of one partition's log: consecutive byte ranges of segments, and offsets to ingest.
+    """Part of one partition's log: consecutive byte ranges of segments, and the offsets to ingest.
 
     Attributes:
         range_start: start of the offset range that one ledger row will cover; several splits may
@@ -121,7 +120,7 @@ class PartitionSplit:
         log_start_offset: start of the log; records below it are on the disk but not part of the
             log. A transaction marker below it is ingested nevertheless, because it may end a
             transaction whose records an earlier run ingested.
-        durable_offset: the higher of high watermark and recovery point.
+        durable_offset: the high watermark or the recovery point, whichever is higher.
         is_plain: whether the survey found no fault, so that reading may end at the first batch
             above the range.
         markers: transaction markers in the split, and each producer's next marker after the split;
@@ -129,8 +128,9 @@ class PartitionSplit:
         gap_cause: cause of the gap to repair; None for a first ingest.
         cuts_end: whether a batch that crosses the range's end is ingested up to that end; if False,
             a later run ingests the whole batch.
-        includes_end: whether the range is empty and is for damage with unknown offsets after it.
-        leaves_end: whether a range of its own is for the damage at the log's end, including
+        includes_end: whether the range is empty, and only records the damage after it, whose
+            offsets are unknown.
+        leaves_end: whether a separate range records the damage at the log's end, including
             misplaced copies of batches.
         is_final: whether no broker will append to the log any more; see `SegmentBounds`.
         limit_offset: first offset after the split's records; None means the range's end. If a batch
@@ -182,7 +182,7 @@ class PartitionSplit:
     def cut(
         self, first_offset: int, last_offset: int, ceiling_offset: int | None = None
     ) -> OffsetRange:
-        """Return the offsets of a batch within the range and above the log start.
+        """Return the offsets of a batch that are in the range and above the log start.
 
         Args:
             first_offset: first offset of the batch.
@@ -211,9 +211,8 @@ class DecodeSettings:
             is a defect.
         max_raw_bytes: highest number of damaged bytes to store per row of quarantine.
         target_file_bytes: size at which a data file is closed.
-        generations: number of the commit that will add the rows, by topic; 0 for a topic without a
-            number.
-        rules: rules of erasure of the topics that have any.
+        generations: for each topic, the number of the commit that will add its rows; 0 if unknown.
+        rules: erasure rules of the topics that have any.
     """
 
     storage: Storage
@@ -321,7 +320,7 @@ class Totals(NamedTuple):
 
 
 class TailReport(NamedTuple):
-    """Zero bytes after the last batch of a segment that is not the last one of its log."""
+    """Zero bytes after the last batch of a segment that has a successor in its log."""
 
     segment: str
     position: int
@@ -357,7 +356,7 @@ class SplitReport:
             lake has damage.
         hidden: sorted offset ranges between a refill's batches whose records may be in damaged
             bytes.
-        erased: records that were left out by a rule of erasure; they are counted in `totals`.
+        erased: records that an erasure rule removed; `totals` counts them too.
     """
 
     first_offset: int | None

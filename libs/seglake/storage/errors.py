@@ -1,4 +1,4 @@
-"""Errors of storages: locations that cannot be used, and operations that fail."""
+"""Errors of storages: unusable locations and failed operations."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ class UnsupportedUriError(WrongCallError):
 
 
 class PlaceError(SeglakeError):
-    """Base of errors at one path; each names the attempted action and the reason."""
+    """Base of errors at one path; each has the attempted action and the reason."""
 
     def __init__(self, *, action: str, path: str, reason: str) -> None:
         """Store action, path and reason.
@@ -62,21 +62,21 @@ class FileShrankError(StorageError):
         super().__init__(
             action="read",
             path=path,
-            reason=f"it had {expected_bytes} bytes when it was opened and ends at {found_bytes}",
+            reason=f"it had {expected_bytes} bytes when it was opened, but ends at {found_bytes}",
         )
 
 
 def is_broken(error: Exception) -> bool:
     """Return whether an error shows that a file exists and its storage cannot read it.
 
-    Then retries may be slow.
+    Retries of such a read may be slow.
     """
     is_gone = isinstance(error, NotFoundError | FileShrankError)
     return isinstance(error, StorageError) and not is_gone
 
 
 class OutputError(StorageError):
-    """Error for a data file that the lake's storage failed to write; no source is the cause."""
+    """Error for a data file that the lake's storage failed to write; the source is not at fault."""
 
 
 class LakeFolderError(WrongCallError):
@@ -96,6 +96,6 @@ class LakeFolderError(WrongCallError):
 class StoreSilentError(PlaceError):
     """Error for a remote store that does not answer at all.
 
-    It is not a `StorageError`, because code that skips an unreadable file would then wait for every
+    It is not a `StorageError`: otherwise, code that skips unreadable files would wait for every
     file.
     """

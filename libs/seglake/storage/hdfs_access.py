@@ -31,8 +31,8 @@ _KNOWN = (
     "hadoop.security.authentication",
     "hadoop.security.key.provider.path",
 )
-# By default, the client retries for three minutes while no name node answers.
-# Here it gives up after half a minute, which is enough for a stand-by to take over.
+# By default, the client retries for three minutes while no name node answers. Half a minute is
+# enough for a stand-by to take over.
 _PATIENCE = {
     "dfs.client.failover.max.attempts": "8",
     "dfs.client.failover.sleep.max.millis": "4000",
@@ -52,7 +52,7 @@ class HdfsAccess(NamedTuple):
     Attributes:
         uri: scheme and authority.
         server: `hdfs://` URI of the nameservice or name node. For a mount table, the target of the
-            link that contains the path, or `uri` if no link does.
+            path's link, or `uri` if the path has no link.
         config: names and values of the client's properties.
         umask: permission bits that are removed from new files and folders.
     """
@@ -77,7 +77,7 @@ def located(uri: str, properties: HadoopProperties) -> str:
     """Return the normalized path of a URI, with its authority and without a trailing slash.
 
     Raises:
-        UnsupportedUriError: the scheme is not one of HDFS, or neither the URI nor the properties
+        UnsupportedUriError: the scheme is not an HDFS scheme, or neither the URI nor the properties
             name an authority.
     """
     scheme, _, rest = uri.partition(":")
@@ -116,7 +116,7 @@ def name_nodes(access: HdfsAccess) -> list[str]:
 
 
 def with_name_nodes(access: HdfsAccess, names: Sequence[str]) -> dict[str, str]:
-    """Return the client's properties with only these name nodes, in this order."""
+    """Return the client's properties limited to these name nodes, in this order."""
     order = {_name_nodes_of(access.server): ",".join(names), _RANDOM_ORDER: "false"}
     return dict(access.config) | (order if names else {})
 
@@ -135,7 +135,7 @@ def _client_config(properties: HadoopProperties) -> dict[str, str]:
 def _server(uri: str, name: str, properties: HadoopProperties) -> str:
     """Return the server of a path: a name node or a nameservice.
 
-    In a mount table, it is the target of the longest link above the path.
+    In a mount table, the server is the target of the longest link that is a prefix of the path.
     """
     scheme, _, authority = uri.partition("://")
     if scheme == "hdfs":

@@ -1,6 +1,6 @@
 """Makes the clients of HDFS, and finds the active name node.
 
-A client tries the name nodes of a nameservice in their order, and waits forever for one that
+A client tries the name nodes of a nameservice in their order. It waits forever for a name node that
 accepts a request and never answers. So all name nodes are asked at once, with a time limit, before
 a client is made or delta-rs is called. delta-rs contacts the first name node for each call; if it
 refuses the connection, delta-rs's reads can wait for each other forever (deltalake 1.6.6 with
@@ -42,7 +42,7 @@ def client_of(access: HdfsAccess) -> "Client":
 
 
 def config_now(access: HdfsAccess) -> dict[str, str]:
-    """Return the client's properties, with the active name node as the first.
+    """Return the client's properties, with the active name node in first place.
 
     Raises:
         StoreSilentError: no name node answers.
@@ -51,7 +51,7 @@ def config_now(access: HdfsAccess) -> dict[str, str]:
     """
     nodes = _nodes(access)
     active = nodes.active()
-    if active is None:  # None answered: a stand-by may be about to take over
+    if active is None:  # no name node answered: a stand-by may be about to take over
         nodes.wait()
         active = nodes.active()
     others = [name for name in name_nodes(access) if name != active]
@@ -59,7 +59,7 @@ def config_now(access: HdfsAccess) -> dict[str, str]:
 
 
 class _Question(NamedTuple):
-    """Request to a name node, with its answer once there is one."""
+    """Request to a name node, and its answer once it has arrived."""
 
     asked_at_s: float
     answer: "Future[None]"
@@ -96,7 +96,7 @@ class _NameNodes:
         raise self._silent()
 
     def wait(self) -> None:
-        """Wait until a name node answers the client, which retries by itself.
+        """Wait until a name node answers the client; the client itself retries.
 
         Raises:
             StoreSilentError: no name node has answered in 45 seconds.
@@ -112,13 +112,13 @@ class _NameNodes:
             raise error_of("use", f"{access.uri}/", error, access.server) from None
 
     def _ask(self) -> dict["Future[None]", str]:
-        """Ask each name node that has no open request; return all open requests, by node."""
+        """Ask each name node without an open request; return all open requests, by node."""
         now_s = time.monotonic()
         with self._lock:
             for name in self._names:
                 question = self._questions.get(name)
                 if question and question.asked_at_s < now_s - _ANSWER_SECONDS:
-                    # the connection on which no answer came may be dead
+                    # the connection without an answer may be dead
                     self._clients.pop(name, None)
                 elif question and not question.answer.done():
                     continue
@@ -126,7 +126,7 @@ class _NameNodes:
             return {question.answer: name for name, question in self._questions.items()}
 
     def _greet(self, name: str) -> None:
-        """Ask one name node for its root folder, to see whether it is active."""
+        """Ask one name node for its root folder, to find out whether it is active."""
         _greet(self._client(name))
 
     def _client(self, name: str) -> "Client":
@@ -139,7 +139,7 @@ class _NameNodes:
     def _silent(self) -> StoreSilentError:
         """Return the error for name nodes that do not answer."""
         server = self._access.server
-        reason = f"{server} does not answer: nothing came in {_ANSWER_SECONDS} s"
+        reason = f"{server} has not answered in {_ANSWER_SECONDS} s"
         return StoreSilentError(action="use", path=f"{self._access.uri}/", reason=reason)
 
 
@@ -157,7 +157,7 @@ def _client(uri: str, config: Mapping[str, str]) -> "Client":
 
 
 def _greet(client: "Client") -> None:
-    """Ask a name node for its root folder, to see whether it answers.
+    """Ask a name node for its root folder, to find out whether it answers.
 
     'Permission denied' is an answer too.
     """

@@ -1,7 +1,7 @@
-"""Turns errors of the HDFS client into seglake's, with short reasons.
+"""Turns errors of the HDFS client into seglake's errors, with short reasons.
 
 An error text of the client is a Java exception's name, message and stack trace, or an error of the
-operating system. delta-rs contains the same client, and wraps these texts in texts of its own.
+operating system. delta-rs contains the same client, and wraps its texts in other texts.
 """
 
 import re
@@ -24,7 +24,7 @@ _MEANINGS = {  # keys are names of Java exceptions
     "RetriableException": "the name node is starting or in safe mode: run again when it is ready",
     "StandbyException": "the name node is a stand-by and none is active: give the name of the"
     " nameservice instead of one host, or run again when one is active",
-    "NSQuotaExceededException": "the quota of names is used up",
+    "NSQuotaExceededException": "the folder's quota of files and folders (name quota) is used up",
     "DSQuotaExceededException": "the quota of space is used up",
     "QuotaByStorageTypeExceededException": "the quota of space is used up",
 }
@@ -46,7 +46,7 @@ _SILENT = (
     "Network is unreachable",
     "failed to lookup address",
 )
-_OF_DATA_NODES = ("read", "write")  # actions that another data node may do
+_OF_DATA_NODES = ("read", "write")  # actions that may succeed with another data node
 
 
 def error_of(action: str, path: str, error: Exception, uri: str) -> PlaceError:
@@ -81,14 +81,14 @@ def _kind_of(action: str, text: str) -> type[StorageError | StoreSilentError]:
 
 
 def _is_folder(error: Exception) -> bool:
-    """Return whether a read failed since the path is a folder: then the client says 'not found'."""
+    """Return whether a read failed because the path is a folder; the client says 'not found'."""
     return isinstance(error, IsADirectoryError) or str(error).startswith("Path is not a file")
 
 
 def is_answer(text: str) -> bool:
     """Return whether an error proves that the name node works.
 
-    It does if access to the path was denied.
+    A denied access to a path proves it.
     """
     return "AccessControlException" in text
 
@@ -96,7 +96,7 @@ def is_answer(text: str) -> bool:
 def is_passing(text: str) -> bool:
     """Return whether the same action may succeed with other data nodes.
 
-    It may if the name node did not refuse.
+    It may succeed unless the name node refused it.
     """
     return "RPCError" not in text
 
@@ -139,12 +139,12 @@ def _of_the_system(text: str, uri: str) -> str:
     plain = " ".join(text.split())
     if "Connection refused" in plain:
         return (
-            f"nothing listens at {uri} or at one of its data nodes: is a node down, or the port"
-            " wrong?"
+            f"nothing listens at {uri} or at one of its data nodes: check the port, and that "
+            "all nodes are up"
         )
     if "lookup address" in plain:
         return (
-            f"the host of {uri} is not known, and hdfs-site.xml in HADOOP_CONF_DIR has no"
+            f"the host of {uri} is unknown, and hdfs-site.xml in HADOOP_CONF_DIR has no"
             " nameservice of this name"
         )
     if "No NameNode hosts" in plain:
@@ -156,5 +156,5 @@ def _of_the_system(text: str, uri: str) -> str:
             f" fs.viewfs.mounttable.{name}.linkFallback"
         )
     if any(word in plain for word in _BREAKS_OFF):
-        return f"{uri} closes the connection: is it the RPC port of a name node?"
+        return f"{uri} closes the connection: check that the port is the RPC port of a name node"
     return plain

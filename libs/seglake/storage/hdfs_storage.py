@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from hdfs_native import Client, FileStatus
     from hdfs_native._internal import RawFileWriter
 
-# A name node may stop choosing a data node that was silent for 30 s
-# (dfs.namenode.avoid.write.stale.datanode); with many nodes, a retry reaches others sooner.
+# The name node stops choosing a data node that was silent for 30 s
+# (dfs.namenode.avoid.write.stale.datanode), if so configured; with many nodes, a retry reaches
+# other nodes sooner.
 _SYNC_SECONDS = 10
 _BLOCK_PAUSES_S = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
 _COMMIT_PAUSES_S = (0.0, 0.0, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0)
@@ -45,7 +46,7 @@ _URI_CHARACTERS = "/:@!$&'()*+,;=~"  # characters that delta-rs does not encode 
 
 
 class _Place(NamedTuple):
-    """A path with its client and its name on the name node."""
+    """Path with its client, and the path's name on the name node."""
 
     client: "Client"
     access: HdfsAccess
@@ -54,7 +55,7 @@ class _Place(NamedTuple):
 
 
 class HdfsStorage(RemoteStorage):
-    """Storage on all name nodes and mount tables that the properties describe."""
+    """Storage on all name nodes and mount tables in the properties."""
 
     def locate(self, uri: str) -> str:
         """Return the normalized path of a URI; see `hdfs_access.located`."""
@@ -138,19 +139,20 @@ class HdfsStorage(RemoteStorage):
         return failure(action, path, text, hdfs_access.split(path)[0])
 
     def delta_options(self, path: str) -> Mapping[str, str]:
-        """Return the client's properties for delta-rs, with the active name node as the first.
+        """Return the client's properties for delta-rs, with the active name node in first place.
 
         Raises:
-            LakeFolderError: delta-rs would encode a character of the name, and so write elsewhere.
+            LakeFolderError: delta-rs would encode a character of the name, and so write to another
+                path.
         """
         _, name = hdfs_access.split(path)
         if quote(name, safe=_URI_CHARACTERS) != name:
-            reason = "on HDFS its name may have letters, digits and -_.~= only"
+            reason = "on HDFS its name may only have letters, digits and -_.~="
             raise LakeFolderError(path=path, reason=reason)
         return hdfs_clients.config_now(hdfs_access.access_of(path, self._properties))
 
     def _place(self, path: str) -> _Place:
-        """Return the client of a path's name node, and the path there."""
+        """Return the client of a path's name node, and the path's name there."""
         access = hdfs_access.access_of(path, self._properties)
         return _Place(hdfs_clients.client_of(access), access, hdfs_access.split(path)[1], path)
 
@@ -177,7 +179,7 @@ class _HdfsReader:
             raise self._changed(error) from None
 
     def _changed(self, error: StorageError) -> StorageError:
-        """Return FileShrankError if the file has become shorter, else the error itself."""
+        """Return FileShrankError if the file has become shorter; else the error itself."""
         now = _HdfsReader(self._place)
         if now.size_bytes >= self.size_bytes:
             return error
@@ -203,7 +205,7 @@ class _HdfsOutput(RemoteOutput):
     def _send(self, data: "ReadableBuffer") -> None:
         """Append bytes to the file on HDFS."""
         with _named("write", self._place):
-            if self._position == 0 or self._writer is None:  # nothing was written before
+            if self._position == 0 or self._writer is None:  # nothing has been written yet
                 self._begin(data)
             else:
                 self._writer.write(data)
@@ -211,9 +213,9 @@ class _HdfsOutput(RemoteOutput):
     def _begin(self, data: "ReadableBuffer") -> None:
         """Write the first bytes; if a chosen data node does not answer, retry on other nodes.
 
-        The client does not ask for other data nodes by itself. The name node chooses data nodes at
-        random, and stops choosing silent ones after a while. Only the answer to a sync proves that
-        all chosen nodes work, and the client may wait for that answer forever. If a data node dies
+        The client itself does not ask for other data nodes. The name node chooses data nodes at
+        random, and avoids silent ones only after a while. Only the answer to a sync proves that all
+        chosen nodes work, and the client may wait for that answer forever. If a data node dies
         later, the client replaces it.
         """
         failure: Exception
@@ -243,15 +245,16 @@ class _HdfsOutput(RemoteOutput):
                 self._writer.close()
 
     def _forget(self) -> None:
-        """Drop the writer without closing the file."""
+        """Abandon the writer without closing the file."""
         self._writer = None
 
 
 def _create(place: _Place) -> "RawFileWriter":
     """Create a file with the raw writer, and the folders that it needs.
 
-    The client's wrapper would complete abandoned files. Folders are created by a call of their own:
-    those that come with a file get the name node's permissions, not the configured umask's.
+    The client's wrapper would complete abandoned files. Folders are created by a separate call:
+    folders created together with a file get the name node's permissions instead of the configured
+    umask's.
     """
     from hdfs_native import WriteOptions
 
@@ -268,7 +271,7 @@ def _create(place: _Place) -> "RawFileWriter":
 
 @contextlib.contextmanager
 def _named(action: str, place: _Place) -> Iterator[None]:
-    """Turn the client's errors into seglake's, without Java stack traces."""
+    """Turn the client's errors into seglake's errors, without Java stack traces."""
     try:
         yield
     except (OSError, RuntimeError) as error:

@@ -29,13 +29,13 @@ _OUTPUT_BUFFER_BYTES = 1 << 20
 _REFUSALS = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP}
 )
-# the error number in error texts of Rust
+# error number in an error text of Rust
 _ERROR_NUMBER = re.compile(r"(?:\(os error |Os \{ code: )([0-9]+)")
 
 
 @contextlib.contextmanager
 def _named(action: str, path: str) -> Iterator[None]:
-    """Turn the operating system's errors into seglake's, with the action and the path."""
+    """Turn the operating system's errors into seglake's errors, with the action and the path."""
     try:
         yield
     except FileNotFoundError as error:
@@ -65,7 +65,7 @@ def _described(path: str, name: str, status: os.stat_result) -> FileInfo:
 def _link_problem(path: str) -> str:
     """Return why a link is broken.
 
-    Empty if the link is sound or has vanished, or if the path is no link.
+    The result is empty if the link is intact or has vanished, or if the path is no link.
     """
     try:
         target = os.readlink(path)  # noqa: PTH115  (Path would normalize the target)
@@ -74,7 +74,7 @@ def _link_problem(path: str) -> str:
     try:
         Path(path).stat()
     except OSError as error:
-        reason = ", which is not there" if error.errno == errno.ENOENT else f": {error.strerror}"
+        reason = ", which does not exist" if error.errno == errno.ENOENT else f": {error.strerror}"
         return f"it is a link to {target}{reason}"
     return ""
 
@@ -123,7 +123,7 @@ class LocalStorage(Storage):
                         raise
                 else:
                     entries.append(_described(entry.path, entry.name, status))
-        entries.sort()  # all paths begin with the folder's, so names decide
+        entries.sort()  # all paths begin with the folder's path, so this sorts by name
         return entries
 
     def info(self, path: str) -> FileInfo | None:
@@ -136,7 +136,7 @@ class LocalStorage(Storage):
         return _described(path, posixpath.basename(path), status)
 
     def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty for a sound link and for other paths."""
+        """Return why a link is broken; empty for an intact link and for other paths."""
         return _link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
@@ -205,13 +205,13 @@ class LocalStorage(Storage):
                 _sync(new.parent)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Sync files, their folders and their folders' parents."""
+        """Sync files, their folders and the parents of these folders."""
         files = [Path(path) for path in paths]
         for file in files:
             with _named("sync", str(file)):
                 _sync(file)
         folders = {file.parent for file in files}
-        # A partition folder may be as new as its file: its own name must be durable, too.
+        # A partition folder may be as new as its file, so its entry must be durable, too.
         for folder in sorted(folders | {folder.parent for folder in folders}):
             with _named("sync", str(folder)):
                 _sync(folder)
@@ -227,7 +227,7 @@ def _sync(path: Path) -> None:
 
 
 class _LocalOutput(io.FileIO):
-    """New file that the kernel begins to write to disk on close, so that a commit waits less.
+    """New file that the kernel starts writing to disk on close, which shortens later commits.
 
     On Linux the advice DONTNEED starts writing dirty pages (`generic_fadvise` in mm/fadvise.c). It
     does not wait for the disk, and errors still appear at `fsync`. Pages that are already on disk
@@ -237,13 +237,13 @@ class _LocalOutput(io.FileIO):
     def close(self) -> None:
         """Advise the kernel to start writing, and close the file."""
         if sys.platform == "linux" and not self.closed:
-            with contextlib.suppress(OSError):  # it is only advice
+            with contextlib.suppress(OSError):  # the advice is optional
                 os.posix_fadvise(self.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         super().close()
 
 
 class _LocalReader:
-    """Reader that threads may share, since it keeps no position.
+    """Reader that threads may share, since it stores no position.
 
     Leaving the `with` block closes it.
     """

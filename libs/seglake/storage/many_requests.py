@@ -1,4 +1,4 @@
-"""Sends many requests to a storage, in parallel if it is remote."""
+"""Sends many requests to a storage, in parallel if the storage is remote."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +14,12 @@ def each(function: Callable[[T], R], items: Sequence[T], *, storage: Storage, pa
     """Call a function for all items, and return its results in their order.
 
     Args:
-        function: sends a request about one item; called from several threads if the path is remote.
-            Its first error is raised once running requests have ended; Ctrl-C does not wait for
-            them.
+        function: sends a request about one item; several threads call it if the path is remote. Its
+            first error is raised once running requests have ended; Ctrl-C does not wait for these
+            requests.
         items: the items.
         storage: the storage that gets the requests.
-        path: any path on the storage, which shows how many requests may run in parallel.
+        path: any path on the storage; it decides how many requests may run in parallel.
     """
     at_once = min(storage.requests_at_once(path), len(items))
     if at_once < 2:

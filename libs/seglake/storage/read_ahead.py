@@ -1,7 +1,7 @@
 """Reads ahead on remote storages, for callers that advance through a file in small steps.
 
 A walk over the headers of a segment reads 4 KiB, skips a batch, and reads again. A remote request
-waits tens of milliseconds for its first byte, as long as it takes to read some megabytes. So one
+waits tens of milliseconds for its first byte. In this time some megabytes can be read, so one
 longer read is faster than a second request. Callers that read whole windows, or at scattered
 positions, get no extra bytes.
 """
@@ -13,9 +13,9 @@ _MOST_BYTES = 4 << 20
 
 
 class RangeReader(Protocol):
-    """Interface of a remote file that is read in ranges and keeps no connection open.
+    """Interface of a remote file that is read in ranges and has no open connection.
 
-    Threads may share it, since each read is a request of its own.
+    Threads may share it, since each read is a separate request.
     """
 
     size_bytes: int
@@ -25,7 +25,7 @@ class RangeReader(Protocol):
 
 
 class ReadAhead:
-    """Reader that reads ahead after each step forward: 128 KiB, then twice as much, up to 4 MiB.
+    """Reader that reads ahead after each step forward: 128 KiB, then doubled up to 4 MiB.
 
     It keeps the bytes of the last fetch. Threads may share it, but then some bytes may be fetched
     twice.
@@ -61,7 +61,7 @@ class ReadAhead:
         return whole[:length]
 
     def _more_bytes(self, position: int) -> int:
-        """Return how many bytes to fetch at least; 0 unless the read is a step forward."""
+        """Return the least number of bytes to fetch; 0 unless the read is a step forward."""
         last = self._last
         if last is None or not last[0] < position <= last[1] + _MOST_BYTES:
             self._ahead_bytes = _FIRST_BYTES

@@ -1,4 +1,4 @@
-"""Base of new remote files: only `close` completes one.
+"""Base of new remote files, which only `close` completes.
 
 Python also closes a file when it is garbage-collected or when its `with` block fails. In neither
 case may a partial file be completed, because readers could not distinguish it from a whole file.
@@ -21,7 +21,7 @@ class RemoteOutput(io.RawIOBase):
 
     @abstractmethod
     def _send(self, data: "ReadableBuffer") -> None:
-        """Send some bytes, at least one, as the file's next ones."""
+        """Send some bytes, at least one, which follow the bytes sent before."""
 
     @abstractmethod
     def _finish(self) -> None:
@@ -29,7 +29,7 @@ class RemoteOutput(io.RawIOBase):
 
     @abstractmethod
     def _forget(self) -> None:
-        """Drop the connection without completing the file; may be called again."""
+        """Abandon the connection without completing the file; may be called again."""
 
     def writable(self) -> bool:
         """Return True."""

@@ -1,8 +1,8 @@
 """Resolves endpoint, region and credentials of an S3 bucket from Hadoop's and AWS's settings.
 
 No other module interprets these settings. Properties of Hadoop's S3A take precedence, and a
-bucket's own properties override the general ones. AWS's variables are used for values that S3A's
-properties lack. The options of obstore and of delta-rs are made from the result.
+bucket's own properties override the general ones. AWS's variables supply values that S3A's
+properties lack. The result becomes options of obstore and of delta-rs.
 """
 
 import re
@@ -12,19 +12,20 @@ from urllib.parse import urlsplit
 from seglake.storage.errors import RefusedError
 from seglake.storage.hadoop_properties import HadoopProperties
 
-# With these limits a wrong endpoint is reported within a minute, whether tries hang or fail fast.
+# With these limits a wrong endpoint is reported within a minute, whether attempts hang or fail at
+# once.
 CONNECT_SECONDS = 5
 SILENCE_SECONDS = 15
 REQUEST_SECONDS = 30
 RETRY_SECONDS = 20
 MOST_RETRIES = 5
 
-# names of properties, after `fs.s3a.` or a bucket's prefix
+# property names after the prefix `fs.s3a.` or a bucket's prefix
 _ACCESS_KEY, _SECRET_KEY = "access.key", "secret.key"
 _DEFAULT_REGION = "us-east-1"
 _AMAZON_ENDPOINT = re.compile(r"s3[.-]([a-z]{2}-[a-z0-9-]+-[0-9])\.amazonaws\.com")
 
-# Last parts of class names, as `fs.s3a.aws.credentials.provider` lists them.
+# Last parts of the class names in `fs.s3a.aws.credentials.provider`.
 _OF_PROPERTIES = frozenset({"SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider"})
 _OF_THE_MACHINE = frozenset(
     {
@@ -53,7 +54,7 @@ VARIABLES = frozenset(
         "AWS_DEFAULT_REGION",
     }
 )
-"""Environment variables that are added to the properties under their own names."""
+"""Environment variables that become properties under their own names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class S3Access:
 
     @property
     def place(self) -> str:
-        """Return how messages name the endpoint."""
+        """Return the name of the endpoint for messages."""
         return self.endpoint or f"Amazon S3 in {self.region}"
 
 
@@ -135,7 +136,8 @@ def delta_options(access: S3Access) -> dict[str, str]:
     if access.keys is not None:
         options["aws_access_key_id"] = access.keys.access_key
         options["aws_secret_access_key"] = access.keys.secret_key
-        # Set even if empty: delta-rs would send the environment's token, of other keys.
+        # Set even if empty: otherwise delta-rs would send the environment's token, which belongs to
+        # other keys.
         options["aws_session_token"] = access.keys.session_token or ""
     return options
 
@@ -163,9 +165,9 @@ def s3a_properties(access: S3Access) -> dict[str, str]:
 
 
 def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None, bool]:
-    """Return the keys of the first provider that has any, and whether access is anonymous.
+    """Return the keys of the first provider that has keys, and whether access is anonymous.
 
-    The default order of providers is S3A's.
+    Providers are tried in the order of S3A.
     """
     given = properties.get_of_bucket(bucket, "aws.credentials.provider") or ""
     providers = [name.strip().rpartition(".")[2] for name in given.split(",") if name.strip()]
@@ -176,8 +178,8 @@ def _credentials(properties: HadoopProperties, bucket: str) -> tuple[Keys | None
             keys = _keys_of_properties(properties, bucket)
         elif provider in _OF_THE_MACHINE:
             keys = _keys_of_environment(properties)
-        else:  # other keys must not be used in place of an unknown provider's
-            reason = f"its credentials provider {provider} is not known: set another one of "
+        else:  # never use other keys instead of an unknown provider's
+            reason = f"its credentials provider {provider} is unknown: set one of "
             reason += ", ".join(sorted({*_OF_PROPERTIES, *_OF_THE_MACHINE} - {"default"}))
             raise RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
         if keys is not None:
@@ -191,7 +193,7 @@ def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | Non
     secret_key = properties.get_of_bucket(bucket, _SECRET_KEY)
     if access_key is None and secret_key is None:
         return None
-    if secret_key is None:  # other keys must not be used in place of half a pair
+    if secret_key is None:  # never use other keys instead of half a pair
         raise _half_a_pair(properties, bucket, _ACCESS_KEY, _SECRET_KEY)
     if access_key is None:
         raise _half_a_pair(properties, bucket, _SECRET_KEY, _ACCESS_KEY)
@@ -201,10 +203,10 @@ def _keys_of_properties(properties: HadoopProperties, bucket: str) -> Keys | Non
 def _half_a_pair(
     properties: HadoopProperties, bucket: str, given: str, lacking: str
 ) -> RefusedError:
-    """Return the error for a pair of which only access key or secret key is set."""
+    """Return the error for a pair of keys of which one is missing."""
     of_bucket = f"fs.s3a.bucket.{bucket}"
     prefix = "fs.s3a" if properties.get(f"{of_bucket}.{given}") is None else of_bucket
-    reason = f"{prefix}.{lacking} is not set, and {prefix}.{given} is: set both or neither"
+    reason = f"{prefix}.{lacking} is not set, but {prefix}.{given} is: set both or neither"
     return RefusedError(action="use", path=f"s3://{bucket}", reason=reason)
 
 
@@ -246,7 +248,7 @@ def _is_endpoint(text: str) -> bool:
 
 
 def _region(properties: HadoopProperties, bucket: str, endpoint: str | None) -> str:
-    """Return the configured region, or the one in the endpoint's name, or the default."""
+    """Return the configured region, else the region in the endpoint's name, else the default."""
     given = (
         properties.get_of_bucket(bucket, "endpoint.region")
         or properties.get("AWS_REGION")

@@ -1,8 +1,8 @@
-"""Turns errors of the object store library into seglake's, with short reasons.
+"""Turns errors of the object store library into seglake's errors, with short reasons.
 
 obstore and delta-rs share the library that makes these texts. A text has the request's URL and the
 store's answer: an XML document with a code, or only the status for a HEAD request. The answer may
-contain an access key, so only its code is passed on.
+contain an access key, so only its code is used.
 """
 
 import re
@@ -24,7 +24,7 @@ _SILENT = (
     "kind: Connect",
 )
 _NO_CREDENTIALS = (
-    "/latest/api/token",  # address at which machines and containers get credentials
+    "/latest/api/token",  # address that gives credentials to machines and containers
     "169.254.",
     "loading credentials",  # delta-rs tries several providers of credentials
     "provided credentials",
@@ -39,7 +39,7 @@ _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed"})
 _DENIED = frozenset({"AccessDenied"})  # a bulk delete's error has no status
 _REFUSALS = {"NoSuchBucket"} | _DENIED | _WRONG_SECRET | _UNKNOWN_KEY | _BAD_TOKEN | _OTHER_REGION
 _NOT_PERMITTED = (401, 403)
-_NO_S3 = (400, 404, 405)  # counts only if the answer has no code
+_NO_S3 = (400, 404, 405)  # used only if the answer has no code
 
 _ENDPOINT = "fs.s3a.endpoint, or AWS_ENDPOINT_URL"
 _KEYS = "fs.s3a.access.key and fs.s3a.secret.key, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -51,7 +51,7 @@ def no_bucket(error: Exception) -> bool:
 
 
 def is_out_of_range(error: Exception) -> bool:
-    """Return whether an error says that a read began or ended after the object's end."""
+    """Return whether an error says that a read began or ended beyond the object's end."""
     return "status code: 416" in str(error)
 
 
@@ -99,8 +99,8 @@ def _reason_of(text: str, access: S3Access) -> str:
     """Return the reason for a failure, and the property to check."""
     if (strange := _NO_PATH.search(text)) is not None:
         return (
-            f"the key {strange[1]} has a part that is empty, a dot, two dots or not printable, as"
-            " in a//b: copy the object to another key"
+            f"a part of the key {strange[1]} is empty, a dot, two dots or not printable, as in "
+            "a//b: copy the object to another key"
         )
     code, status = _answer(text)
     if any(word in text for word in _NO_CREDENTIALS):
@@ -112,7 +112,7 @@ def _reason_of(text: str, access: S3Access) -> str:
     if code in _WRONG_SECRET:
         return f"{access.place} refuses the secret key: check {_KEYS}"
     if code in _UNKNOWN_KEY:
-        return f"{access.place} does not know the access key: check {_KEYS}"
+        return f"the access key is unknown at {access.place}: check {_KEYS}"
     if code in _BAD_TOKEN:
         return f"{access.place} refuses the session token: get new temporary credentials"
     if code in _OTHER_REGION or _OTHER_REGION_TEXT in text:
@@ -125,7 +125,7 @@ def _reason_of(text: str, access: S3Access) -> str:
     if code in _DENIED or status in _NOT_PERMITTED:
         why = ", ".join(filter(None, (code, f"HTTP {status}" if status else "")))
         return (
-            f"{access.place} does not permit it ({why}): the key lacks a permission on bucket"
+            f"{access.place} denies the access ({why}): the key lacks a permission on bucket"
             f" {access.bucket}, or is wrong; check {_KEYS}"
         )
     if status is None:
@@ -136,7 +136,7 @@ def _reason_of(text: str, access: S3Access) -> str:
 def _refused(status: int, code: str, access: S3Access) -> str:
     """Return why the store refused a request, by the HTTP status."""
     if status in (429, 503):
-        return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks at a time"
+        return f"{access.place} is busy (HTTP {status}): run again, with fewer tasks in parallel"
     answer = f"{code}, HTTP {status}" if code else f"HTTP {status}"
     if not code and status in _NO_S3:
         return f"{access.place} does not answer as an S3 store ({answer}): check {_ENDPOINT}"
@@ -146,7 +146,7 @@ def _refused(status: int, code: str, access: S3Access) -> str:
 def _unreachable(text: str, access: S3Access) -> str:
     """Return the reason for a request that got no answer."""
     if "dns error" in text:
-        return f"the host of {access.place} is not known: check {_ENDPOINT}"
+        return f"the host of {access.place} is unknown: check {_ENDPOINT}"
     if "Connection refused" in text:
         return f"nothing listens at {access.place}: check {_ENDPOINT}"
     if _NOT_TRUSTED in text:

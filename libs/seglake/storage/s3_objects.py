@@ -38,7 +38,7 @@ class Place(NamedTuple):
 class S3Reader:
     """Reader of ranges of one object.
 
-    Each request asks for the same version of the object, if the store has entity tags.
+    If the store has entity tags, each request asks for the same version of the object.
     """
 
     def __init__(self, place: Place, listed_bytes: int | None = None) -> None:
@@ -46,8 +46,8 @@ class S3Reader:
 
         Args:
             place: the object.
-            listed_bytes: size of the object in a listing: nothing is requested before the first
-                read, which finds the entity tag.
+            listed_bytes: size of the object in a listing, to save this request; the first read
+                finds the entity tag.
         """
         self._place = place
         self._tag: str | None = None
@@ -65,7 +65,7 @@ class S3Reader:
 
         place = self._place
         options: GetOptions = {}
-        # Some stores ignore ranges: request a whole object without one.
+        # Some stores ignore ranges, so a whole object is requested without a range.
         if length < self.size_bytes:
             options["range"] = (position, position + length)
         if self._tag is not None:
@@ -115,9 +115,9 @@ class S3Output(RemoteOutput):
         )
 
     def _send(self, data: "ReadableBuffer") -> None:
-        """Append bytes to the object; parts that are full are sent."""
+        """Append bytes to the object; send parts that are full."""
         if self._writer is None:
-            raise ValueError("write to a forgotten file")
+            raise ValueError("write to an abandoned file")
         with named("write", self._place):
             self._writer.write(data)
 
@@ -128,7 +128,7 @@ class S3Output(RemoteOutput):
                 self._writer.close()
 
     def _forget(self) -> None:
-        """Drop the writer, so that no object is created."""
+        """Abandon the writer, so that no object is created."""
         self._writer = None
 
 
@@ -194,7 +194,7 @@ def client_of(access: S3Access) -> "S3Store":
 def _credential(keys: Keys) -> "S3Credential":
     """Return the keys as obstore's credential.
 
-    If they were options, obstore would mix them with the environment's.
+    As options, the keys would be mixed with the environment's keys.
     """
     return {
         "access_key_id": keys.access_key,

@@ -32,7 +32,7 @@ _LISTED_AT_A_TIME = 1000
 
 
 class S3Storage(RemoteStorage):
-    """Storage on all buckets; the properties give the endpoint and keys of each."""
+    """Storage on all buckets; the properties have the endpoint and keys of each bucket."""
 
     def locate(self, uri: str) -> str:
         """Return the path `s3://bucket/key` of a URI, normalized."""
@@ -42,7 +42,7 @@ class S3Storage(RemoteStorage):
             raise UnsupportedUriError(uri=uri, schemes=("s3://bucket/key", "s3a://bucket/key"))
         if "@" in bucket:
             shown = f"{scheme}://...@{bucket.rpartition('@')[2]}/{key}"
-            raise UnsupportedUriError(uri=shown, schemes=("a location without a key in it",))
+            raise UnsupportedUriError(uri=shown, schemes=("a location without a key",))
         parts = posixpath.normpath(f"/{key}").strip("/")
         return f"s3://{bucket}/{parts}".rstrip("/")
 
@@ -92,14 +92,14 @@ class S3Storage(RemoteStorage):
             except NotFoundError:
                 pass
             except PermissionDeniedError as error:
-                # A HEAD request's answer has no reason; a listing's may have one.
+                # A HEAD request's answer has no reason; a listing's answer may have one.
                 refusal = error
         try:
             with named("access", place, but_not=(BaseError,)):
                 pages = place.store.list(place.key or None, chunk_size=_LISTED_AT_A_TIME)
                 is_there = next(iter(pages), None) is not None or not place.key
         except BaseError as error:
-            is_there = names_no_path(error)  # this key proves that the folder exists
+            is_there = names_no_path(error)  # the unusable key proves that the folder exists
             if not is_there:
                 raise failed("access", place, error) from None
         if refusal is not None:
@@ -145,7 +145,7 @@ class S3Storage(RemoteStorage):
         """Do nothing, since a folder exists once it has an object."""
 
     def creates_exclusively(self, folder: str) -> bool:
-        """Return whether the store refuses to create the same object twice, so no commit is lost.
+        """Return whether the store refuses to create an object twice, so that no commit is lost.
 
         It creates and deletes a small object in the folder.
         """
@@ -182,7 +182,8 @@ class S3Storage(RemoteStorage):
         """Return the options of delta-rs for a path; they contain secrets.
 
         Raises:
-            LakeFolderError: delta-rs would write elsewhere, because it parses the path as a URL.
+            LakeFolderError: delta-rs would write to another path, because it parses the path as a
+                URL.
         """
         if "#" in path or "?" in path:
             raise LakeFolderError(path=path, reason="its name has a # or a question mark")
@@ -197,7 +198,7 @@ class S3Storage(RemoteStorage):
         return Place(client_of(access), access, key, path)
 
     def _nothing_to_list(self, place: Place) -> StorageError:
-        """Return the error for a path that lists nothing: it is a file, or does not exist."""
+        """Return the error for a path without entries: it is a file, or does not exist."""
         info = self.info(place.path)
         if info is not None and not info.is_folder:
             return StorageError(action="list", path=place.path, reason="it is a file")

@@ -18,7 +18,7 @@ _REMOTE_REQUESTS_AT_ONCE = 32
 
 
 class FileInfo(NamedTuple):
-    """An entry of a folder; size and time were read when it was listed.
+    """Entry of a folder; its size and time are those of the listing.
 
     Attributes:
         problem: why the entry can be neither read nor listed, such as a broken link or a pipe;
@@ -65,7 +65,7 @@ class Storage(ABC):
 
     @abstractmethod
     def locate(self, uri: str) -> str:
-        """Return the absolute path of a URI, without a trailing slash, and access nothing.
+        """Return the absolute path of a URI, without a trailing slash; access nothing.
 
         As in Hadoop, percent signs are not decoded. Links are not resolved.
 
@@ -83,7 +83,7 @@ class Storage(ABC):
     def list_after(self, folder: str, name: str) -> list[FileInfo]:
         """Return a folder's files whose names come after `name`, sorted; empty without the folder.
 
-        It is cheaper than a full listing if the store can start at a name.
+        This is cheaper than a full listing if the store can start at a name.
         """
         try:
             entries = self.list_folder(folder)
@@ -96,7 +96,7 @@ class Storage(ABC):
         """Return a description of a file or folder; None if it does not exist."""
 
     def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty for a sound link and for other paths."""
+        """Return why a link is broken; empty for an intact link and for other paths."""
         return ""
 
     @abstractmethod
@@ -106,7 +106,8 @@ class Storage(ABC):
     def open_listed(self, path: str, size_bytes: int) -> Reader:
         """Open a file that never changes, such as an object of a remote tier.
 
-        Its listed size saves the request for it. A missing file may be noticed at the first read.
+        Knowing the listed size saves a request. A missing file may be noticed only at the first
+        read.
 
         Args:
             path: the file.
@@ -175,7 +176,7 @@ class Storage(ABC):
     def creates_exclusively(self, folder: str) -> bool:
         """Return whether only one of several writers can create the same file.
 
-        This may be tried in `folder`.
+        The method may try this in `folder`.
         """
         return True
 

@@ -51,7 +51,7 @@ class Storages(Storage):
         return self._of(path).info(path)
 
     def link_problem(self, path: str) -> str:
-        """Return why a link is broken; empty for a sound link and for other paths."""
+        """Return why a link is broken; empty for an intact link and for other paths."""
         return self._of(path).link_problem(path)
 
     def open_reader(self, path: str) -> Reader:
@@ -59,7 +59,7 @@ class Storages(Storage):
         return self._of(path).open_reader(path)
 
     def open_listed(self, path: str, size_bytes: int) -> Reader:
-        """Open a file that never changes, by its listed size."""
+        """Open a file that never changes; its listed size saves a request."""
         return self._of(path).open_listed(path, size_bytes)
 
     def read_bytes(self, path: str) -> bytes:
@@ -138,7 +138,7 @@ class Storages(Storage):
         """Return the storage of a path; raise UnsupportedUriError for an unknown scheme."""
         scheme, colon, _ = path.partition(":")
         if not colon or "/" in scheme:
-            scheme = ""  # a plain path with a colon
+            scheme = ""  # a plain path that contains a colon
         storage = self._by_scheme.get(scheme.lower())
         if storage is None:
             raise UnsupportedUriError(uri=path, schemes=_EXPECTED)

@@ -100,7 +100,7 @@ def test_rows_that_are_not_in_the_files_fail_the_task(rows: int) -> None:
     wave = _wave()
     reports = _reports(wave)
     reports[1] = replace(reports[1], files=(_file(rows),))
-    assert failures_of(wave, reports) == {1: f"6 records were counted and {rows} are in the files"}
+    assert failures_of(wave, reports) == {1: f"6 records were counted, but {rows} are in the files"}
 
 
 @pytest.mark.parametrize(

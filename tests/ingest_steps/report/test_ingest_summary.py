@@ -67,7 +67,7 @@ def test_the_partitions_with_the_most_damage_are_named() -> None:
 @pytest.mark.parametrize(
     ("end", "said"),
     [
-        (batch(10).data[:-1], "tail_torn (a batch that the end of the file cuts off)"),
+        (batch(10).data[:-1], "tail_torn (a batch that is incomplete at the end of the file)"),
         (
             bad_crc(batch(10)).data,
             "tail_unflushed (a batch with a wrong checksum, above the high watermark)",

@@ -23,7 +23,7 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
     assert [row["transaction_state"] for row in rows] == UNKNOWN_END_STATES[isolation]
     (text,) = summary.findings.texts(FindingKind.DOUBTFUL_OUTCOME)
     is_left_out = isolation == "read_committed"
-    said = "its records are left out" if is_left_out else "its records were ingested"
+    said = "its records are not ingested" if is_left_out else "its records were ingested"
     assert text.endswith(f"by the next marker it counts as aborted, and {said}: check them")
     assert ("would be left out" in planned.to_text()) == is_left_out
     assert summary.to_text().count("unknown outcome: ") == 1
@@ -39,7 +39,7 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
 @pytest.mark.parametrize(
     ("read", "states", "said"),
     [
-        ({}, {"none"}, "its records are left out"),
+        ({}, {"none"}, "its records are not ingested"),
         ({"undecided_transactions": "rows"}, {"none", "open"}, "its records were ingested"),
         ({"isolation": "read_uncommitted"}, {"none", "open"}, "its records were ingested"),
     ],

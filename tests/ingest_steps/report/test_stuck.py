@@ -51,7 +51,7 @@ def test_without_a_limit_nothing_is_stuck() -> None:
     [
         (StoppedBy.HIGH_WATERMARK, "the high watermark"),
         (StoppedBy.OPEN_TRANSACTION, "the last stable offset"),
-        (StoppedBy.NO_HIGH_WATERMARK, "the log start, as there is no high watermark,"),
+        (StoppedBy.NO_HIGH_WATERMARK, "the log start (there is no high watermark)"),
     ],
 )
 def test_the_line_names_the_bound_since_when_it_stands_and_how_far_the_end_has_moved(
@@ -59,7 +59,7 @@ def test_the_line_names_the_bound_since_when_it_stands_and_how_far_the_end_has_m
 ) -> None:
     (stuck,) = stuck_partitions([_seen("a", 7, why=why)], _NOW, _HOUR)
     assert str(stuck) == (
-        f"a-0: {said} has stood at 10 for 7 h, since 2026-11-01T17:00:00+00:00; meanwhile the log"
+        f"a-0: {said} has been at 10 for 7 h, since 2026-11-01T17:00:00+00:00; meanwhile the log"
         " end has moved by 85 to 100, and 90 offsets wait"
     )
 

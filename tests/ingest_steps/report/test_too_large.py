@@ -9,7 +9,8 @@ def test_no_command_is_promised_at_the_highest_limit() -> None:
     defects = {"decompression_limit": 2, "crc_mismatch": 1}
     (found,) = too_large(defects, MOST_DECOMPRESSED_BATCH_BYTES, "lake", ["disk"])
     assert found.text == (
-        "2 batches above limits.max_decompressed_batch_bytes (1.0 GiB), which is the highest limit"
+        "2 batches above limits.max_decompressed_batch_bytes (1.0 GiB), which is the highest "
+        "possible limit"
     )
     assert [*too_large({"crc_mismatch": 1}, 1 << 20, "lake", [])] == []
 

@@ -66,7 +66,7 @@ def test_data_is_filled_when_the_files_of_its_copy_tell_how_it_ended(
     state = "committed" if first.is_commit else "aborted"
     notes = [note for note in summary.notes if "by .txnindex and .snapshot it was" in note]
     assert [
-        note.endswith(f"offset 3 is missing; by .txnindex and .snapshot it was {state}")
+        note.endswith(f"offset 3 is missing; .txnindex and .snapshot prove that it was {state}")
         for note in notes
     ] == [True]
     assert summary.exit_code == 0
@@ -95,7 +95,7 @@ def test_an_index_that_the_log_denies_proves_nothing(data: Path, lake: Path) -> 
     (disk / "orders-0" / f"{0:020d}.txnindex").write_bytes(transaction_index(entries))
     notes = _left(data, lake, [disk], log)
     (said,) = [note for note in notes if "the log decides" in note]
-    assert "names an abort of producer 1 at offset 14, where the log has a commit" in said
+    assert "names an abort of producer 1 at offset 14, but the log has a commit there" in said
 
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["no index", "an empty one"])

@@ -66,7 +66,7 @@ def test_a_partition_whose_folder_went_is_named_as_far_as_the_lake_lacks_it(
     checks = {check.partition: check for check in checked(taken, lake)}
     assert exit_code([checks["orders-0"]]) == 0
     assert exit_code([checks["payments-0"]]) == 3
-    assert "not compared: there is no folder, and the high watermark in" in to_text(
+    assert "not compared: there is no folder, but the high watermark in" in to_text(
         [*checks.values()]
     )
     shutil.rmtree(taken / "orders-0")

@@ -125,7 +125,7 @@ def test_neighbours_prove_where_a_batch_between_them_begins(kind: str, first: in
     items = walked(laid_out(*log), is_last=True, may_have_holes=False)
     assert as_spans(items) == [(0, 10), (20, 30), (30, 40)]
     ((code, detail),) = reasons(items)
-    assert detail.endswith("; its neighbours prove offsets 10 to 19")
+    assert detail.endswith("; its neighbours prove that it has offsets 10 to 19")
     assert code is (
         DefectCode.OFFSET_OUT_OF_ORDER if first < 10 else DefectCode.OFFSET_CONTRADICTED
     )
@@ -148,7 +148,7 @@ def test_a_batch_lowered_into_a_hole_did_not_come_late() -> None:
     assert as_spans(items) == [(0, 10), (30, 40), (50, 60)]
     ((code, detail),) = reasons(items)
     assert code is DefectCode.OFFSET_CONTRADICTED
-    assert detail.endswith("; its neighbours prove offsets 40 to 49")
+    assert detail.endswith("; its neighbours prove that it has offsets 40 to 49")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_where_compaction_left_room_for_either_neither_is_trusted(kind: str) -> 
     log[1] = moved(log[1], 32)
     items = walked(laid_out(*log), is_last=True, may_have_holes=True)
     assert as_spans(items) == [(0, 10), (60, 70), (70, 80)]
-    reason = "offsets 32 to 36 and 33 to 37 overlap, and nothing shows which are false"
+    reason = "offsets 32 to 36 and 33 to 37 overlap, and nothing shows which are wrong"
     assert reasons(items) == [(DefectCode.OFFSET_CONTRADICTED, reason)] * 2
 
 
@@ -240,14 +240,14 @@ def test_the_name_of_a_segment_proves_its_first_batch() -> None:
     content = laid_out(moved(log[0], 103), log[1])
     items = walked(content, base_offset=100, is_last=True, may_have_holes=False)
     assert as_spans(items) == [(110, 120)]
-    assert reasons(items)[0][1].endswith("its neighbours prove offsets 100 to 109")
+    assert reasons(items)[0][1].endswith("its neighbours prove that it has offsets 100 to 109")
 
 
 def test_the_name_of_the_next_segment_proves_the_last_batch() -> None:
     log = [made("batch", span) for span in [(0, 10), (10, 20), (20, 30)]]
     ((code, detail),) = reasons(walked(laid_out(*log[:2], moved(log[2], 23)), limit_offset=30))
     assert code is DefectCode.OFFSET_OUT_OF_SEGMENT
-    assert detail.endswith("its neighbours prove offsets 20 to 29")
+    assert detail.endswith("its neighbours prove that it has offsets 20 to 29")
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -283,7 +283,7 @@ def test_of_a_wrapper_too_large_to_look_into_a_copy_is_out_of_order(
     monkeypatch.setattr("seglake.segment_codec.walk.offset_places._MOST_WRAPPED_BYTES", 10)
     log = [made("wrapper_1", span) for span in [(0, 10), (10, 20), (10, 20), (20, 30)]]
     assert reasons(walked(laid_out(*log))) == [
-        (DefectCode.OFFSET_OUT_OF_ORDER, "offsets 19 to 19 after offset 19, read before")
+        (DefectCode.OFFSET_OUT_OF_ORDER, "offsets 19 to 19 are not above 19, an offset of an " "earlier batch")
     ]
 
 

@@ -1,1 +1,1 @@
-"""Makes the commit of a wave (the segment data in one commit) from the tasks' reports."""
+"""Commits a wave (the segment data in one commit) from the tasks' reports."""

@@ -14,10 +14,10 @@ from seglake.segment_decoding.tasks import DecodeTask, PartitionSplit, SplitRepo
 
 
 def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
-    """Return the tasks whose rows must not be committed, by index, each with the reason.
+    """Return the reason why a task's rows must not be committed, by the task's index.
 
-    If a split is unreadable, other tasks may have written pieces of the same range. None of their
-    rows may be committed either.
+    If a split is unreadable, other tasks may have written parts of the same range. Their rows must
+    not be committed either.
 
     Args:
         wave: the planned ranges and tasks.
@@ -40,7 +40,7 @@ def failures_of(wave: Wave, reports: Sequence[TaskReport]) -> dict[int, str]:
 
 
 def _spread(failed: Mapping[int, str], pieces: dict[int, set[int]]) -> dict[int, str]:
-    """Return the tasks that share a range with a failed task, or with one of those, and so on."""
+    """Return the tasks that share a range with a failed task, directly or through other tasks."""
     ranges = grouped((index, number) for number, tasks in pieces.items() for index in tasks)
     spread = dict(failed)
     waiting = deque(sorted(failed))
@@ -82,7 +82,7 @@ def _tasks_by_range(wave: Wave, range_of: Mapping[int, int]) -> dict[int, set[in
 
 
 def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
-    """Return why the counts in a task's reports do not add up; None if they do."""
+    """Return why the counts in a task's report do not add up; None if they do."""
     rows = 0
     for split, done in zip(task.splits, report.reports, strict=True):
         if done is None:
@@ -90,15 +90,15 @@ def _imbalance(task: DecodeTask, report: TaskReport) -> str | None:
         rows += done.totals.records - done.erased.records
         if done.bytes.total != split.size_bytes:
             return (
-                f"{split.key}: {split.size_bytes} bytes were planned and "
-                f"{done.bytes.total} are accounted for"
+                f"{split.key}: {split.size_bytes} bytes were planned, but {done.bytes.total} "
+                "are accounted for"
             )
         reason = _lost_offsets(split, done) or _marker_difference(split, done)
         if reason is not None:
             return reason
     in_files = sum(file.row_count for file in report.files if file.table == RECORDS.name)
     if rows != in_files:
-        return f"{rows} records were counted and {in_files} are in the files"
+        return f"{rows} records were counted, but {in_files} are in the files"
     return None
 
 
@@ -112,13 +112,13 @@ def _lost_offsets(split: PartitionSplit, done: SplitReport) -> str | None:
     if done.totals.offsets == covered:
         return None
     counted = done.totals.offsets
-    return f"{split.key}: {covered} offsets were read, {counted} are in batches or gaps"
+    return f"{split.key}: {covered} offsets were read, but {counted} are in batches or gaps"
 
 
 def _marker_difference(split: PartitionSplit, done: SplitReport) -> str | None:
     """Return an error if task and survey found different transaction markers; else None."""
     if not split.is_plain or done.first_offset is None or done.next_offset is None:
-        return None  # out-of-order offsets: the driver and the task may judge a batch differently
+        return None  # offsets are out of order: driver and task may judge a batch differently
     span = range(done.first_offset, done.next_offset)
     expected = {marker for marker in split.markers if marker.is_read and marker.offset in span}
     found = {marker for marker in done.markers if marker.offset in span}

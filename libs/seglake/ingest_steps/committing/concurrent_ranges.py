@@ -27,8 +27,8 @@ def concurrent_ranges(known: Mapping[str, int], context: RunContext) -> list[Con
     """Return the ranges in the ledger that were committed after this run's last commit, in order.
 
     Args:
-        known: for each topic that another run committed to first, its commit counter (generation)
-            after this run's own last commit.
+        known: commit counter (generation) after this run's last commit, for each topic that another
+            run committed to first.
         context: the run.
     """
     if not known:

@@ -1,4 +1,4 @@
-"""Rows of the ledger that commit the outcome of an election. Writes files."""
+"""Ledger rows that commit the outcome of an election. Writes files."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class SupersededRange:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRange:
-    """Superseded offsets above the end of the winning log, which later records may use again."""
+    """Superseded offsets above the end of the winning log; later records may have them."""
 
     key: PartitionKey
     offsets: OffsetRange

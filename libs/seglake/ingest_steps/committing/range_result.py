@@ -1,4 +1,4 @@
-"""Combines the reports of tasks on each range to its result: gaps and ledger row."""
+"""Combines the tasks' reports on each range into its result: gaps and ledger row."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,10 +23,12 @@ from seglake.segment_decoding.tasks import SplitReport, Totals
 
 _UNDELETED = {
     GapCause.MISSING: (
-        "below the first segment: leader-epoch-checkpoint proves that Kafka did not delete it"
+        "offsets below the first segment: leader-epoch-checkpoint proves that Kafka did not "
+        "delete them"
     ),
     GapCause.DELETED_OR_LOST: (
-        "below the first segment: no file shows whether Kafka deleted it or it was lost"
+        "offsets below the first segment: no file shows whether Kafka deleted them or they were "
+        "lost"
     ),
 }
 _JUST_GONE = "its segment was deleted while the run read the log"
@@ -39,7 +41,7 @@ class RangeResult:
     Attributes:
         plan: the planned range.
         reports: reports of its splits, in order.
-        gaps: gaps that no split accounts for.
+        gaps: gaps between the splits and at the ends of the range.
         next_offset: the actual end of the range.
         totals: sums of the splits' rows.
     """
@@ -67,7 +69,7 @@ class RangeResult:
 
     @property
     def erased(self) -> ErasedCount:
-        """Return the sums of the range's records that rules of erasure left out."""
+        """Return the sums over the range's records that erasure rules removed."""
         return reduce(ErasedCount.plus, (report.erased for report in self.reports), NOTHING_ERASED)
 
     @property
@@ -78,7 +80,7 @@ class RangeResult:
 
 
 def by_partition(results: Iterable[RangeResult]) -> dict[PartitionKey, list[RangeResult]]:
-    """Group results by partition; the order within each stays."""
+    """Group results by partition, in their order."""
     return grouped((result.key, result) for result in results)
 
 
@@ -135,13 +137,13 @@ def _combined(plan: RangePlan, reports: Sequence[SplitReport]) -> RangeResult:
 
 
 def _are_markers(plan: RangePlan, start: int, stop: int) -> bool:
-    """Return whether index and snapshot files prove that a hole lacks only transaction markers."""
+    """Return whether index and snapshot files prove that a hole had only transaction markers."""
     proved = unread_markers(marker for split in plan.splits for marker in split.markers)
     return are_markers(start, stop, proved)
 
 
 def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | None:
-    """Return the column `detail` of the gap row for a hole; None if there is none."""
+    """Return the `detail` of the gap row for a hole; None if it has none."""
     if plan.undeleted is not None and plan.undeleted.has(start, stop):
         return _UNDELETED[cause]
     gap = _remote_gap(plan, start, stop)
@@ -152,7 +154,7 @@ def _detail(plan: RangePlan, start: int, stop: int, cause: GapCause) -> str | No
 
 
 def _is_remote(plan: RangePlan, start: int, stop: int) -> bool:
-    """Return whether a hole is in the remote tier only."""
+    """Return whether a hole's offsets are only in the remote tier."""
     is_below = plan.remote_offset <= start and stop <= plan.log_start_offset
     return is_below or _remote_gap(plan, start, stop) is not None
 
@@ -203,8 +205,8 @@ def _hidden(plan: RangePlan, reports: Sequence[SplitReport]) -> list[OffsetRange
 def _left(gap: CurrentGap, hidden: Sequence[OffsetRange]) -> Iterator[CurrentGap]:
     """Yield the unfilled parts of a gap, split where damage in the copy may hide offsets.
 
-    A gap that a transaction without a known outcome caused keeps its cause, because its batches
-    were valid.
+    A gap caused by a transaction without a known outcome keeps this cause, because its batches were
+    valid.
     """
     if gap.cause is GapCause.UNDECIDED:
         yield gap
@@ -223,7 +225,7 @@ def _is_one(before: CurrentGap, gap: CurrentGap) -> bool:
 
 
 def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
-    """Return a hole's start and end, and the offsets between at which its cause may change."""
+    """Return a hole's start and end, and the offsets between them at which the cause may change."""
     edges = {plan.remote_offset, plan.log_start_offset, plan.first_log_start_offset}
     edges.update(edge for gap in plan.remote_gaps for edge in (gap.start_offset, gap.next_offset))
     edges.update(() if plan.undeleted is None else plan.undeleted.offsets)
@@ -251,9 +253,9 @@ def _leader_epoch(batch: LastBatch, of_log: LeaderEpochs) -> int | None:
 
 
 def ledger_rows(result: RangeResult, generation: int) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a range's rows in `checkpoints` that `ledger_columns` does not give.
+    """Yield the columns of a range's rows in `checkpoints`, besides those of `ledger_columns`.
 
-    The range's own row has all records of the log; a second row has the erased ones.
+    The first row counts all records of the log; a second row counts the erased records.
 
     Args:
         result: the range.
@@ -265,7 +267,7 @@ def ledger_rows(result: RangeResult, generation: int) -> Iterator[dict[str, Any]
 
 
 def _ledger_row(result: RangeResult) -> dict[str, Any]:
-    """Return the ledger's columns of a range, with the sums of all records of the log."""
+    """Return the ledger columns of a range, with the sums over all records of the log."""
     plan, totals = result.plan, result.totals
     bounds = plan.bounds
     lasts = [report.last_batch for report in result.reports if report.last_batch is not None]
@@ -295,12 +297,12 @@ def _ledger_row(result: RangeResult) -> dict[str, Any]:
 
 
 def erased_row(offsets: OffsetRange, generation: int, erased: ErasedCount) -> dict[str, Any]:
-    """Return columns of a ledger row for erased records, which replace those of `ledger_columns`.
+    """Return a ledger row's columns for erased records; they replace those of `ledger_columns`.
 
     Args:
         offsets: a range with the records, all on one side of each election.
         generation: generation of the commit that added the records.
-        erased: sums of the records.
+        erased: sums over the records.
     """
     return {
         **dict.fromkeys(("batches", "quarantined_batches", "bytes"), 0),

@@ -52,7 +52,7 @@ class WaveResult:
 
 
 class WaveFiles(Protocol):
-    """Source of files that are committed together with the ranges of each wave."""
+    """Source of additional files to commit together with the ranges of each wave."""
 
     def files(self, results: Sequence[RangeResult], /) -> Mapping[str, Sequence[DataFile]]:
         """Return the files to commit with these decoded ranges, by topic."""
@@ -62,7 +62,7 @@ class WaveFiles(Protocol):
 
 
 def planned_waves(ranges: Sequence[RangePlan], context: RunContext) -> list[Wave]:
-    """Return ranges cut into waves, which are at most as large as the settings say."""
+    """Return the ranges as waves, which are at most as large as the settings allow."""
     if not ranges:
         return []
     write, read = context.settings.write, context.settings.read
@@ -130,7 +130,7 @@ def commit_files(
     generations: dict[str, int],
     context: RunContext,
 ) -> tuple[str, ...]:
-    """Commit files of the driver, and return the topics that another run committed to first.
+    """Commit the driver's files; return the topics that another run committed to first.
 
     Args:
         files: files by topic.
@@ -180,7 +180,7 @@ def _log_decoded(
 def _results(
     wave: Wave, reports: list[TaskReport], failed: dict[int, str]
 ) -> tuple[list[RangeResult], dict[str, str]]:
-    """Return the complete ranges, and for each incomplete one the reason, by partition."""
+    """Return the complete ranges, and why the others are incomplete, by partition."""
     by_split: dict[int, SplitReport | str] = {}
     for index, (task, report) in enumerate(zip(wave.tasks, reports, strict=True)):
         reasons = dict(report.failures)
@@ -196,7 +196,7 @@ def _results(
             left_out[str(plan.key)] = reason
             continue
         result = combine_reports(plan, [piece for piece in pieces if not isinstance(piece, str)])
-        # A range has no rows if its upper bound is inside of its first batch.
+        # A range has no rows if its upper bound is inside its first batch.
         is_empty = result.next_offset == plan.start_offset
         if plan.kind is RangeKind.REFILL:
             # A refill without rows is no error: the copy has no record that the lake lacks.
@@ -241,7 +241,7 @@ def _topic_waves(
 def ledger_columns(
     key: PartitionKey, generation: int, attempt_id: str, now: datetime, context: RunContext
 ) -> dict[str, Any]:
-    """Return those columns of a ledger row that say which commit it belongs to."""
+    """Return the columns of a ledger row that identify its commit."""
     return {
         "source_id": context.source_id,
         **key._asdict(),

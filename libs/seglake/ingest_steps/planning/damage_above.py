@@ -1,8 +1,8 @@
 """Finds damage above a log's upper bound, and offsets that a remote tier lacks.
 
-This run only reports such damage; the run that ingests these offsets quarantines it. If the listing
-of a log is unchanged since an earlier run, the log is not read again, because the result of that
-run still holds.
+This run only reports such damage; the run that ingests these offsets quarantines it. If a log's
+listing is unchanged since an earlier run, the log is not read again, because that run's result is
+still valid.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,11 +23,13 @@ DamageAbove = Mapping[PartitionKey, tuple[LeftRange, ...]]
 
 # Limit for all logs of a run together, so that the search does not delay the run.
 _MOST_SEARCHED_BYTES = 64 << 20
-_UNSEARCHED = f"{UNSEARCHED}it waits, and a run searches at most 64 MiB of waiting bytes"
+_UNSEARCHED = (
+    f"{UNSEARCHED}the offsets are not ingested yet, and a run searches at most 64 MiB of such data"
+)
 
 
 class _Search(NamedTuple):
-    """A log to search from an offset on, and about how many bytes of it are above this offset."""
+    """Log to search from an offset on, and its approximate number of bytes above this offset."""
 
     partition: SurveyedPartition
     offset: int
@@ -43,7 +45,8 @@ def damage_above_bounds(partitions: Iterable[SurveyedPartition], storage: Storag
     for partition in partitions:
         bounds, listed = partition.bounds, partition.listed
         seen = None if listed.has_moved else listed.earlier
-        # The log is ingested up to here, by this run or by an earlier run with a higher bound.
+        # The log is ingested up to this offset, by this run or by an earlier run with a higher
+        # bound.
         reached = max([bounds.next_offset, *(stop for _, stop in partition.covered)])
         if partition.unread_reason is not None or reached >= bounds.log_end_offset:
             continue
@@ -64,7 +67,7 @@ def damage_above_bounds(partitions: Iterable[SurveyedPartition], storage: Storag
 
 
 def _gaps(partition: SurveyedPartition, reached: int) -> Iterator[LeftRange]:
-    """Yield offsets above the ingested ones that a given remote tier should have and lacks."""
+    """Yield offsets above the ingested ones that a given remote tier should have but lacks."""
     for start, stop, reason in partition.replica.remote_gaps:
         if stop > reached:
             above = max(start, reached), stop
@@ -74,7 +77,7 @@ def _gaps(partition: SurveyedPartition, reached: int) -> Iterator[LeftRange]:
 def _hidden_ends(partition: SurveyedPartition, left: Iterable[LeftRange]) -> Iterator[LeftRange]:
     """Yield the waiting offsets of open transactions whose markers may be unreadable on the disk.
 
-    If damaged or absent bytes are named already, they are the reason.
+    Offsets with damaged or absent bytes already have these as their reason.
     """
     named = merged((each.from_offset, each.log_end_offset) for each in left)
     for doubt in partition.bounds.unknown_outcomes:

@@ -2,8 +2,9 @@
 
 Kafka does not start with two such logs. They arise if a log dir fails, the broker creates the
 partition anew in another one, and the first log dir comes back (KAFKA-16234). The broker did not
-see the first log when it created the second one. So neither log lost an election to the other, even
-if their leader epochs look so. Copies of one log dir from different times are not second logs.
+have the first log when it created the second one. So neither log lost an election to the other,
+even if their leader epochs suggest it. Copies of one log dir from different times are not second
+logs.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -37,13 +38,14 @@ class DuplicateLog(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Return why one of the two logs is left out, and what to do, as text."""
+        """Return why one of the two logs is not read, and what to do, as text."""
         key, broker_id, kept, other = self.kept.key, self.kept.broker_id, self.kept, self.other
         if self.is_same_log:
             return (
                 f"{key}: broker {broker_id} has it in two log dirs, {kept.folder} and "
-                f"{other.folder}, and Kafka does not start with such a disk. Both begin alike and "
-                "are read as copies of one log; give only the log dir that the broker uses"
+                f"{other.folder}, and Kafka does not start with such a disk. Both begin with "
+                "the same batches and are read as copies of one log; give only the log dir that "
+                "the broker uses"
             )
         return (
             f"{key}: broker {broker_id} has two logs of it, {kept.folder} and {other.folder}, and "
@@ -55,7 +57,7 @@ class DuplicateLog(NamedTuple):
 
 
 class SeparatedLogs(NamedTuple):
-    """Replicas that may be copies of one log, and the second logs that were separated from them."""
+    """Replicas that may be copies of one log, and the second logs among the listed replicas."""
 
     replicas: Sequence[Replica]
     duplicates: Sequence[DuplicateLog]
@@ -64,7 +66,7 @@ class SeparatedLogs(NamedTuple):
 def separated(
     replicas: Iterable[Replica], lake: IngestedBatches | None, storage: Storage
 ) -> SeparatedLogs:
-    """Return the replicas without second logs of a partition on one broker, and these logs.
+    """Return the replicas without second logs of a partition on one broker, and the second logs.
 
     If two logs begin with different batches, the log that the lake has is kept. If the lake has
     neither, the larger log is kept.
@@ -105,11 +107,11 @@ def _duplicates(
 
 
 def _are_two_logs(one: Replica, other: Replica, storage: Storage) -> bool:
-    """Return whether two folders have different logs, not copies of one log from two times."""
+    """Return whether two folders have different logs, rather than copies of one log."""
     start = max(one.log_start_offset, other.log_start_offset)
     if not one.may_be_duplicate_of(other):
         return False
-    # An error here is found again, and reported, when the whole log is read.
+    # Reading the whole log finds this error again and reports it.
     with suppress(StorageError, SegmentCodecError):
         with (
             closing(_sound(one, start, storage)) as ours,
@@ -136,7 +138,7 @@ def _sound(copy: Replica, start: int, storage: Storage) -> Generator[BatchHead, 
 def _first_pair(
     ours: Iterator[BatchHead], theirs: Iterator[BatchHead]
 ) -> tuple[BatchHead | None, BatchHead | None]:
-    """Return the first batches of two logs that share an offset; None for one that ends before."""
+    """Return the first batches of two logs that share an offset; None if a log ends earlier."""
     one, other = next(ours, None), next(theirs, None)
     while one is not None and other is not None:
         if one.last_offset < other.first_offset:
@@ -149,7 +151,7 @@ def _first_pair(
 
 
 def _differ(one: BatchHead, other: BatchHead) -> bool:
-    """Return whether two batches have different leaders or differ more than compaction explains."""
+    """Return whether two batches have different leaders, or differ not just by compaction."""
     epochs = one.leader_epoch, other.leader_epoch
     if None not in epochs and epochs[0] != epochs[1]:
         return True

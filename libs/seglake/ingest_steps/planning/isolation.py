@@ -1,4 +1,4 @@
-"""Checks that a topic keeps the isolation of its first run."""
+"""Checks that each topic keeps the isolation level of its first run."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from seglake.settings.settings import Settings
 
 
 class IsolationConflictError(WrongCallError):
-    """A topic of the lake was ingested with another isolation. The run has changed nothing."""
+    """A topic of the lake was ingested with another isolation level; nothing was changed."""
 
     def __init__(self, *, topic: str, known: str, asked: str) -> None:
         """Compose the message.
@@ -22,14 +22,15 @@ class IsolationConflictError(WrongCallError):
         self.known = known
         self.asked = asked
         super().__init__(
-            f"topic {topic} is in this lake with isolation {known}, and this run asks for {asked}: "
-            f"rows of both kinds cannot share a table. Use --isolation {known}, leave the topic "
+            f"topic {topic} is in this lake with isolation {known}, but this run asks for "
+            f"{asked}: rows of both levels cannot share a table. Use --isolation {known}, leave "
+            "the topic "
             "out with --topics, or ingest it into another lake"
         )
 
 
 def check_isolation(topics: Iterable[str], ledger: SourceLedger, settings: Settings) -> None:
-    """Raise IsolationConflictError unless each topic has the isolation of its first run."""
+    """Raise IsolationConflictError unless each topic has the isolation level of its first run."""
     asked = str(settings.read.isolation)
     for topic in topics:
         known = ledger.isolations.get(topic)

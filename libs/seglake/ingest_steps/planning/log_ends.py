@@ -1,8 +1,8 @@
 """Plans how damage after the last valid batch of a log is recorded.
 
 No range of offsets contains such damage, so the ledger cannot show whether an earlier run recorded
-it. The rows of `quarantine` show it: a row describes the same damage if its bytes begin inside of
-the damage and end with the last damaged byte.
+it. The rows of `quarantine` show it: a row describes the same damage if its bytes begin inside the
+damage and end with the last damaged byte.
 """
 
 from collections.abc import Iterable

@@ -50,17 +50,17 @@ class ListedPartition:
 
     @classmethod
     def alone(cls, copy: Replica, key: PartitionKey) -> Self:
-        """Return a partition with one copy and an empty ledger, as if nothing had been ingested."""
+        """Return a partition with one copy and an empty ledger, as for a new lake."""
         return cls((replace(copy, key=key),), PartitionLedger(key))
 
     def lacking(self, ingestible: Iterable[OffsetRange]) -> Self:
-        """Return the partition with a ledger that covers everything but the given ranges."""
+        """Return the partition with a ledger that covers everything except the given ranges."""
         others = subtracted((0, OFFSET_MAX), merged(ingestible))
         return replace(self, ledger=PartitionLedger.covering(self.key, others))
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition that the replicas are copies of."""
+        """Return the partition of the replicas."""
         return self.replicas[0].key
 
 
@@ -76,7 +76,7 @@ def listed_partitions(
         replicas: all listed replicas.
         ledger: the ledger of the replicas' cluster.
         storage: the storage of the replicas.
-        lake: the lake's batches, which show which of two logs on one broker was ingested; None
+        lake: the lake's batches, to decide which of two logs on one broker was ingested; None
             without a lake.
     """
     apart = separated(map(ledger.named, replicas), lake, storage)
@@ -104,7 +104,7 @@ class SurveyedPartition:
         listed: the partition as listed.
         choice: the chosen replica, and the others.
         bounds: bounds of the chosen replica's log.
-        covered: ranges that the lake has, which are therefore not ingested again.
+        covered: ranges that are not ingested, because the lake has them.
         is_due: whether the partition may have new data; False if only its listing has changed.
     """
 
@@ -116,7 +116,7 @@ class SurveyedPartition:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition that was surveyed."""
+        """Return the surveyed partition's key."""
         return self.choice.chosen.key
 
     @property
@@ -131,14 +131,15 @@ class SurveyedPartition:
 
     @property
     def surveys(self) -> tuple[SegmentSurvey, ...]:
-        """Return the surveys of the chosen replica's last segments, in order of offsets."""
+        """Return the surveys of the chosen replica's last segments, in offset order."""
         return self.choice.surveys
 
     @property
     def unread_reason(self) -> str | None:
         """Return why the first unreadable segment cannot be read; None if all can be read."""
         reasons = [survey.missing for survey in self.surveys if survey.missing is not None]
-        if not self.replica.segments:  # a remote tier alone, and none of its objects can be read
+        # only a remote tier has the partition, and none of its objects is readable
+        if not self.replica.segments:
             reasons += [gap.reason for gap in self.replica.remote_gaps]
         return next(iter(reasons), None)
 
@@ -159,14 +160,14 @@ class SurveyedPartition:
 
     @property
     def agreed_end(self) -> int:
-        """Return the exclusive end of what log and lake have under the same leader epochs."""
+        """Return the exclusive end of the offsets with the same leader epochs in log and lake."""
         return self.ledger.same_log_until(self.choice.leader_epochs.without_end, self.sound_end)
 
     def losing_copies(self, *, has_lost: bool) -> list[LosingCopy]:
         """Return the losing copies, each with the offset up to which it shares the winning log.
 
         Args:
-            has_lost: whether the chosen copy lost an election to the log in the lake; then it is
+            has_lost: whether the chosen copy lost an election to the log in the lake; if so, it is
                 returned too.
         """
         own = [LosingCopy(self.replica, self.agreed_end, self.sound_end)] if has_lost else []
@@ -182,10 +183,10 @@ class SurveyedPartition:
 
     @property
     def waiting_ranges(self) -> tuple[OffsetRange, ...]:
-        """Return the ranges that a later run ingests: unreadable segments, and transactions there.
+        """Return the ranges left to a later run: unreadable segments and their transactions.
 
-        Ingesting a transaction that may end in such a segment would mean guessing its outcome. The
-        ranges are merged.
+        The outcome of a transaction that may end in an unreadable segment is unknown. The ranges
+        are merged.
         """
         unread = unread_offsets(self.replica, self.other_replicas)
         doubts = ((found.start_offset, found.next_offset) for found in self.bounds.unknown_outcomes)
@@ -199,16 +200,17 @@ class JudgedPartition:
 
     Attributes:
         listed: the partition as listed.
-        surveyed: the surveyed partition; None if nothing is new and the listing shows the same end.
-        refusal: why the log is refused: it is not the log in the lake. Empty if it is not refused.
+        surveyed: the surveyed partition; None if the listing shows no change.
+        refusal: why the log is refused, because it is not the log in the lake; empty if it is
+            accepted.
         is_undecided: whether the log is refused because it differs from the lake and no leader
             epochs show which of the two lost an election.
         is_second_log: whether the log is refused because the lake has another log of the same
             broker.
-        has_lost: whether the log lost an election to the ingested log; then its offsets above the
-            ingested offsets are not ingested either.
-        is_stale: whether the copy is older than the lake, so that the log is longer than the copy.
-        shorter: facts on a log that ends below the ingested offsets; None if it does not.
+        has_lost: whether the log lost an election to the ingested log; if so, its offsets above the
+            ingested ones are not ingested either.
+        is_stale: whether the copy is older than the lake, so that the copy lacks the log's end.
+        shorter: facts on a log that ends below the ingested offsets; None for other logs.
         notes: messages for the user that need no action.
     """
 
@@ -224,12 +226,12 @@ class JudgedPartition:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition that was judged."""
+        """Return the judged partition's key."""
         return self.listed.key
 
     @property
     def news(self) -> SurveyedPartition | None:
-        """Return the survey of a log that may have new data, also if it is not the lake's log."""
+        """Return the survey of a log that may have new data, even if it is not the lake's log."""
         return self.surveyed if self.surveyed is not None and self.surveyed.is_due else None
 
     @property
@@ -241,7 +243,7 @@ class JudgedPartition:
     def ingestible(self) -> SurveyedPartition | None:
         """Return the survey of a log to ingest.
 
-        None if the log is not the lake's log, or lost an election.
+        The result is None if the log is not the lake's log, or lost an election.
         """
         return None if self.has_lost else self.same
 
@@ -249,7 +251,7 @@ class JudgedPartition:
     def seen(self) -> SurveyedPartition | None:
         """Return the survey to record as an observation.
 
-        None if the log has new data and is not the lake's log.
+        The result is None if the log has new data and is not the lake's log.
         """
         return None if self.refusal and self.news else self.surveyed
 

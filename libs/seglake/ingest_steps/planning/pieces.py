@@ -1,7 +1,7 @@
 """Cuts segments into pieces to read, and groups pieces into tasks.
 
-A piece is a byte range of one segment. It is plain if its survey found nothing odd. Plain pieces
-are decoded faster, so damage slows down only the piece that contains it.
+A piece is a byte range of one segment. It is plain if its survey found no fault. Plain pieces are
+decoded faster, so damage slows down only its own piece.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,10 +20,10 @@ _MOST_SEGMENTS = 512  # most segments of one task
 
 
 def piece_bytes(task_bytes: int) -> int:
-    """Return the least distance, in bytes, between positions in a log where a task may begin.
+    """Return the least distance, in bytes, between positions at which a task may begin.
 
-    It is a quarter of a task and not a half, because a piece is extended to the end of its last
-    batch: two halves would exceed the task's size.
+    The distance is a quarter of a task. It is not a half, because a piece is extended to the end of
+    its last batch, so two halves would exceed the task's size.
     """
     return max(task_bytes // 4, 1)
 
@@ -39,7 +39,7 @@ def fewest_tasks(size_bytes: int, task_bytes: int) -> int:
 
 
 def shared(items: Sequence[T], size_of: Callable[[T], int], task_bytes: int) -> list[list[T]]:
-    """Split items, in their order, into tasks of about the same size."""
+    """Split items, in their order, into tasks of similar size."""
     total = sum(map(size_of, items))
     return spread(items, size_of, task_bytes, fewest=fewest_tasks(total, task_bytes))
 
@@ -63,7 +63,7 @@ def pieces_of(partition: SurveyedPartition, start: int, stop: int) -> list[Segme
 
 
 def end_piece(partition: SurveyedPartition) -> SegmentSplit:
-    """Return the last segment from its last proved batch on; without one, the whole segment."""
+    """Return the last segment from its last proved batch on, or else the whole segment."""
     index, survey = len(partition.surveys) - 1, partition.surveys[-1]
     limit = _limit(partition, index)
     whole = _whole(partition, index, limit)
@@ -74,13 +74,13 @@ def end_piece(partition: SurveyedPartition) -> SegmentSplit:
 
 
 def _is_judged_alike(survey: SegmentSurvey, limit: int) -> bool:
-    """Return whether all batches are below the limit, so that task and survey judge them alike."""
+    """Return whether all batches are below the limit, so that task and survey agree on them."""
     highest = max(survey.highest_offset, survey.next_offset)
     return highest <= limit
 
 
 def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit:
-    """Return a whole segment as one piece that may have faults, so it is not plain."""
+    """Return a whole segment as one piece that is not plain, since it may have faults."""
     file, survey = partition.surveyed_segments[index], partition.surveys[index]
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     return SegmentSplit(
@@ -98,7 +98,7 @@ def _whole(partition: SurveyedPartition, index: int, limit: int) -> SegmentSplit
 
 
 def task_groups(pieces: Sequence[SegmentSplit], task_bytes: int) -> list[list[SegmentSplit]]:
-    """Return pieces as tasks of about the same size.
+    """Group pieces into tasks of similar size.
 
     A piece is plain if the survey found no fault in it. Plain pieces and others are in separate
     tasks. Consecutive plain pieces of a segment are joined. A task begins at the start of a segment
@@ -132,7 +132,7 @@ def _rejoined(pieces: Iterable[SegmentSplit]) -> list[SegmentSplit]:
 
 
 def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
-    """Return the cost of decoding, as the number of bytes of large segments that cost the same.
+    """Return the cost of decoding, in bytes of large segments.
 
     Opening a segment takes some milliseconds, so many small segments need several tasks.
     """
@@ -143,14 +143,14 @@ def cost_bytes(pieces: Iterable[SegmentSplit], task_bytes: int) -> int:
 def _limit(partition: SurveyedPartition, index: int) -> int:
     """Return the exclusive upper limit of a segment's offsets: the next segment's first offset.
 
-    The limit of the last segment is the end of the log. If a batch has a higher offset than that,
-    batches with lower offsets follow it in the file, so its offset is doubtful.
+    The limit of the last segment is the end of the log. A batch above that limit is doubtful,
+    because batches with lower offsets follow it in the file.
     """
     segments = partition.surveyed_segments
     if index + 1 == len(segments):
         return partition.bounds.log_end_offset
     following = partition.surveys[index + 1]
-    # If this segment lacks offsets, its offsets above the next segment's base offset may be false.
+    # If this segment lacks offsets, its offsets above the next segment's base offset may be wrong.
     is_proved = following.is_plain and not partition.surveys[index].hole_count
     first = following.first_offset if is_proved else None
     return max(segments[index + 1].base_offset, first or 0)

@@ -1,7 +1,7 @@
-"""Plans the ranges to ingest, as tasks and as waves, which are one commit each.
+"""Plans the ranges to ingest, as tasks and as waves; a wave is one commit.
 
 The plan depends on listings, headers and settings, but not on the engine or the number of cores:
-the same call makes the same files everywhere.
+the same call makes the same files on every machine.
 """
 
 from bisect import bisect_left
@@ -35,12 +35,11 @@ from seglake.task_engine.packing import packed
 
 
 class RemainingGap(NamedTuple):
-    """Cause of the gap that remains if the copy used for a repair lacks some offsets, too.
+    """Cause of the gap that remains if the copy for a repair lacks some offsets, too.
 
     Attributes:
         cause: the gap's cause before the repair.
-        explained_range: offsets inside of the replica's log; for these, the replica shows the
-            cause.
+        explained_range: offsets in the replica's log: the replica shows their cause.
     """
 
     cause: GapCause
@@ -63,12 +62,11 @@ class RangePlan:
         first_log_start_offset: start of the log when this run first listed it.
         bounds: the log's bounds as this run saw them; None for a repair, which does not change
             them.
-        leader_epochs: epochs of the log, with which the epoch of each batch is checked; unknown for
-            a repair.
+        leader_epochs: epochs of the log, to check the epoch of each batch; unknown for a repair.
         remaining_gap: cause of the gaps that a repair does not fill.
-        standing_gaps: the lake's gaps in the offsets of a refill, which records the unfilled parts
+        standing_gaps: the lake's gaps in the range of a refill; their unfilled parts are recorded
             again.
-        kind: kind of the ledger's row.
+        kind: kind of the ledger row.
     """
 
     key: PartitionKey
@@ -126,14 +124,14 @@ def requested_ranges(partition: SurveyedPartition, settings: Settings) -> list[O
 
 
 def _apart(offsets: OffsetRange, replica: Replica) -> Iterator[OffsetRange]:
-    """Cut a range at the edges of the remote tier's gaps: a part is in one gap or in none."""
+    """Cut a range at the edges of the remote tier's gaps: no part crosses an edge."""
     start, stop = offsets
     edges = {edge for gap in replica.remote_gaps for edge in (gap.start_offset, gap.next_offset)}
     yield from pairwise([start, *sorted(edge for edge in edges if start < edge < stop), stop])
 
 
 def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangePlan]:
-    """Return a partition's ranges with their splits; a long range is cut at the size of a wave."""
+    """Return a partition's ranges with their splits; no range is larger than a wave."""
     plans: list[RangePlan] = []
     starts_of_covered = {covered for covered, _ in partition.covered}
     known_end = max((end for _, end in (*partition.covered, *partition.waiting_ranges)), default=0)
@@ -157,7 +155,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
                 )
                 for group, limit, group_markers in zip(groups, limits, markers, strict=False)
             )
-            # The last batch of the piece may reach into offsets that the lake has.
+            # The piece's last batch may have offsets that the lake already has.
             if following in starts_of_covered:
                 splits = tuple(replace(split, cuts_end=True, limit_offset=None) for split in splits)
             plans.append(_range_plan(partition, first, following, splits))
@@ -167,7 +165,7 @@ def plan_ranges(partition: SurveyedPartition, settings: Settings) -> list[RangeP
 def plan_end(partition: SurveyedPartition, settings: Settings) -> RangePlan | None:
     """Return a plan for damage at the end of a log; None if a range of offsets contains the damage.
 
-    The range is empty, since nothing shows which offsets the damaged bytes had.
+    The range is empty, since the offsets of the damaged bytes are unknown.
     """
     if not _has_end(partition, settings):
         return None
@@ -237,11 +235,11 @@ def _first_known(offsets: Iterable[int | None], otherwise: int) -> int:
 def markers_by_piece(markers: Sequence[Marker], starts: Sequence[int]) -> list[tuple[Marker, ...]]:
     """Return the markers that decide the transactions in each piece of a log.
 
-    These are the markers inside of a piece, and the next one of each producer after it.
+    These are the markers in a piece, and each producer's next marker after the piece.
 
     Args:
         markers: markers of the log.
-        starts: rising first offsets of the pieces; each ends where the next begins.
+        starts: rising first offsets of the pieces; a piece ends at the next one's start.
     """
     rest = sorted(markers)
     after: dict[int, Marker] = {}

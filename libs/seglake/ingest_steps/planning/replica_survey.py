@@ -46,7 +46,7 @@ def survey_partitions(
 def survey_logs(
     partitions: Sequence[ListedPartition], scan: ScanContext
 ) -> list[SurveyedPartition]:
-    """Survey all replicas of each partition, and choose between them."""
+    """Survey all replicas of each partition, and choose one to read."""
     surveyed = iter(_surveyed(partitions, scan))
     return [
         _partition(listed, [next(surveyed) for _ in listed.replicas], scan.settings)
@@ -88,5 +88,5 @@ def _surveyed(partitions: Sequence[ListedPartition], scan: ScanContext) -> list[
 
 
 def _cost_bytes(request: SurveyRequest) -> int:
-    """Return a survey's cost in bytes; small segments count more, to be spread over tasks."""
+    """Return a survey's cost in bytes; small segments count more, to spread them over tasks."""
     return max(walked_bytes(request), _TASK_BYTES // _TASK_SEGMENTS)

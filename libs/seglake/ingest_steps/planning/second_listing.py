@@ -1,10 +1,10 @@
-"""Compares a second listing of the sources with the first, for partitions that were left out.
+"""Compares two listings of the sources, for partitions that were left out.
 
-A running broker writes, deletes and cleans during a run: its checkpoints may name offsets that it
-wrote after its segments were listed. It deletes the oldest segments of a log, and rewrites the
-segments of a compacted log. If nothing else has changed, the partition is read again by the second
-listing. A file that changed in another way is left to the next run, since the change may be an
-accident that somebody is about to undo.
+A running broker changes its disk during a run. Its checkpoints may have offsets that it wrote after
+its segments were listed. It deletes the oldest segments of a log, and rewrites the segments of a
+compacted log. If nothing else has changed, the partition is read again by the second listing. A
+file that changed in another way is left to the next run, since the change may be an accident that
+somebody will undo.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -81,7 +81,7 @@ def _sizes(replica: Replica) -> list[tuple[int, int]]:
 
 
 def _has_lost_its_oldest(before: Sequence[SegmentFile], now: Sequence[SegmentFile]) -> bool:
-    """Return whether the oldest segments are gone, and no other but the last has changed."""
+    """Return whether only the oldest segments are gone; the last one may have changed, too."""
     if not (before and now):
         return False
     start = now[0].base_offset
@@ -123,7 +123,7 @@ def confirmed(
     found: list[ShortLog | None] = []
     for short in first:
         if short.folder not in copies:
-            continue  # the broker deletes or moves this folder
+            continue  # the broker is deleting or moving this folder
         name = str(short.key)
         if name in again:
             later = again[name]
@@ -136,7 +136,7 @@ def confirmed(
 def absent_logs(
     discovery: Discovery, now: Discovery | None, ledger: SourceLedger
 ) -> list[ShortLog]:
-    """Return partitions that checkpoint files name but that have no folder in either listing."""
+    """Return partitions that checkpoint files name, but that neither listing has a folder of."""
     listed = () if now is None else now.absent
     again = {(absent.log_dir, absent.partition): absent for absent in listed}
     found: list[ShortLog | None] = []

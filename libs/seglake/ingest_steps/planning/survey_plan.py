@@ -14,7 +14,7 @@ from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 
-_MOST_SNAPSHOTS = 3  # newest snapshots to try, since some may be damaged
+_MOST_SNAPSHOTS = 3  # most snapshots to try, the newest first, since some may be damaged
 
 
 def is_due(listed: ListedPartition, settings: Settings) -> bool:
@@ -46,7 +46,7 @@ def _part_below(listed: ListedPartition, leader: Replica, covered_offset: int) -
 
 
 def _reaches_beyond(copy: Replica, offset: int) -> bool:
-    """Return whether a log surely ends above an offset, or its newest epoch begins there."""
+    """Return whether a log surely ends above an offset, or its newest epoch begins at it."""
     if copy.is_future or not copy.segments:
         return False
     has_newer_epoch = bool(copy.epochs) and copy.epochs[-1].start_offset >= offset
@@ -89,7 +89,7 @@ def survey_requests(
             to_ms=settings.select.to_timestamp_ms,
             walk_offset=walk_offset,
             proved_offset=replica.durable_offset if following is None else following.base_offset,
-            snapshots=() if index else snapshots,  # the first request alone needs the snapshots
+            snapshots=() if index else snapshots,  # only the first request needs the snapshots
             is_final=settings.read.upper_bound is UpperBound.LOG_END,
         )
         for index, (file, following) in enumerate(zip_longest(segments, segments[1:]))
@@ -97,7 +97,7 @@ def survey_requests(
 
 
 def walked_bytes(request: SurveyRequest) -> int:
-    """Return the number of bytes that a survey walks; 0 if an index leads to the offsets."""
+    """Return the bytes that a survey walks; 0 if an index leads to the offsets."""
     file = request.file
     is_begun = request.walk_offset > file.base_offset and file.index_path is not None
     return 0 if is_begun else file.size_bytes
@@ -124,8 +124,7 @@ def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int
     """Return the offset from which headers are read, low enough to find each open transaction.
 
     Usually this is `start`. If an earlier run left a transaction open below `start`, it is the
-    first offset of that transaction, or the offset of a producer snapshot between these two
-    offsets.
+    transaction's first offset, or the offset of a producer snapshot between these two offsets.
 
     Args:
         replica: the log to read.
@@ -139,7 +138,7 @@ def _walk_offset(replica: Replica, start: int, stable_offset: int | None) -> int
 
 
 def _snapshots(replica: Replica, walk_offset: int, settings: Settings) -> tuple[SnapshotFile, ...]:
-    """Return the newest snapshots that are above the walk's start and below the high watermark."""
+    """Return the newest snapshots above the walk's start and below the high watermark."""
     high_watermark = replica.checkpoints.high_watermark
     is_bounded = settings.read.upper_bound is UpperBound.HIGH_WATERMARK
     limit = OFFSET_MAX if high_watermark is None or not is_bounded else high_watermark

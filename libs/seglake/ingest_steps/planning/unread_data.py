@@ -1,4 +1,4 @@
-"""Data that is on the disks, or should be, and that a run cannot read."""
+"""Data that is or should be on the disks, but that a run cannot read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from seglake.kafka_log.unread_segments import spans, unread_offsets
 
 @dataclass(frozen=True, slots=True)
 class UnreadLog:
-    """Segments of a log that cannot be read as they are.
+    """Segments of a log that cannot be read in their present form.
 
     Attributes:
         key: the partition.
@@ -50,7 +50,7 @@ NOTHING_UNREAD = UnreadData()
 
 
 class _Checked(NamedTuple):
-    """A replica, the known end of its log, and the merged ranges that it cannot give."""
+    """Replica with the known end of its log, and the merged ranges that it does not provide."""
 
     replica: Replica
     log_end_offset: int
@@ -58,9 +58,9 @@ class _Checked(NamedTuple):
 
 
 def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> UnreadData:
-    """Return the data of a log that is on disk, or should be, and cannot be read.
+    """Return the unreadable data of a log that is, or should be, on disk.
 
-    Without a survey, an earlier observation shows it.
+    Without a survey, the data comes from an earlier observation.
     """
     checked, covered = _replica_to_check(log, surveyed), log.ledger.covered
     others = [copy for copy in log.replicas if not checked or copy.folder != checked.replica.folder]
@@ -75,7 +75,7 @@ def unread_data(log: ListedPartition, surveyed: SurveyedPartition | None) -> Unr
 def _replica_to_check(log: ListedPartition, surveyed: SurveyedPartition | None) -> _Checked | None:
     """Return the replica whose unread data is reported.
 
-    None if it was not surveyed and its files show no new offsets.
+    The result is None if the replica was not surveyed and its files show no new offsets.
     """
     blank, seen = _without_segments(log.replicas), log.earlier
     if blank is not None:
@@ -90,7 +90,7 @@ def _replica_to_check(log: ListedPartition, surveyed: SurveyedPartition | None) 
 
 
 def _without_segments(log: Sequence[Replica]) -> Replica | None:
-    """Return the replica whose files prove most offsets; None if any replica has a segment."""
+    """Return the replica whose files prove the most offsets; None if any replica has a segment."""
     copies = [copy for copy in leading(log) if not copy.is_future]
     if not copies or any(copy.segments for copy in copies):
         return None
@@ -100,7 +100,7 @@ def _without_segments(log: Sequence[Replica]) -> Replica | None:
 def unread_log(
     replica: Replica, ranges: Iterable[OffsetRange], covered: Sequence[OffsetRange]
 ) -> UnreadLog | None:
-    """Return the unreadable segments with the offsets that they hide; None if there are none.
+    """Return the unreadable segments with their offsets; None if there are none.
 
     Args:
         replica: the log.

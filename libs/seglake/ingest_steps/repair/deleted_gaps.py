@@ -1,8 +1,8 @@
-"""Corrects the cause of gaps `remote` whose offsets the remote tier no longer has.
+"""Corrects the cause `remote` of gaps whose offsets the remote tier no longer has.
 
-An ingest without the tier records offsets as `remote`. If the cluster deletes them later, nobody
-can fill the gap, so a repair without rows records it again: `deleted` below the log start, or
-`deleted_or_lost` if no file states a log start and the tier itself begins above.
+An ingest without the tier records offsets as `remote`. If the cluster deletes them later, nothing
+can fill the gap. So a repair without rows records the gap again: as `deleted` below the log start,
+or as `deleted_or_lost` if no file states a log start and the tier itself begins above the gap.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ from seglake.log_tables.ledger_layers import RangeKind
 
 
 class _Start(NamedTuple):
-    """The first offset that a log still has, and the cause of gaps below."""
+    """First offset that a log still has, and the cause of gaps below it."""
 
     offset: int
     cause: GapCause
 
 
 def deleted_gaps(state: RepairState, notes: list[str]) -> list[RangePlan]:
-    """Return ranges that record gaps `remote` again, because the tier cannot have them any more.
+    """Return ranges that record gaps `remote` again, because the tier no longer has the offsets.
 
     Args:
         state: the lake and the copies after the last repair.
@@ -37,7 +37,7 @@ def deleted_gaps(state: RepairState, notes: list[str]) -> list[RangePlan]:
     plans: list[RangePlan] = []
     for key, copies in state.readable.items():
         if all(gap.cause is not GapCause.REMOTE for gap in state.gaps.get(key, ())):
-            continue  # `standing` reads all gaps, and there may be millions
+            continue  # `standing` reads all gaps, of which there may be millions
         gaps = [gap for gap in state.standing[key] if gap.cause is GapCause.REMOTE]
         start = _start(copies, key, state) if gaps else None
         below = [gap for gap in gaps if start is not None and gap.start_offset < start.offset]
@@ -45,8 +45,8 @@ def deleted_gaps(state: RepairState, notes: list[str]) -> list[RangePlan]:
             plans += [_plan(gap, start) for gap in below]
             ranges = merged((gap.start_offset, min(gap.next_offset, start.offset)) for gap in below)
             notes.append(
-                f"{key}: the gaps {shown_ranges(ranges)} are {start.cause} now, not remote: the"
-                f" log begins at {start.offset}"
+                f"{key}: the gaps {shown_ranges(ranges)} are now {start.cause} instead of "
+                f"remote: the log begins at {start.offset}"
             )
     return plans
 
@@ -77,7 +77,7 @@ def _stated_starts(copies: Sequence[Replica]) -> Iterator[int]:
 
 
 def _plan(gap: CurrentGap, start: _Start) -> RangePlan:
-    """Return a range that records a gap again, with the cause that holds below the start."""
+    """Return a range that records a gap again, with the cause of offsets below the start."""
     is_deleted = start.cause is GapCause.DELETED
     above = max(start.offset, gap.start_offset)
     rest = RemoteGap(above, gap.next_offset, gap.detail or "")

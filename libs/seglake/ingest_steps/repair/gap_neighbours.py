@@ -1,6 +1,6 @@
-"""Compares the batches beside a gap, to see whether a copy belongs to the log in the lake.
+"""Compares the batches next to a gap, to check that a copy belongs to the log in the lake.
 
-If the copy and the lake have different batches beside the gap, the copy has another log, or a log
+If the copy and the lake have different batches next to the gap, the copy has another log, or a log
 that lost an election to the ingested one. Such a copy does not fill the gap.
 """
 
@@ -29,16 +29,16 @@ def is_contradicted(copy: RepairSource, gap: CurrentGap, state: RepairState) -> 
 
 
 def goes_on(crossing: Crossing, key: PartitionKey, state: RepairState, *, is_inside: bool) -> bool:
-    """Return whether a batch that begins or ends outside of a gap may fill the gap.
+    """Return whether a batch that is partly outside a gap may fill the gap.
 
-    It may if, outside of the gap, the lake has the same batch or no batch yet.
+    It may if the lake has the same batch outside the gap, or no batch yet.
 
     Args:
         crossing: the batch, and its first offset outside of the gap.
         key: the partition.
         state: the lake before the repair.
-        is_inside: whether the gap is damage inside of a compressed old message. An intact copy of
-            that message has another checksum, so the record beside the gap is compared instead.
+        is_inside: whether the gap is damage inside a compressed old message. An intact copy of that
+            message has another checksum, so the record next to the gap is compared instead.
     """
     offset, ledger = crossing.offset, state.ledger.of(key)
     known = state.lake.holding(key, offset)
@@ -63,7 +63,7 @@ def _is_other(
 ) -> bool:
     is_same_place = found.header.base_offset == known.header.base_offset
     if known.magic < 2 and not known.is_wrapper and not is_same_place:
-        return False  # a row of old messages may begin anywhere: where its run began to read
+        return False  # a row of old messages may begin at any offset: where its run began to read
     return likeness(known.header, found) is Likeness.OTHER and not may_be_cleaned(
         known,
         found,

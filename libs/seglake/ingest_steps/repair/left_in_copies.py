@@ -1,8 +1,8 @@
 """Finds copies that have records which the log cleaner removed from the lake's log.
 
-Live replicas are not read: gaps and listing show if their cleaners have progressed differently. If
-a copy ends below the lake, or is the only copy, it is an older copy that a person gave. Its records
-are counted if that is quick.
+Live replicas are not read: gaps and listing show whether their cleaners differ in progress. If a
+copy ends below the lake, or is the only copy, it is an older copy that a person gave. Its records
+are counted if this is quick.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -21,9 +21,10 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.log_tables.current_gaps import GapPiece
 from seglake.log_tables.partition_ledger import PartitionLedger
 
-# limit for all copies together, since reading more would delay a run
+# limit for all copies together, so that reading does not delay a run
 _MOST_COUNTED_BYTES = 64 << 20
-_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8  # most offsets that are read to count records
+# limit of the lake's offsets to read for counting records
+_MOST_LAKE_OFFSETS = _MOST_COUNTED_BYTES // 8
 
 
 def with_left_in_copies(
@@ -74,14 +75,14 @@ def _causes(state: RepairState) -> Iterator[Any]:
 def _are_older(copies: Sequence[Replica], ledger: PartitionLedger, context: RunContext) -> bool:
     """Return whether all copies end below the lake, so that none is a live replica."""
     if context.settings.read.upper_bound is UpperBound.LOG_END:
-        return False  # the end of a log is not in its listing
+        return False  # a listing does not show the end of a log
     marks = [copy.checkpoints.high_watermark for copy in copies]
     known = [mark for mark in marks if mark is not None]
     return len(known) == len(marks) and max(known) < ledger.current[-1][1]
 
 
 def _are_few(copies: Iterable[Replica], ledgers: Iterable[PartitionLedger]) -> bool:
-    """Return whether the copies and the lake's rows of their partitions are few enough to read."""
+    """Return whether copies and the lake's rows of their partitions are few enough to read."""
     size_bytes = sum(file.size_bytes for copy in copies for file in copy.segments)
     lake_offsets = sum(stop - start for ledger in ledgers for start, stop in ledger.current)
     return size_bytes <= _MOST_COUNTED_BYTES and lake_offsets <= _MOST_LAKE_OFFSETS
@@ -90,8 +91,7 @@ def _are_few(copies: Iterable[Replica], ledgers: Iterable[PartitionLedger]) -> b
 def _dirty_offsets(copies: Sequence[Replica], pieces: Sequence[GapPiece]) -> int:
     """Return how many compacted offsets of the lake are above a copy's cleaner checkpoint.
 
-    Without a cleaner checkpoint in any copy, nothing shows that one cleaner has progressed further
-    than another.
+    Cleaner checkpoints alone show that one cleaner has progressed further than another.
     """
     cleaned = [copy.checkpoints.cleaner_offset for copy in copies]
     if len(copies) > 1 and not any(cleaned):

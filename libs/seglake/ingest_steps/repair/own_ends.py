@@ -1,9 +1,9 @@
-"""Finds end markers of transactions in copies that have the transactions' data. Reads headers.
+"""Finds transactions' end markers in copies that have the transactions' data. Reads headers.
 
 If the log cleaner removed offsets after a transaction's data, it may have removed the marker too.
 Then a later marker of the same producer seems to end the transaction. But the cleaner keeps a
-marker as long as data of its transaction. So a copy with the data has the marker too, if its log
-reaches that far.
+marker as long as its transaction's data. So a copy with the data also has the marker, unless its
+log ends earlier.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def _hides_nothing_else(data: DataSpan, log: KnownLog) -> bool:
 def _surveyed(
     candidates: Sequence[CandidateReplica], log: KnownLog, scan: ScanContext
 ) -> list[Transactions | None]:
-    """Survey each copy by itself; the result for an unreadable copy is None."""
+    """Survey each copy separately; the result for an unreadable copy is None."""
     if not candidates:
         return []
     logs = [ListedPartition.alone(candidate.copy.replica, log.key) for candidate in candidates]

@@ -1,8 +1,8 @@
 """Ingests records that the log cleaner removed from the ingested log, from older copies.
 
 This is called a refill. It runs only with `read.older_copies`, because it reads the headers of
-whole logs. The copies of a partition are read one after the other, so that a copy is read only for
-records that the earlier copies did not have.
+whole logs. The copies of a partition are read one after the other; each is read only for records
+that the earlier copies lack.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ from seglake.printable import show_count
 from seglake.segment_decoding.decode import count_requested
 
 _MOST_INLINE_BYTES = 64 << 20
-_MOST_COMPARED = 8  # places at which a copy is compared with the lake
+_MOST_COMPARED = 8  # most offsets at which a copy is compared with the lake
 
 OwnRanges = Mapping[str, Sequence[OffsetRange]]
 """Offset ranges that this run ingested from copies, by the copy's folder."""
@@ -45,7 +45,7 @@ NOTHING_OWN: OwnRanges = {}
 
 
 class _Holder(NamedTuple):
-    """A copy that may have records which the lake lacks."""
+    """Copy that may have records which the lake lacks."""
 
     copy: RepairSource
     holes: LakeHoles
@@ -55,7 +55,7 @@ def refill(repaired: RepairResult, state: RepairState, own: OwnRanges) -> Repair
     """Ingest records that compaction removed, from copies that still have them.
 
     Args:
-        repaired: result of the repairs before, to which the refill's result is added.
+        repaired: result of the preceding repairs, to which the refill's result is added.
         state: the lake and its copies.
         own: ranges that this run has already ingested from each copy, which are skipped.
     """
@@ -68,7 +68,7 @@ def refill(repaired: RepairResult, state: RepairState, own: OwnRanges) -> Repair
         plans, unread = _planned([holders[0] for holders in found], state)
         reasons.append(unread)
         if plans:
-            state.context.reporter.step("ingesting what older copies still have")
+            state.context.reporter.step("ingesting records that older copies still have")
             damage = state.damage_of({plan.key for plan in plans})
             done, resolved = commit_fills(plans, damage, state.standing, state)
             results += done.committed
@@ -93,10 +93,10 @@ def expected_refill(
 ) -> RepairResult:
     """Count the rows that `refill` would ingest from each partition's largest copy.
 
-    Nothing is committed. The rows that other copies would add cannot be known beforehand.
+    Nothing is committed. The rows that smaller copies would add are unknown beforehand.
 
     Args:
-        repaired: result of the repairs before, to which the counts are added.
+        repaired: result of the preceding repairs, to which the counts are added.
         state: the lake and its copies.
         folders: folders of the copies to read.
     """
@@ -122,7 +122,7 @@ def _counted(plans: Sequence[RangePlan], context: RunContext) -> int:
             count_requested,
             tasks,
             sizes=sizes,
-            text="counting what older copies still have",
+            text="counting records that older copies still have",
             is_small=sum(sizes) <= _MOST_INLINE_BYTES,
         )
     )
@@ -188,7 +188,7 @@ def _planned(
     is_other = [_is_other(holder, state) for holder in holders]
     unread = {
         (name := str(copy.key)): f"{name}: {copy.replica.folder}: its batches differ from the "
-        "lake's; nothing is ingested from it"
+        "lake's; nothing is ingested from this copy"
         for (copy, _), is_of_other in zip(holders, is_other, strict=True)
         if is_of_other
     }
@@ -231,7 +231,7 @@ def _unread_copies(state: RepairState) -> dict[str, str]:
 
 
 def _is_other(holder: _Holder, state: RepairState) -> bool:
-    """Return whether copy and lake have different batches beside a hole: the logs differ."""
+    """Return whether copy and lake have different batches next to a hole: the logs differ."""
     copy = holder.copy
     inside = intersected(holder.holes.requested, range_array(copy.requested))
     places = inside[:: max(1, len(inside) // _MOST_COMPARED)].tolist()

@@ -1,7 +1,7 @@
 """Plans which segments of a copy are decoded for records that compaction removed.
 
 A refill adds the rows that an ingest of the copy alone would give, except rows that the lake has.
-So the order in which copies are read does not change the final rows.
+So the order of the copies does not change the final rows.
 """
 
 from bisect import bisect_left, bisect_right
@@ -40,7 +40,7 @@ REFILLABLE = (
 )
 """Causes of gaps at which another copy may have records."""
 
-_ONE_WAVE = 1 << 62  # a wave without limit: two commits would both record a gap that they share
+_ONE_WAVE = 1 << 62  # no limit: two commits would both record a gap that they share
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class LakeHoles:
 
     Attributes:
         gaps: all current gaps, by rising offsets.
-        lacking: rising ranges of offsets that are inside of the lake's batches and have no row.
+        lacking: rising ranges of offsets that are in the lake's batches but have no row.
         covered: merged ranges that the ledger covers.
         own: merged ranges that this run has ingested from the copy.
         recorded: identities of the partition's damaged bytes in `quarantine`.
@@ -68,7 +68,7 @@ class LakeHoles:
 
     @property
     def requested(self) -> RangeArray:
-        """Return the ranges of offsets at which the copy may have records, rising."""
+        """Return the rising ranges of offsets at which the copy may have records."""
         both = np.concatenate((self.refillable, self.lacking))
         rising = both[np.argsort(both[:, 0], kind="stable")]
         if not self.own:
@@ -82,9 +82,9 @@ def refill_plans(
     """Return the ranges of a copy that may have rows which the lake lacks.
 
     Args:
-        partition: the copy, surveyed by itself.
+        partition: the copy, surveyed separately.
         holes: the lake's holes.
-        stop_offset: end of the usable part of the copy; above it, the copy may have another log.
+        stop_offset: end of the usable part of the copy; from there the copy may have another log.
         settings: settings of the run.
     """
     regions = _regions(partition.replica, holes, min(stop_offset, partition.bounds.next_offset))
@@ -105,7 +105,7 @@ def refill_plans(
 def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[OffsetRange]:
     """Return ranges of a copy's segments that may fill holes, extended to whole gaps.
 
-    The returned ranges are ingested, and have no gaps with other causes.
+    The returned ranges are ingested, and contain no gaps with other causes.
     """
     files = replica.segments
     stops = [*(file.base_offset for file in files[1:]), stop_offset]
@@ -125,7 +125,7 @@ def _regions(replica: Replica, holes: LakeHoles, stop_offset: int) -> list[Offse
 def _refill(
     plans: Sequence[RangePlan], region: OffsetRange, holes: LakeHoles, requested: RequestedOffsets
 ) -> RangePlan:
-    """Combine the plans of a region into one, because its gaps must not be recorded twice."""
+    """Combine the plans of a region into one, so that its gaps are recorded once."""
     splits = [split for plan in plans for split in plan.splits]
     return replace(
         plans[0],

@@ -1,7 +1,8 @@
 """Fills gaps of the lake from copies that have the damaged or missing records.
 
-It runs at the end of every ingest, so it makes no difference whether a replica is given in the same
-run or in a later one. Nothing is read unless the lake has a gap that a given replica could fill.
+A repair runs at the end of every ingest, so the result is the same whether a replica is given in
+the same run or in a later one. Nothing is read unless the lake has a gap that a given replica could
+fill.
 """
 
 import logging
@@ -42,11 +43,12 @@ from seglake.printable import show_count
 
 _LOG = logging.getLogger(__name__)
 _BELOW_START = (GapCause.DELETED, GapCause.DELETED_OR_LOST)
-_MOST_ROUNDS = 3  # rounds of repair; each may fill, from another copy, what the one before left
+# most rounds of repair; a round may use other copies for the gaps that the previous one left
+_MOST_ROUNDS = 3
 
 Gaps = Mapping[PartitionKey, Sequence[CurrentGap]]
 KeptSources = Callable[[RepairState], AbstractContextManager[Sequence[RepairSource]]]
-"""Function that opens further sources of batches besides replicas on disks, in a `with` block."""
+"""Function that opens further sources of batches than replicas on disks, in a `with` block."""
 
 
 class _Filled(NamedTuple):
@@ -111,7 +113,7 @@ def repair(
 def _with_deleted_gaps(
     result: RepairResult, state: RepairState
 ) -> tuple[RepairResult, RepairState]:
-    """Record gaps `remote` as deleted if the cluster has deleted their offsets since."""
+    """Record gaps `remote` as deleted if the cluster has deleted their offsets meanwhile."""
     notes: list[str] = []
     plans = deleted_gaps(state, notes)
     if plans:
@@ -171,8 +173,8 @@ def _gaps_to_search(state: RepairState, unmoved: Collection[PartitionKey]) -> Ga
 def _without_refills(state: RepairState) -> RepairState:
     """Return the state without the gaps that a refill can fill.
 
-    A refill uses only offsets below a copy's high watermark. If that is unknown, the copy can only
-    repair, so its gaps are kept.
+    A refill uses only offsets below a copy's high watermark. A copy without a known high watermark
+    can only repair, so its gaps are kept.
     """
     read = state.context.settings.read
     if not read.older_copies:
@@ -213,7 +215,7 @@ def _fill(found: FoundRepairs, state: RepairState) -> _Filled:
 def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
     results = [result for filled in rounds for result in filled.done.committed]
     unread = {name: why for filled in rounds for name, why in filled.done.left_out.items()}
-    # Only the last round's reasons count, since it has tried the unreadable copies again.
+    # Only the last round's reasons count: it has tried the unreadable copies again.
     unread |= rounds[-1].found.unread
     for topic in sorted(rounds[-1].done.lost):
         unread[topic] = f"{topic}: a concurrent run committed first; run again to fill its gaps"

@@ -64,7 +64,7 @@ def found_repairs(
     Args:
         copies: the copies with the gaps that they may fill.
         state: the lake before the repair.
-        notes: notes on copies that fill nothing, to which the search adds its own.
+        notes: notes on copies that fill nothing; the search adds to them.
         is_replay: whether batches that failed to decode before are decoded again.
     """
     notes = [*notes]
@@ -89,7 +89,7 @@ def found_repairs(
 
 
 def _absent(name: str, gaps: Iterable[RemoteGap]) -> Iterator[str]:
-    """Yield a text for each reason why a remote tier cannot give offsets of a partition."""
+    """Yield the reasons why a remote tier cannot provide a partition's offsets."""
     for reason, ranges in grouped((gap.reason, gap[:2]) for gap in gaps).items():
         yield f"{named_gaps({name: GapRanges.of(merged(ranges))})}: {reason}"
 
@@ -97,13 +97,13 @@ def _absent(name: str, gaps: Iterable[RemoteGap]) -> Iterator[str]:
 def _candidate(
     copy: RepairSource, spans: Sequence[FoundSpan], state: RepairState, notes: list[str]
 ) -> CandidateReplica:
-    """Return a copy's batches for gaps, except gaps beside which copy and lake differ."""
+    """Return a copy's batches for gaps, except gaps next to which copy and lake differ."""
     asked = {span.gap_index for span in spans}
     other = {index for index in asked if is_contradicted(copy, copy.gaps[index], state)}
     if other:
         notes.append(
             f"{copy.key}: {show_count(len(other), 'gap')} not filled from "
-            f"{copy.replica.folder}, which has other batches there than the lake"
+            f"{copy.replica.folder}, which has other batches next to them than the lake"
         )
     inside = [region_of(row) for row in state.damage.get(copy.key, []) if is_inside_batch(row)]
 

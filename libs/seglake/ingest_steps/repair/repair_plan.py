@@ -133,7 +133,7 @@ def repair_plans(
 def _holes_left(
     candidates: Sequence[CandidateReplica], gaps: Iterable[CurrentGap]
 ) -> list[OffsetRange]:
-    """Return the parts of the gaps for which no copy has batches."""
+    """Return the parts of the gaps of which no copy has batches."""
     found = merged(
         (span.first_offset if span.base_offset is None else span.base_offset, span.next_offset)
         for candidate in candidates
@@ -146,7 +146,7 @@ def _holes_left(
 def _is_settled(
     span: FoundSpan, log: KnownLog, lost: MissingMarkers, *, reads_undecided: bool
 ) -> bool:
-    """Return whether each transaction in a span has a known outcome or needs none."""
+    """Return whether each transaction in a span has a known outcome, or needs none."""
     data = [event for event in span.events if isinstance(event, DataSpan)]
     ends = [log.ends.next_marker(event.producer_id, event.offset) for event in data]
     return all(
@@ -156,10 +156,10 @@ def _is_settled(
 
 
 def _chosen(gap: CurrentGap, by_copy: Sequence[list[_Choice]]) -> list[_Choice]:
-    """Return the spans of the copy with most records, and other copies' spans between them.
+    """Return the spans of the copy with the most records, and other copies' spans between them.
 
-    If the cause of a gap is not proved, only one replica is used, because it must show which
-    offsets are missing. The next repair ingests records of the others.
+    If the cause of a gap is unproved, only one replica is used, because it must show which offsets
+    are missing. The next repair ingests the other replicas' records.
     """
     ranked = sorted(
         by_copy, key=lambda choices: -sum(choice.span.record_count for choice in choices)
@@ -196,7 +196,7 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
 
 
 def _explained_range(choice: _Choice) -> OffsetRange:
-    """Return the part of a gap for which the chosen copy shows the cause."""
+    """Return the part of a gap whose cause the chosen copy shows."""
     start, stop = choice.copy.requested[choice.span.gap_index]
     return start, stop if choice.span.proof_stop is None else min(stop, choice.span.proof_stop)
 

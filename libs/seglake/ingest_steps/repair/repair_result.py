@@ -13,7 +13,7 @@ from seglake.printable import show_count
 
 @dataclass(frozen=True, slots=True)
 class PlannedFill:
-    """A gap that a dry run would fill, in whole or in part, from other replicas."""
+    """Gap that a dry run would fill from other replicas, completely or in part."""
 
     partition: str
     start_offset: int
@@ -28,14 +28,14 @@ class PlannedFill:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairResult:
-    """Rows that repairs and refills added, or would add if this were no dry run.
+    """Rows that repairs and refills added, or would add without a dry run.
 
     Attributes:
         rounds: filled gaps by round; a later round may fill gaps that an earlier round left.
         refills: ranges with records from older copies, which the log cleaner had removed.
         notes: messages for the user that need no action.
-        unread: why copies were not used: by partition, if a copy is unreadable or has other batches
-            than the lake; by topic, if another run ingested the topic.
+        unread: why copies were not used; the key is the partition if a copy is unreadable or has
+            other batches than the lake, the topic if another run ingested the topic.
         contradicted: transactions that earlier runs ingested with a wrong outcome.
         concurrent: ranges to repair that another run committed first.
         written_bytes: size of the committed files.

@@ -1,4 +1,4 @@
-"""Finds copies that may fill the lake's gaps, and the usable part of their logs."""
+"""Finds copies that may fill the lake's gaps, and the usable parts of their logs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class RepairSource:
         requested: the parts of the gaps that are in the copy's log.
         stop_offset: exclusive end of the copy's usable log; batches above it are not read.
         leader_epochs: epochs of the newest log among the copies.
-        is_of_lake: whether the copy's bytes come from `quarantine` and not from a disk.
+        is_of_lake: whether the copy's bytes come from `quarantine` instead of a disk.
     """
 
     replica: Replica
@@ -38,7 +38,7 @@ class RepairSource:
 
     @property
     def key(self) -> PartitionKey:
-        """Return the partition of the gaps, because the copy's own key may lack the topic id."""
+        """Return the gaps' partition; the copy's own key may lack the topic id."""
         return self.gaps[0].key
 
 
@@ -48,7 +48,7 @@ def repair_sources(
     state: RepairState,
     notes: list[str],
 ) -> list[RepairSource]:
-    """Return the copies whose logs reach some of the gaps.
+    """Return the copies whose logs have offsets of some gaps.
 
     Args:
         copies: readable copies by partition.
@@ -76,7 +76,7 @@ def _copies(
         (leader_epochs_of(replica.epochs) for replica in replicas),
         key=lambda epochs: epochs.last_epoch,
     )
-    # The logs' ends are unknown here, but each log surely reaches its last segment's start.
+    # The logs' ends are unknown, but each log surely reaches its last segment's start.
     surely_there = max(replica.segments[-1].base_offset for replica in replicas)
     same_until = min(
         ledger.same_log_until(best, surely_there),
@@ -138,13 +138,13 @@ def _high_watermark(replicas: Sequence[Replica], best: LeaderEpochs, settings: S
 
 
 def _common_next_offset(replica: Replica, best: LeaderEpochs) -> int:
-    """Return the offset up to which a copy has the best copy's log; no limit without epochs."""
+    """Return the end of the part that a copy shares with the best copy; no limit without epochs."""
     if not replica.epochs:
         return OPEN_END
     return best.common_next_offset(leader_epochs_of(replica.epochs))
 
 
 def _files(replica: Replica, parts: Sequence[OffsetRange]) -> tuple[SegmentFile, ...]:
-    """Return the segments with offsets of the parts, and the segment after them, for their end."""
+    """Return the segments with offsets of the parts; also the next one, which shows their end."""
     count = sum(file.base_offset < parts[-1][1] for file in replica.segments)
     return replica.segments[: count + 1]

@@ -40,7 +40,7 @@ class RepairState:
 
     Attributes:
         context: the run.
-        generations: commit counter (generation) of each topic, read before everything else.
+        generations: commit counter (generation) of each topic, read before all other data.
         ledger: the lake's ledger.
         gap_rows: all rows of the source in `gaps`, with GAP_COLUMNS.
         gaps: gaps that another copy could fill.
@@ -61,7 +61,7 @@ class RepairState:
 
     @cached_property
     def readable(self) -> dict[PartitionKey, list[Replica]]:
-        """Return the copies that have segments, without future replicas (copies for a move)."""
+        """Return the copies that have segments, except future replicas (copies for a move)."""
         found = {
             key: [copy for copy in copies if copy.segments and not copy.is_future]
             for key, copies in self.copies.items()
@@ -70,12 +70,12 @@ class RepairState:
 
     @cached_property
     def pieces(self) -> dict[PartitionKey, list[GapPiece]]:
-        """Return all current gaps, compacted ones too, as arrays by partition."""
+        """Return all current gaps as arrays by partition, including compacted ones."""
         return gap_pieces(self.gap_rows, self.ledger)
 
     @cached_property
     def standing(self) -> dict[PartitionKey, list[CurrentGap]]:
-        """Return all current gaps by rising offsets, gaps left by the log cleaner included."""
+        """Return all current gaps by rising offsets, including gaps left by the log cleaner."""
         return standing_gaps(self.pieces)
 
     def compacted(self, key: PartitionKey) -> list[OffsetRange]:
@@ -94,7 +94,7 @@ class RepairState:
 
     @cached_property
     def every_damage(self) -> dict[PartitionKey, Rows]:
-        """Return all rows of `quarantine` except those of lost elections.
+        """Return all rows of `quarantine`, except those of lost elections.
 
         Resolved rows are included. The bytes are not read.
         """
@@ -129,7 +129,7 @@ class RepairState:
 
     @property
     def cut_spans(self) -> int:
-        """Return the number of unresolved damaged spans whose bytes the lake has only in part."""
+        """Return the number of unresolved damaged spans whose bytes are incomplete in the lake."""
         return sum(not row["raw_is_complete"] for rows in self.damage.values() for row in rows)
 
 
@@ -141,8 +141,7 @@ def repair_state(
     Args:
         context: the run.
         topics: the topics.
-        replicas: copies in the sources. Their folders give a topic's id if the lake does not know
-            it.
+        replicas: copies in the sources. Their folders supply a topic's id if the lake lacks it.
     """
     generations, ledger = published(context, sorted(topics))
     for topic, topic_id in _only_ids(replicas).items():
@@ -155,7 +154,7 @@ def repair_state(
 
 
 def _only_ids(replicas: Iterable[Replica]) -> dict[str, str]:
-    """Return the topic ids of the topics whose folders all name one id."""
+    """Return the topic ids of topics whose folders all have the same id."""
     ids: dict[str, set[str]] = {}
     for replica in replicas:
         if replica.key.topic_id is not None and not replica.has_id_of_lake:

@@ -1,4 +1,4 @@
-"""Writes the rows of `quarantine` that mark damage as resolved, together with each wave's rows."""
+"""Writes `quarantine` rows that mark damage as resolved, together with each wave's rows."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,8 +42,8 @@ def commit_fills(
         state: the lake before the repair.
 
     Returns:
-        The result, and by partition the number of resolved spans of damage that this run had
-        recorded.
+        The result, and the number of resolved damaged spans that this run had recorded, by
+        partition.
     """
     context = state.context
     resolutions = _Resolutions(damage, gaps, state.generations, context)
@@ -54,8 +54,8 @@ def commit_fills(
 class _Resolutions:
     """Source of the rows that resolve damage, for each wave of a repair or a refill.
 
-    Several waves may fill the holes that one span of damage left. The wave that fills the last of
-    these holes resolves the damage. So `settle` must be called after each commit.
+    One damaged span may leave several holes, which several waves may fill. The wave that fills the
+    last hole resolves the damage. So call `settle` after each commit.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class _Resolutions:
         generations: Mapping[str, int],
         context: RunContext,
     ) -> None:
-        """Keep the lake's state before the first wave.
+        """Store the lake's state before the first wave.
 
         Args:
             damage: unresolved rows of `quarantine` by partition, without bytes.
@@ -79,7 +79,8 @@ class _Resolutions:
         self._context = context
         self._committed: list[RangeResult] = []
         self._resolved: set[_Identity] = set()
-        self._written: dict[str, set[_Identity]] = {}  # rows that are not committed yet, by topic
+        # rows that are written but not committed, by topic
+        self._written: dict[str, set[_Identity]] = {}
         self._of_this_run = {
             identity_of(row): str(key)
             for key, rows in damage.items()

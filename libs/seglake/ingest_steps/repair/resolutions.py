@@ -1,6 +1,6 @@
-"""Marks quarantined bytes as resolved when their offsets have come into the tables.
+"""Marks quarantined bytes as resolved when the tables have got their offsets.
 
-The row of the bytes is not changed. A resolution is a second row with the same place and hash.
+The row of the bytes stays unchanged. A resolution is a second row with the same position and hash.
 """
 
 from bisect import bisect_right
@@ -21,10 +21,10 @@ from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import IDENTITY
 from seglake.segment_codec.formats.errors import DefectCode
 
-# All columns except the bytes, which only the row that recorded the damage has.
+# All columns except the bytes, which only the damage's first row has.
 QUARANTINE_COLUMNS = tuple(name for name in QUARANTINE.schema.names if name != "raw")
 
-# Batches with these defects would be rejected again, although their checksum is valid.
+# Defects with which a batch would be rejected again, although its checksum is valid.
 _SOUND_OUTSIDE = frozenset(
     {
         DefectCode.UNSUPPORTED_CODEC,
@@ -49,14 +49,14 @@ Row = Mapping[str, Any]
 
 
 class Resolution(StrEnum):
-    """Way in which the offsets of quarantined bytes came into the tables."""
+    """Way in which the tables got the offsets of quarantined bytes."""
 
     REPLAYED = "replayed"  # the same bytes were decoded again
     SIBLING = "sibling"  # another copy had the records
 
 
 class _Filled(NamedTuple):
-    """Separate, ordered ranges filled from a piece of a segment, and the positions of the piece."""
+    """Separate, ordered ranges that a piece of a segment filled, and the piece's positions."""
 
     offsets: Sequence[OffsetRange]
     broker_id: int | None
@@ -77,7 +77,7 @@ def unresolved(rows: Iterable[Row]) -> list[Row]:
         if row["resolution"] is not None:
             identity = identity_of(row)
             done[identity] = max(row["generation"], done.get(identity, 0))
-    # If a retake ingests the offsets again, it may record the same bytes as damage again.
+    # A retake that ingests the offsets again may record the same bytes as damage again.
     return [
         row
         for row in listed
@@ -91,7 +91,7 @@ def is_sound_outside(row: Row) -> bool:
 
 
 def is_inside_batch(row: Row) -> bool:
-    """Return whether quarantined bytes are inside of a compressed batch of an old format."""
+    """Return whether quarantined bytes are inside a compressed batch of an old format."""
     return row["codec"] is not None and row["magic"] in (0, 1)
 
 
@@ -106,7 +106,7 @@ def resolution_rows(
     gaps: Iterable[CurrentGap],
     stamp: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return rows that mark damage as resolved whose offsets the partition's fills have ingested.
+    """Return rows that mark damage as resolved if a partition's fills ingested its offsets.
 
     Args:
         results: the fills.
@@ -167,7 +167,7 @@ def _left(results: Sequence[RangeResult], damaged: Iterable[CurrentGap]) -> list
     for result in results:
         left += [gap.offsets for gap in result.gaps if gap.cause in DAMAGE_CAUSES]
         left += [
-            # The report has only the number of these gaps, so its whole range is used.
+            # The report has only the number of these gaps, so its whole range counts.
             (report.first_offset, report.next_offset)
             for report in result.reports
             if report.totals.gaps
@@ -193,7 +193,7 @@ def _holds_less(result: RangeResult, row: Row, region: OffsetRange) -> bool:
 def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
     """Return the offsets that damage explains.
 
-    If a neighbouring batch is unknown, they reach to the edge of the gap.
+    If a neighbouring batch is unknown, the offsets extend to the edge of the gap.
     """
     start, stop = region_of(row)
     around = [gap for gap in damaged if gap.start_offset <= stop and start <= gap.next_offset]
@@ -207,8 +207,8 @@ def _explained(row: Row, damaged: Iterable[CurrentGap]) -> OffsetRange:
 def region_of(row: Row) -> OffsetRange:
     """Return the offset range whose gap these damaged bytes explain.
 
-    The range ends at the neighbouring batches. If a neighbour is unknown, it ends at the offset
-    that the damaged bytes themselves name.
+    The range ends at the neighbouring batches. If a neighbour is unknown, the range ends at the
+    offset that the damaged bytes state.
     """
     before, after = row["previous_offset"], row["next_offset"]
     base, last = row["base_offset"], row["last_offset"]
@@ -231,5 +231,5 @@ def _kind(row: Row, filled: Sequence[_Filled]) -> str:
 
 
 def identity_of(row: Row) -> tuple[Any, ...]:
-    """Return a key that is equal for rows of the same bytes at the same place."""
+    """Return a key that is equal for rows of the same bytes at the same position."""
     return tuple(row[name] for name in IDENTITY)

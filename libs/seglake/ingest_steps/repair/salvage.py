@@ -1,11 +1,11 @@
-"""Salvages records of quarantined batches that are in no other table.
+"""Salvages records of quarantined batches that no other table has.
 
 Two kinds of batches are salvaged, each if the settings enable it: batches that decode although
 their checksum is wrong, and batches of replicas that lost an election.
 
-It runs at the end of an ingest or a replay, over all unresolved damage of the topics, whichever run
-recorded it. Each batch is salvaged only once: a run skips the batches in the version of
-`salvaged_records` on which its commit is based.
+The salvage runs at the end of an ingest or a replay, over all unresolved damage of the topics,
+including damage that earlier runs recorded. Each batch is salvaged only once: a run skips the
+batches in the version of `salvaged_records` on which its commit is based.
 """
 
 from collections import Counter
@@ -141,7 +141,7 @@ def _found(context: RunContext, ledger: SourceLedger) -> _Found:
         for found in sorted(requested, key=itemgetter("generation")):
             place = tuple(found[name] for name in PLACE_COLUMNS)
             if place in whole or place in cut:
-                continue  # recorded before, by a concurrent run
+                continue  # a concurrent run has already recorded it
             if not found["raw_is_complete"]:
                 cut.add(place)
                 continue
@@ -154,7 +154,7 @@ def _found(context: RunContext, ledger: SourceLedger) -> _Found:
 
 
 def _quarantined(context: RunContext, ledger: SourceLedger) -> dict[PartitionKey, list[Row]]:
-    """Return the rows of quarantine of the selected topics, each with the path of its file."""
+    """Return the selected topics' rows of `quarantine`, each with the path of its file."""
     settings, selects_topic = context.settings, context.settings.select.selects_topic
     codes = {
         *(_WRONG_CHECKSUMS if settings.read.salvage else ()),
@@ -180,7 +180,7 @@ def _of_codes(rows: pa.Table, codes: Iterable[DefectCode]) -> pa.Table:
 
 
 def _standing(rows: Iterable[Row], ledger: PartitionLedger) -> Iterator[Row]:
-    """Yield the damage that neither a repair nor an election has resolved."""
+    """Yield the damage that neither a repair nor an election resolved."""
     for row in unresolved(rows):
         start = region_of(row)[0]
         is_current = start < ledger.counts_until(start, row["generation"])
@@ -204,7 +204,7 @@ def _lost(rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _listing_order(row: Row) -> Identity:
-    """Return a sort key for the rows of one batch, which puts rows with all bytes first."""
+    """Return a sort key for the rows of one batch; rows with all bytes come first."""
     broker_id = -1 if row["broker_id"] is None else row["broker_id"]
     is_cut = not row["raw_is_complete"]
     return is_cut, row["generation"], broker_id, row["segment"], row["position"]
@@ -229,7 +229,7 @@ def _damaged_batch(key: PartitionKey, row: Row) -> DamagedBatch:
 def _identity(key: PartitionKey, row: Row) -> Identity:
     """Return a batch's identity in `quarantine` and in `salvaged_records`.
 
-    A damaged batch is identified by its place and its commit. A batch of a losing replica is
+    A damaged batch is identified by its position and its commit. A batch of a losing replica is
     identified by its bytes, because several replicas may have the same batch.
     """
     if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
@@ -238,7 +238,7 @@ def _identity(key: PartitionKey, row: Row) -> Identity:
 
 
 def _salvaged_batches(context: RunContext, ledger: SourceLedger, handle: Handle) -> set[Identity]:
-    """Return the identities of the batches that a version of the table has."""
+    """Return the identities of the batches in a version of the table."""
     columns = [*PLACE_COLUMNS, "topic_id", "defect_code", "generation"]
     return {
         _identity(ledger.key_of(batch), batch)
@@ -250,7 +250,7 @@ def _salvaged_batches(context: RunContext, ledger: SourceLedger, handle: Handle)
 
 def _tasks(found: _Found, there: Container[Identity], context: RunContext) -> list[SalvageTask]:
     tasks = []
-    rules = rules_of(context.tables)  # after the version of the table that the commit is based on
+    rules = rules_of(context.tables)  # read after the table version on which the commit is based
     for path, batches in found.by_file.items():
         lacking = {
             place: requested

@@ -12,7 +12,7 @@ class Salvaged:
         records: number of records by partition.
         batches: number of batches by partition; each is a row of `quarantine`.
         refused: number of batches that do not decode completely, by reason.
-        cut_batches: number of batches that `quarantine` holds only in part.
+        cut_batches: number of batches whose bytes are incomplete in `quarantine`.
         planned_batches: number of batches that a dry run would decode, by partition; some may not
             decode completely.
     """

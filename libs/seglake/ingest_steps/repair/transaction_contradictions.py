@@ -31,7 +31,7 @@ Row = Mapping[str, Any]  # Any: a row's columns have many types
 
 
 class _Transaction(NamedTuple):
-    """End marker of a transaction, and the outcome with which the transaction was ingested."""
+    """Transaction with its end marker, and the outcome with which it was ingested."""
 
     marker: Marker
     state: str
@@ -56,7 +56,7 @@ def settled_otherwise(
 
     Args:
         key: the partition.
-        repaired: ranges that were filled; only transactions whose end these fills may change are
+        repaired: ranges that were filled; only transactions that may end in these ranges are
             checked.
         state: the lake after the fills.
     """

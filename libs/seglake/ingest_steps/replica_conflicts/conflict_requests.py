@@ -1,4 +1,4 @@
-"""Requests the comparisons that find copies which contradict the tables. Reads tables."""
+"""Requests comparisons, to find copies that contradict the tables. Reads tables."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ from seglake.storage.storage import Storage
 def replica_requests(
     partition: SurveyedPartition, offsets: OffsetRange, storage: Storage
 ) -> Iterator[CompareRequest]:
-    """Yield comparisons of the chosen replica with all other replicas, in the offsets to ingest."""
+    """Yield comparisons of the chosen replica with all others, in the offsets to ingest."""
     before: tuple[ListedCopy, ...] = ()
     for other in partition.other_replicas:
         stop = min(offsets[1], other.log_end_offset)
@@ -71,9 +71,9 @@ def tail_requests(
 
 
 def lake_requests(partition: SurveyedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield comparisons of the lake with each copy, from where their leader epochs differ."""
+    """Yield comparisons of the lake with each copy, from the first different leader epoch on."""
     ledger, choice = partition.ledger, partition.choice
-    # Even if the log ends below the ingested offsets, its last epoch shows which log won.
+    # A log that ends below the ingested offsets still shows by its last epoch which log won.
     copies = [(choice.chosen, partition.agreed_end, partition.sound_end, OPEN_END)]
     copies += [
         (other.replica, other.divergence_offset, other.log_end_offset, other.divergence_offset)
@@ -117,7 +117,7 @@ def duplicate_requests(partition: JudgedPartition, context: RunContext) -> Itera
 
 
 def undecided_requests(partition: JudgedPartition, context: RunContext) -> Iterator[CompareRequest]:
-    """Yield the comparison of the lake with a differing log, if leader epochs show no winner."""
+    """Yield a comparison of the lake with a differing log if no leader epoch shows the winner."""
     ledger = partition.listed.ledger
     ours = every_lake_batch(ledger, context) if partition.is_undecided else None
     if ours is not None:

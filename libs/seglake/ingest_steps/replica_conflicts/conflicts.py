@@ -68,7 +68,7 @@ _LISTED_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A copy whose batches differ from those in the tables, in a range of offsets.
+    """Copy whose batches differ from those in the tables, in a range of offsets.
 
     Attributes:
         compare: the comparison.
@@ -101,8 +101,8 @@ def clashes_with_lake(partitions: Iterable[JudgedPartition], context: RunContext
     """Compare copies with the batches of earlier runs, if their leader epochs differ.
 
     If a broker has two logs of a partition, these are compared with each other. A run that reads
-    the logs of a dead cluster to their end compares two further kinds: logs that were refused
-    because no leader epoch shows the winner, and batches of losing copies above the end of the log.
+    the logs of a dead cluster to their end also compares logs that were refused because no leader
+    epoch shows the winner, and batches of losing copies above the end of the log.
     """
     judged = list(partitions)
     same = [(each, found) for each in judged if (found := each.same) is not None]
@@ -138,7 +138,7 @@ class ConflictRows:
         self.clashes = clashes
         self._generations = generations
         self._context = context
-        # rows that are not committed yet
+        # rows that are written but not committed
         self._written: list[tuple[PartitionKey, ConflictCount]] = []
         self.recorded: dict[PartitionKey, ConflictCount] = {}
 
@@ -157,7 +157,7 @@ class ConflictRows:
         return counted(found)
 
     def files(self, results: Sequence[RangeResult]) -> dict[str, list[DataFile]]:
-        """Write the conflicts inside of ranges to be committed, and return the files by topic."""
+        """Write the conflicts in the ranges to be committed; return the files by topic."""
         narrowed = [
             replace(clash.compare, offsets=offsets)
             for result in results
@@ -204,7 +204,7 @@ class ConflictRows:
         """Return the conflicts in quarantine, by topic and partition."""
         found: dict[tuple[str, int], set[Listed]] = {}
         tables, source_id = self._context.tables, self._context.source_id
-        if not tables.has(QUARANTINE):  # a dry run may plan a lake that does not exist
+        if not tables.has(QUARANTINE):  # a dry run may have no lake yet
             return {}
         for row in tables.rows(QUARANTINE, source_id, _LISTED_COLUMNS).to_pylist():
             if row["defect_code"] == DefectCode.REPLICA_CONFLICT:
@@ -241,7 +241,7 @@ def commit_conflicts(
 
 def _clashes(requests: Sequence[CompareRequest], context: RunContext) -> list[Clash]:
     if context.settings.read.upper_bound is not UpperBound.LOG_END:
-        # With an empty `before`, a batch is listed for each copy that has it.
+        # An empty `before` makes a batch be listed for each copy that has it.
         requests = [replace(request, before=()) for request in requests]
     found: list[FoundConflicts] = _run(find_conflicts, requests, context)
     return [
@@ -272,7 +272,7 @@ def _run(
 def quarantined_tails(
     ledger: SourceLedger, context: RunContext
 ) -> dict[PartitionKey, TailsOfPartition]:
-    """Return the quarantined batches of lost logs above the tables' end, by partition.
+    """Return the quarantined batches of losing logs above the tables' end, by partition.
 
     A dry run returns none.
 

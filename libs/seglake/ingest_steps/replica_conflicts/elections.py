@@ -1,8 +1,9 @@
 """Finds rows of the lake that lost an election after they were ingested. Reads tables.
 
-Kafka truncates a follower's log where it diverges from the leader's log. So from that offset on, no
-record of the old log is valid, not even above the end of the winning log. A transaction that was
-open at that offset may have ended differently in the winning log, so all of its batches are lost.
+Kafka truncates a follower's log at the offset where it diverges from the leader's log. So from this
+offset on, no record of the old log is valid, not even above the end of the winning log. A
+transaction that was open at that offset may have ended differently in the winning log, so all of
+its batches are lost.
 """
 
 from collections.abc import Iterable, Sequence
@@ -57,7 +58,7 @@ def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
 
 
 def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | None:
-    """Return the election of a newer leader without batches, whose epoch begins below old rows."""
+    """Return the election of a newer leader without batches whose epoch begins below old rows."""
     offset = ledger.lost_from(leader_epochs)
     if offset == OPEN_END or not common(ledger.current, (offset, OPEN_END)):
         return None
@@ -72,10 +73,10 @@ def _lost_ranges(
     divergence = leader_epochs.divergence_offset(leader_epochs_of((), seen=_epochs(batches)))
     parted = min(divergence, winner.first_offset)
     start = min([parted, *_open_transactions(batches, parted)])
-    # Below its log start, the winner has neither epochs nor batches, so nothing is known there.
+    # Nothing is known below the winner's log start, since it has no epochs or batches there.
     start = max(start, partition.bounds.log_start_offset, ledger.expired_to)
     spans = spans_of(ledger, batches, context)
-    # Rows are superseded as a whole: if the logs diverge inside of a gap, the whole gap is.
+    # Rows are superseded as a whole: if the logs diverge inside a gap, the whole gap is superseded.
     start = min([first for first, stop in spans if first < start < stop], default=start)
     stop = _own_from(batches, start, winner, leader_epochs)
     ranges = common(ledger.current, (start, stop))
@@ -86,7 +87,7 @@ def _lost_ranges(
 def _own_from(batches: Rows, start: int, winner: Winner, leader_epochs: LeaderEpochs) -> int:
     """Return the first offset at which the tables have the winner's own batches.
 
-    The tables differ from the winner only below this offset.
+    Only below this offset the tables differ from the winner.
     """
     if winner.leader_epoch is None:
         return OPEN_END
@@ -115,7 +116,7 @@ def superseded(
         key: the partition.
         offsets: the range.
         batches: current batches of the partition.
-        erased: erased offsets of the partition, of which the batches have no record any more.
+        erased: erased offsets of the partition; the batches no longer have these records.
         winner: the election; None if a retake replaces the range.
     """
     start, stop = offsets

@@ -1,4 +1,4 @@
-"""Reads the lake's batches, in a form to compare with a copy's batches. Reads tables."""
+"""Reads the lake's batches as values to compare with a copy's batches. Reads tables."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,8 @@ from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_codec.formats.message_set import message_checksum
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
-MOST_MESSAGES = 1 << 20  # uncompressed old messages of a partition; each takes 200 bytes of memory
+# most uncompressed old messages of a partition; each needs 200 bytes of memory
+MOST_MESSAGES = 1 << 20
 _BATCH_COLUMNS = (
     *("base_offset", "last_offset", "crc"),
     *("leader_epoch", "record_count", "delete_horizon_ms", "magic"),
@@ -50,7 +51,7 @@ def lake_batches(
 ) -> tuple[BatchHead, ...]:
     """Return the lake's batches of magic 2 in a range.
 
-    Batches of older formats are left out because they have no leader epoch.
+    Batches of older formats are omitted because they have no leader epoch.
     """
     start, stop = offsets
     inside = [Within("base_offset", at_most=stop - 1), Within("last_offset", at_least=start)]
@@ -59,7 +60,7 @@ def lake_batches(
 
 
 def _head(row: dict[str, Any]) -> BatchHead:
-    """Convert a row of `batches` to a batch to compare: of magic 2, or a compressed message."""
+    """Convert a `batches` row to a batch to compare: of magic 2, or a compressed message."""
     is_full = row["record_count"] == row["last_offset"] - row["base_offset"] + 1
     return BatchHead(
         first_offset=row["base_offset"],

@@ -1,7 +1,7 @@
 """Checks whether each log is still the one in the lake. Reads a few batches.
 
-If both the folder and the ledger name the topic id, the log is known to be the same. Then the last
-ingested batch is read only if the log has grown, to see whether that batch lost an election.
+If the folder and the ledger have the same topic id, they have the same log. Then the last ingested
+batch is read only if the log has grown, to check whether that batch lost an election.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,15 +52,15 @@ _TASK_REQUESTS = 256
 
 
 class _Case(NamedTuple):
-    """A log, and the batch of it that was ingested last.
+    """Log and its last ingested batch.
 
     Attributes:
         partition: the partition.
         ingested: the last ingested batch.
-        is_named: whether disk and ledger name the topic id, so that the log is known to be the
+        is_named: whether disk and ledger have the same topic id, which proves that the log is the
             same.
-        shorter: facts on a log that ends below the ingested offsets; for any other log, the field
-            `end` is unset.
+        shorter: facts on a log that ends below the ingested offsets; in other logs its field `end`
+            is empty.
         has_news: whether the log has offsets to ingest.
         request: asks for the log's batch at the offset of the last ingested batch.
     """
@@ -82,7 +82,7 @@ class _Case(NamedTuple):
 
 
 class FoundLog(NamedTuple):
-    """A log's batch and the lake's batch, at the last offset that both have."""
+    """Log's batch and the lake's batch, at the last offset that both have."""
 
     replica: Replica
     ingested: LastBatch
@@ -91,7 +91,7 @@ class FoundLog(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """A batch of the lake, and the batch of the disk at its offset."""
+    """Batch of the lake, and the disk's batch at its offset."""
 
     ingested: LastBatch
     found: LogBatch
@@ -134,7 +134,7 @@ def _compared_ends(
     ledger, news, replica = partition.listed.ledger, partition.news, partition.replica
     frontier = ledger.frontier
     if frontier is None or (news is not None and news.unread_reason is not None):
-        return partition, None  # nothing to compare, or an unreadable copy
+        return partition, None  # there is nothing to compare, or the copy is unreadable
     is_id_known = replica.key.topic_id is not None and not replica.has_id_of_lake
     is_named = is_id_known and frontier.has_topic_id
     ingested = frontier.last_batch
@@ -142,7 +142,7 @@ def _compared_ends(
     has_older_epoch = epochs_missing is not None and epochs_missing > 0
     end = _ends_before(replica, news, frontier.next_offset)
     shorter = ShorterLog(replica, end or "", frontier.next_offset, has_older_epoch)
-    # A log that is shorter than the lake but knows a newer leader has won an election.
+    # A log that is shorter than the lake but has a newer leader epoch has won an election.
     counted_until = _counted_until(ledger, frontier.next_offset)
     is_shorter = _ends_before(replica, news, counted_until) is not None
     if has_older_epoch or (is_shorter and not epochs_missing):
@@ -161,9 +161,9 @@ def _compared_ends(
 def found_logs(
     replicas: Sequence[Replica], ledger: SourceLedger, lake: IngestedBatches, context: RunContext
 ) -> Iterator[FoundLog]:
-    """Yield each log's last batch that the lake has too.
+    """Yield each log's last batch that the lake has, too.
 
-    Logs are skipped if the comparison of this batch shows nothing.
+    Logs are skipped if comparing this batch would prove nothing.
     """
     asked: list[tuple[Replica, LastBatch, BatchRequest]] = []
     for replica in replicas:
@@ -197,7 +197,7 @@ def _ends_before(replica: Replica, partition: SurveyedPartition | None, offset: 
 
 
 def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
-    """Return the end of the ingested offsets; if the last part lost an election, its start."""
+    """Return the end of the ingested offsets, or of the part below a lost election at the end."""
     for start, stop in reversed(ledger.superseded):
         if stop == next_offset:
             return start
@@ -205,7 +205,7 @@ def _counted_until(ledger: PartitionLedger, next_offset: int) -> int:
 
 
 def _epochs_missing(replica: Replica, ingested: LastBatch | None) -> int | None:
-    """Return how many of the leader epochs up to a batch a copy lacks; None if any is unknown."""
+    """Return how many leader epochs up to a batch a copy lacks; None if any is unknown."""
     if ingested is None or ingested.leader_epoch is None or not replica.epochs:
         return None
     return ingested.leader_epoch - leader_epochs_of(replica.epochs).last_epoch
@@ -265,7 +265,7 @@ def _by_last_batch(
 def _refused(
     case: _Case, pair: _Pair, lake: IngestedBatches, context: RunContext, *, differ: bool
 ) -> JudgedPartition | None:
-    """Refuse a broker's second log, or a differing log if leader epochs show no winner."""
+    """Refuse a broker's second log, or a differing log if no leader epoch shows the winner."""
     replica = case.replica
     if differ and case.is_named:
         second = _other_log(case, lake, context)
@@ -295,7 +295,7 @@ def _other_log(case: _Case, lake: IngestedBatches, context: RunContext) -> Judge
 def _by_second_log(case: _Case, answer: Answer, lake: IngestedBatches) -> JudgedPartition | None:
     """Refuse an empty log with a newer leader epoch that begins at the start of the log.
 
-    The same broker has another log of the partition, and the lake has that one.
+    The same broker has another log of the partition, which is the one in the lake.
     """
     replica, start = case.replica, case.replica.log_start_offset
     if not isinstance(answer, LogEnd) or answer.next_offset > start or replica.broker_id is None:
@@ -322,7 +322,7 @@ def _other_message(
 ) -> int | None:
     """Return the last common offset of uncompressed messages, if log and lake differ there.
 
-    A row of `batches` stands for several such messages, but has only the checksum of the first. So
+    A row of `batches` covers several such messages, but has only the checksum of the first one. So
     the messages themselves are compared.
     """
     row = lake.holding(replica.key, pair.ingested.base_offset)
@@ -353,7 +353,7 @@ def _last_common(
 
 
 def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
-    """Return whether two batches at one offset must be of different logs."""
+    """Return whether two batches at one offset must belong to different logs."""
     ingested, found = pair
     if likeness(ingested, found) is not Likeness.OTHER:
         return False
@@ -367,7 +367,7 @@ def _differ(pair: _Pair, replica: Replica, lake: IngestedBatches) -> bool:
 
 
 def _begins_alike(replica: Replica, lake: IngestedBatches, context: RunContext) -> bool:
-    """Return whether the lake has the first batch of the disk: then only the logs' ends differ."""
+    """Return whether the lake has the disk's first batch, so that only the logs' ends differ."""
     first = _first_pair(replica, lake, context)
     return first is not None and likeness(*first) is Likeness.SAME
 

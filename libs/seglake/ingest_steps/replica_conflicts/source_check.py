@@ -22,7 +22,7 @@ _AT_ONCE = 64
 
 
 class _Answer(NamedTuple):
-    """Result of a comparison: a log that disks and lake both have, or one that differs."""
+    """Result of a comparison: a log that is both on disk and in the lake, or one that differs."""
 
     same: FoundLog | None
     other: FoundLog | None
@@ -32,8 +32,8 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
     """Refuse disks whose rows the lake has under another source's name.
 
     There are two cases. If a person names a cluster whose id is new to the lake, the disks must
-    have the lake's logs under that name. If the lake has rows, but none of this source, the disks
-    must not have the lake's logs of another source.
+    have the logs that the lake has under that name. If the lake has rows, but none of this source,
+    the disks must not have logs that the lake has of another source.
 
     Args:
         discovery: the listed sources.
@@ -43,7 +43,7 @@ def check_source(discovery: Discovery, known: LakeSources, context: RunContext) 
     Raises:
         WrongSourceError: the message names a batch that disks and lake have, or a batch that
             differs.
-        IsolationConflictError: the lake has a topic under that name with another isolation.
+        IsolationConflictError: the lake has a topic under that name with another isolation level.
     """
     if is_unjoined(discovery, known):
         _check_name(discovery, context)
@@ -64,7 +64,7 @@ def joined_source(discovery: Discovery, known: LakeSources, context: RunContext)
         context: the run.
 
     Raises:
-        WrongSourceError: another run has joined the id or the name with something else.
+        WrongSourceError: another run has joined the id or the name to something else.
     """
     cluster_id, source_id = discovery.cluster_id, discovery.source_id
     if cluster_id is None or not is_unjoined(discovery, known):
@@ -73,13 +73,13 @@ def joined_source(discovery: Discovery, known: LakeSources, context: RunContext)
         check = partial(_check_joined, cluster_id, source_id)
         join_source(context.tables, cluster_id, source_id, check)
     return [
-        f"cluster {cluster_id} has the logs that this lake has as {source_id}: they keep that "
+        f"cluster {cluster_id} has the logs that this lake has as {source_id}: they keep this "
         "name, and later runs need no --source-id"
     ]
 
 
 def _check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) -> None:
-    """Refuse to join a cluster id and a name if another run has joined either with something else.
+    """Refuse to join a cluster id and a name if another run has joined either to something else.
 
     Args:
         cluster_id: the cluster id.
@@ -94,7 +94,7 @@ def _check_joined(cluster_id: str, source_id: str, joined: Mapping[str, str]) ->
         if (other_id, name) != (cluster_id, source_id):
             raise WrongSourceError(
                 f"another run has joined cluster {other_id} with {name}: cluster {cluster_id} "
-                f"cannot be joined with {source_id}. Leave --source-id out"
+                f"cannot be joined with {source_id}. Omit --source-id"
             )
 
 
@@ -107,17 +107,17 @@ def _check_name(discovery: Discovery, context: RunContext) -> None:
     if found.other is not None:
         replica, ingested, batch = found.other.replica, found.other.ingested, found.other.found
         raise WrongSourceError(
-            f"{wrong}: of {replica.key} {difference(ingested, batch)} in {replica.folder}. It is "
-            "another cluster: leave --source-id out"
+            f"{wrong}: of {replica.key} {difference(ingested, batch)} in {replica.folder}. It "
+            "is another cluster: omit --source-id"
         )
     raise WrongSourceError(
         f"{wrong}: the lake has no batch of these disks under that name, so nothing shows that "
-        "both are one cluster. Leave --source-id out, or begin another lake"
+        "both are one cluster. Omit --source-id, or begin another lake"
     )
 
 
 def _check_others(discovery: Discovery, known: LakeSources, context: RunContext) -> None:
-    """If this source has no rows, require that no other source of the lake has these logs.
+    """If this source has no rows, require that the lake has these logs of no other source.
 
     Two sources that each have a cluster id from Kafka are different clusters.
     """

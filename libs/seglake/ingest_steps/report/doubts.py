@@ -16,11 +16,12 @@ from seglake.settings.settings import Settings
 def doubts_of_logs(rounds: Iterable[Round], decided: Iterable[Finding]) -> Iterator[Finding]:
     """Yield findings on transactions whose end may be in damaged bytes.
 
-    Transactions that may end in unread segments are left out.
+    Transactions that may end in unread segments are omitted.
 
     Args:
         rounds: the rounds of the run.
-        decided: findings on transactions whose outcome the run decided; these are left out, too.
+        decided: findings on transactions whose outcome the run decided; these transactions are
+            omitted, too.
     """
     known = {(found.place, found.ranges) for found in decided}
     for done in rounds:
@@ -50,7 +51,7 @@ def doubts_of(
 
 
 def _is_left_out(doubt: UnknownOutcome, settings: Settings) -> bool:
-    """Return whether the records of a transaction are not ingested."""
+    """Return whether a transaction's records are not ingested."""
     if settings.read.isolation is Isolation.READ_UNCOMMITTED:
         return False
     is_open = doubt.state is TransactionState.OPEN and not settings.reads_undecided

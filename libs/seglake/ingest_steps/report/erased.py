@@ -1,4 +1,4 @@
-"""The note on records that a run left out because a rule of erasure matches them."""
+"""The note on records that a run did not ingest because an erasure rule matches them."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,12 +9,14 @@ from seglake.printable import show_count
 
 
 def erased_notes(results: Iterable[RangeResult]) -> list[str]:
-    """Return a note on records that rules of erasure kept out of the lake; empty without any."""
+    """Return a note on records that erasure rules kept out of the lake; empty without any."""
     counts: Counter[str] = Counter()
     for result in results:
         counts[str(result.key)] += result.erased.records
-    left_out = +counts  # partitions without such records drop out
+    left_out = +counts  # omit partitions without such records
     if not left_out:
         return []
     records = show_count(left_out.total(), "record")
-    return [f"{records} left out, which a rule of erasure matches: {named_counts(left_out)}"]
+    return [
+        f"{records} not ingested, because an erasure rule matches them: {named_counts(left_out)}"
+    ]

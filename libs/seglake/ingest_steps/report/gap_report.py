@@ -19,7 +19,7 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.log_tables.current_gaps import CurrentGap
 
 GapsByPlace = Mapping[str, GapsByPartition]
-"""Gaps by cause and partition; causes that say least about the loss come first."""
+"""Gaps by cause and partition; causes that reveal least about the loss come first."""
 
 _CAUSES = tuple(reversed(GapCause))
 
@@ -61,7 +61,7 @@ def gaps_of_run(
 
 
 def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
-    """Return the gaps that a dry run predicts, in the remote tier and below the first segment."""
+    """Return the gaps that a dry run predicts in the remote tier and below the first segment."""
     found: list[GapsByPlace] = []
     for plan in plans:
         offsets = [(plan.start_offset, plan.next_offset)]
@@ -78,7 +78,7 @@ def expected_gaps(plans: Iterable[RangePlan]) -> dict[str, GapsByPartition]:
 def _repaired(
     gaps: GapsByCause, repairs: Iterable[RangeResult], ranges: Iterable[OffsetRange]
 ) -> GapsByCause:
-    """Return the gaps of a run; inside of repaired ranges, only the gaps that are left."""
+    """Return the gaps of a run; in repaired ranges, only the remaining gaps."""
     of_run = merged(ranges)
     news = [
         result
@@ -116,7 +116,7 @@ def repaired_gaps(repairs: RepairResult) -> dict[str, GapRanges]:
 
 
 def _placed(found: Mapping[PartitionKey, GapsByCause]) -> dict[str, GapsByPartition]:
-    """Return gaps by the partition's name: several logs of a recreated topic are added up."""
+    """Return gaps by the partition's name: the logs of a recreated topic are added up."""
     return joined_places(
         *(
             {str(cause): {str(key): gaps} for cause, gaps in by_cause.items()}
@@ -131,7 +131,7 @@ def offset_count(found: GapsByPartition) -> int:
 
 
 def gap_lines(gaps: GapsByPlace) -> list[str]:
-    """Return a summary's lines on gaps. Gaps that a person should check come first."""
+    """Return a summary's lines on gaps; gaps that a person should check come first."""
     lost = {loss: gaps[cause] for cause, loss in LOSS_OF_GAP.items() if cause in gaps}
     kept = {
         kept: offset_count(gaps[cause]) for cause, kept in NO_LOSS_OF_GAP.items() if cause in gaps

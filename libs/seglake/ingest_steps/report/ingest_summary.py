@@ -67,8 +67,8 @@ class RunCounts:
         batches: rows of `batches`.
         quarantined: damaged spans, rows of `quarantine`.
         quarantined_bytes: bytes of these spans.
-        repaired_gaps: number of gaps that were filled, wholly or in part.
-        repaired_records: records that filled them.
+        repaired_gaps: number of gaps that were filled, completely or in part.
+        repaired_records: records that filled gaps.
         refilled_records: records from older copies, which the log cleaner had removed.
         missing_offsets: offsets that are missing without a known cause.
         open_rows: rows of transactions that have not ended.
@@ -111,8 +111,8 @@ class IngestSummary(WithFindings):
         defects: quarantined byte spans by defect code.
         damaged: quarantined byte spans by partition.
         mended: quarantined byte spans whose offsets this run filled, by partition.
-        gaps: by cause and partition, gaps that this run recorded and did not fill.
-        repaired: by partition, gaps that the run filled or would fill. Only filled offsets are
+        gaps: gaps that this run recorded and did not fill, by cause and partition.
+        repaired: gaps that the run filled or would fill, by partition; only filled offsets are
             counted.
         refilled: for each partition, records that were ingested from older copies or that a dry run
             would ingest.
@@ -153,7 +153,7 @@ class IngestSummary(WithFindings):
 
     @property
     def partitions(self) -> int:
-        """Return the number of partitions in the sources, with unreadable ones."""
+        """Return the number of partitions in the sources, including unreadable ones."""
         return self.planned.partitions
 
     @property
@@ -234,7 +234,7 @@ class IngestSummary(WithFindings):
         )
 
     def _quiet(self, places: str) -> str:
-        """Return the headline of a run without new rows; it names what is left on the disks."""
+        """Return the headline of a run without new rows; it names losses still on the disks."""
         left = self.recovery.left_on_disk
         if left:
             return f"nothing ingested in {places}: {'; '.join(shown_losses(left))}"

@@ -24,10 +24,10 @@ class LeftOut:
     """Files and ranges that a run did not read.
 
     Attributes:
-        files: findings on files that hold records and were not read.
+        files: findings on files that have records but were not read.
         reasons: why a partition, a folder or a file could not be read, by its name.
-        refused: why a partition was refused, by its name: its log is not the lake's, or one broker
-            has two logs of it.
+        refused: why a partition was refused, by its name: its log is not the lake's log, or one
+            broker has two logs of it.
         places: unread files and folders that no partition's observation names.
         roots: the folders that the run searched.
     """
@@ -90,7 +90,7 @@ def left_out_of(
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Return whether a path is one of the folders or files, or is below one of them."""
+    """Return whether a path is one of the folders or files, or below one of them."""
     return any(f"{path}/".startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 
@@ -112,6 +112,6 @@ def _places_of_second_logs(duplicates: Iterable[DuplicateLog]) -> Iterator[Unrea
 
 
 def _unreadable_files(final: Iterable[SurveyedPartition]) -> dict[str, str]:
-    """Return why files beside a log could not be read, if the log was read without these files."""
+    """Return why files beside a log were unreadable, if the log was read without these files."""
     surveys = (survey for partition in final for survey in partition.surveys)
     return {why: why for survey in surveys for why in survey.transactions.files.unreadable}

@@ -1,4 +1,4 @@
-"""Observations of a run, which are made from surveys or kept from earlier runs."""
+"""Observations of a run: made from its surveys, or kept from earlier runs."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,9 +26,10 @@ from seglake.kafka_log.short_logs import ShortLog
 from seglake.segment_codec.formats.errors import TailKind
 
 _MOST_FILES = 16
-_MOST_ROWS = 5_000  # or _MOST_FILES times the number of partitions, if that is more
+# if _MOST_FILES times the number of partitions is more, that number is the limit
+_MOST_ROWS = 5_000
 _TICK = timedelta(milliseconds=1)
-# Reading stopped for a reason that holds as long as the listing does not change.
+# Reasons to stop reading that hold as long as the listing does not change.
 _SEEN_WHOLE = frozenset(StoppedBy) - {
     StoppedBy.LOST_ELECTION,
     StoppedBy.NO_SEGMENT,
@@ -70,7 +71,7 @@ def observed(
 
     Observations are recorded if they changed since earlier runs. But if the earlier observations
     came from many files or rows, all are recorded, so that the next run reads one file only. A new
-    observation is dated after the one that it replaces, even if the clock was set back.
+    observation gets a later time than the one that it replaces, even if the clock was set back.
 
     Args:
         rounds: the rounds of the run.
@@ -86,7 +87,7 @@ def observed(
     found: list[tuple[Observation, Observation | None]] = []
     for key, each in partitions.items():
         earlier = each.listed.earlier
-        # An older copy has fewer offsets than the log, so it cannot show that no offset is lost.
+        # An older copy lacks the log's end, so it cannot show that no offset is lost.
         read = () if each.is_stale else [copy.folder for copy in each.listed.replicas]
         seen = _with_damage(_seen(each, context, now), damage.get(key, ()))
         if seen.listing is not None and (str(key) in unread or key.topic in unread):
@@ -118,7 +119,7 @@ def _not_on_disk(
     """Return the ranges that the log once had, as files prove, but that no disk has.
 
     Ranges of earlier runs are included. They remain if this run read a different copy that ends at
-    the same offset and proves no further offsets.
+    the same offset and proves no higher offsets.
 
     Args:
         seen: the observation of this run.
@@ -144,7 +145,7 @@ def _not_on_disk(
 def _with_short(
     seen: Observation, left: tuple[LeftRange, ...], context: RunContext, now: datetime
 ) -> Observation:
-    """Return the observation with these ranges as those that no disk has."""
+    """Return the observation with these ranges as the ones that no disk has."""
     if seen.not_on_disk == left:
         return seen
     not_ingested = (*seen.waiting, *left)
@@ -152,7 +153,7 @@ def _with_short(
 
 
 def _seen(partition: PlannedPartition, context: RunContext, now: datetime) -> Observation:
-    """Return the observation of a partition in this round, or the earlier one if it still holds."""
+    """Return a partition's observation in this round, or the earlier one if it is still valid."""
     log, earlier = partition.listed.replicas, partition.listed.earlier
     if earlier is not None and partition.is_stale:
         return earlier
@@ -201,7 +202,7 @@ def _surveyed(partition: SurveyedPartition, context: RunContext, now: datetime) 
 def _by_checkpoints(
     replica: Replica, why: StoppedBy, detail: str | None, context: RunContext, now: datetime
 ) -> Observation:
-    """Return an observation that is made from checkpoint files only."""
+    """Return an observation from checkpoint files only."""
     return Observation(
         key=replica.key,
         broker_id=replica.broker_id,
@@ -217,7 +218,7 @@ def _by_checkpoints(
 def _carried(
     held: Observation, log: Sequence[Replica], context: RunContext, now: datetime
 ) -> Observation:
-    """Return an earlier observation of a log as it still holds, with today's log start and time."""
+    """Return a log's earlier observation, still valid, with the current log start and time."""
     copy = copy_seen(held, log)
     start = remote_start_of(copy, log_start_of(copy, held.log_end_offset or 0, []))
     is_in_future = held.waiting_since is not None and held.waiting_since > now

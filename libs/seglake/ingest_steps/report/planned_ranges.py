@@ -12,7 +12,7 @@ from seglake.printable import show_bytes
 class PlannedRange:
     """Offsets of a partition to ingest, and the bytes to read.
 
-    The range has no offsets if it is for damage at the end of the log.
+    A range without offsets records damage at the end of the log.
     """
 
     partition: str
@@ -29,14 +29,14 @@ class PlannedRange:
         """Return the range as text."""
         where = f" {shown_range(self.start_offset, self.next_offset)}"
         if self.is_damage:
-            where = ": damage at the end of the log, in which no known offset lies"
+            where = ": damage at the end of the log, without known offsets"
         return f"{self.partition}{where} ({show_bytes(self.size_bytes)})"
 
 
 def planned_ranges(plans: Iterable[RangePlan]) -> list[PlannedRange]:
     """Return the ranges of a dry run, by partition.
 
-    Adjacent ranges are joined, but damage stays apart.
+    Adjacent ranges are joined, except ranges for damage.
     """
     found: list[PlannedRange] = []
     for plan in sorted(plans, key=lambda plan: (*plan.key[:2], plan.start_offset)):

@@ -66,7 +66,7 @@ def _no_loss(
     gaps: GapsByCause,
     refilled: GapsByCause,
 ) -> dict[NoLoss, int]:
-    """Return the number of offsets that rightly have no record, by cause.
+    """Return the number of offsets for which it is correct to have no record, by cause.
 
     `refilled` counts the offsets of gaps that older copies filled; they are subtracted.
     """

@@ -39,7 +39,7 @@ def with_refills(gaps: GapsByPlace, repairs: RepairResult) -> dict[str, GapsByPa
 
 
 def _damaged(refill: RangeResult, repairs: RepairResult) -> GapsByPlace:
-    """Return the unfilled gaps in whose place the copy was damaged too."""
+    """Return the unfilled gaps at whose offsets the copy is damaged, too."""
     before, after, standing = (
         merged(gap.offsets for gap in gaps if gap.cause is GapCause.QUARANTINED)
         for gaps in (
@@ -110,11 +110,11 @@ def shown_left_in_copies(left: Mapping[str, int]) -> list[str]:
 
 
 def older_copies_note(offsets: Mapping[str, int]) -> list[str]:
-    """Return the note on replicas that are less compacted than the ingested replicas."""
+    """Return the note on replicas that are less compacted than the ingested ones."""
     if not offsets:
         return []
     count = show_count(sum(offsets.values()), "offset")
     return [
-        f"up to {count} that are compacted in the lake may be in replicas that are less compacted: "
+        f"up to {count} that are compacted in the lake may be in less compacted replicas: "
         f"{named_counts(offsets)}; --older-copies ingests them"
     ]

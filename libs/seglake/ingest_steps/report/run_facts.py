@@ -36,8 +36,8 @@ class RunFacts:
         ledger: the lake's ledger after the run.
         observations: the run's observation of each partition.
         places: files and folders that are unread after the run.
-        tails: batches of losing logs above the end of the tables that are in `quarantine` after the
-            run, by partition.
+        tails: batches of losing logs above the end of the tables, in `quarantine` after the run, by
+            partition.
         recovered_topics: topics whose last commit the run completed.
         notes: messages for the user that need no action.
         seconds: duration of the run.

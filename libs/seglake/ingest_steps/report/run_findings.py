@@ -34,7 +34,7 @@ _CONFLICTS = {
 
 
 def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
-    """Return the findings of a run, except those on exceeded limits and on too large batches.
+    """Return the findings of a run, except those on exceeded limits and too large batches.
 
     Args:
         facts: facts of the run.
@@ -87,7 +87,7 @@ def _left_ranges(facts: RunFacts) -> Iterator[Finding]:
 
 
 def short_log_finding(short: ShortLog) -> Finding:
-    """Return the finding on a log whose broker files prove more offsets than the disk has."""
+    """Return the finding on a log of which broker files prove more offsets than the disk has."""
     facts = {
         "folder": short.folder,
         "offsets": short.offsets,
@@ -99,7 +99,7 @@ def short_log_finding(short: ShortLog) -> Finding:
 
 
 def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
-    """Yield a finding for each partition whose transactions without an end marker were left out."""
+    """Yield a finding for each partition with omitted transactions that have no end marker."""
     for name, found in gaps.get(GapCause.UNDECIDED, {}).items():
         count = show_count(found.offsets, "offset")
         text = f"{name}: {count} of transactions that have not ended"
@@ -115,7 +115,7 @@ def tier_gaps(
     Args:
         plans: the ranges of the run.
         gaps: recorded gaps, or expected gaps in a dry run.
-        left_out: why partitions were left out, by name; a reason in it is not given again.
+        left_out: why partitions were left out, by name; these reasons are not repeated.
     """
     left = gaps.get(GapCause.REMOTE, {})
     reasons: dict[str, list[tuple[str, OffsetRange]]] = {}

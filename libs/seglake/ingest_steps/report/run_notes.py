@@ -1,4 +1,4 @@
-"""Notes of an ingest, which are facts that need no action."""
+"""Notes of an ingest: facts that need no action."""
 
 from collections.abc import Iterable, Iterator
 
@@ -45,11 +45,11 @@ def _whole_batches(facts: RunFacts) -> Iterator[str]:
 
 
 def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list[str]:
-    """Return the note that offsets beside holes may be wrong, because no checksum protects them.
+    """Return the note that offsets next to holes may be wrong, because no checksum covers them.
 
     Args:
         rounds: the rounds of the run.
-        gaps: recorded gaps, which confirm the holes that headers claim; None for a dry run.
+        gaps: recorded gaps, which confirm the holes between headers; None for a dry run.
     """
     found = {
         partition.key
@@ -61,8 +61,8 @@ def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list
     if not found:
         return []
     return [
-        f"holes between batches are normal in {show_count(len(found), 'compacted partition')}; but "
-        "no checksum proves the offsets of the batches beside a hole"
+        f"holes between batches are normal in {show_count(len(found), 'compacted partition')}; "
+        "but no checksum proves the offsets of the batches next to a hole"
     ]
 
 
@@ -76,7 +76,7 @@ def _nothing_selected(settings: Settings) -> str:
 def _zero_tails(result: RangeResult) -> list[str]:
     return [
         f"{tail.segment} ends in {show_count(tail.size_bytes, 'zero byte')} at position "
-        f"{tail.position}: padding, in which nothing is lost"
+        f"{tail.position}: padding, so nothing is lost"
         for report in result.reports
         for tail in report.tails
     ]

@@ -13,8 +13,8 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
         records = show_count(sum(salvaged.records.values()), "record")
         lines.append(
             f"salvaged: {records} of {_batches(sum(salvaged.batches.values()))} in "
-            f"{named_counts(salvaged.records)}; they are in salvaged_records "
-            "(damage: what may be wrong), not in records"
+            f"{named_counts(salvaged.records)}; they are in salvaged_records (the column damage "
+            "says what may be wrong), not in records"
         )
     if planned := salvaged.planned_batches:
         lines.append(
@@ -34,7 +34,7 @@ def shown_salvaged(salvaged: Salvaged) -> list[str]:
 
 
 def shown_nothing_salvaged(salvaged: Salvaged, settings: Settings) -> list[str]:
-    """Return lines for a run that was asked to salvage and found nothing to decode."""
+    """Return lines for a run that should salvage but found nothing to decode."""
     if salvaged != Salvaged():
         return []
     lines = []

@@ -32,7 +32,7 @@ def shown_damage(
     filled, count = sum(mended.values()), sum(damaged.values())
     if filled:
         which = "all of it" if filled == count else f"{filled} of {count}"
-        line += f"; another copy filled {which}: nothing to replay there, but check the disk"
+        line += f"; another copy filled {which}, so no replay is needed, but check the disk"
     return [line]
 
 

@@ -20,7 +20,7 @@ class StandingPlaces(NamedTuple):
     """Files, folders and partitions that are unread after a run.
 
     Attributes:
-        every: all unread places, also from earlier runs with other sources.
+        every: all unread places, including those from earlier runs with other sources.
         of_run: unread places in this run's sources, and partitions that only the metadata log
             names.
         new_names: partitions that only the metadata log names and that no earlier run has reported.
@@ -42,7 +42,7 @@ def standing_places(
 ) -> StandingPlaces:
     """Return the places that are unread after a run.
 
-    A place is no longer unread if the lake has its offsets, whichever copy they came from.
+    A place is no longer unread once the lake has its offsets, from any copy.
 
     Args:
         left: files and ranges that the run did not read.
@@ -82,9 +82,9 @@ def standing_places(
 
 
 def _unknown(keys: Iterable[PartitionKey], known: Collection[PartitionKey]) -> list[PartitionKey]:
-    """Return the partitions that are not known yet.
+    """Return the partitions that are new.
 
-    If a known partition has no topic id, partitions of its name are known with any id.
+    A known partition without a topic id makes all partitions of its name known.
     """
     without_id = {key[:2] for key in known if key.topic_id is None}
     return [key for key in keys if key not in known and key[:2] not in without_id]

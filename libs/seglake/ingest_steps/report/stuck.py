@@ -1,4 +1,4 @@
-"""Findings on partitions whose log grows while the upper bound has not moved for long."""
+"""Findings on partitions whose log grows while the upper bound has long stayed the same."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from seglake.printable import show_count, show_duration
 _BOUNDS = {
     StoppedBy.HIGH_WATERMARK: "the high watermark",
     StoppedBy.OPEN_TRANSACTION: "the last stable offset",
-    StoppedBy.NO_HIGH_WATERMARK: "the log start, as there is no high watermark,",
+    StoppedBy.NO_HIGH_WATERMARK: "the log start (there is no high watermark)",
 }
 
 
@@ -48,7 +48,7 @@ def _stuck(observation: Observation, now: datetime) -> Finding:
     }
     name, bound, end = str(observation.key), facts["bound_offset"], facts["log_end_offset"]
     text = (
-        f"{name}: {_BOUNDS[observation.stopped_by]} has stood at {bound} for "
+        f"{name}: {_BOUNDS[observation.stopped_by]} has been at {bound} for "
         f"{show_duration(facts['standing_ms'])}, since {facts['since']}; meanwhile the log end has "
         f"moved by {facts['moved_offsets']} to {end}, and "
         f"{show_count(end - bound, 'offset')} {'waits' if end - bound == 1 else 'wait'}"

@@ -14,7 +14,7 @@ from seglake.settings.settings import MOST_DECOMPRESSED_BATCH_BYTES
 def too_large(
     defects: Mapping[str, int], limit_bytes: int, lake: str, log_dirs: Iterable[str]
 ) -> Iterator[Finding]:
-    """If there are such batches, yield a finding with the limit and the command that decodes them.
+    """If there are such batches, yield a finding with the limit and the command to decode them.
 
     Args:
         defects: number of quarantined spans by defect code.
@@ -30,7 +30,7 @@ def too_large(
         f"({show_bytes(limit_bytes)})"
     )
     if limit_bytes >= MOST_DECOMPRESSED_BATCH_BYTES:
-        yield Finding(FindingKind.TOO_LARGE, f"{summary}, which is the highest limit")
+        yield Finding(FindingKind.TOO_LARGE, f"{summary}, which is the highest possible limit")
         return
     command = replay_with_highest_limit(lake, log_dirs)
     how = f"to decode batches up to {show_bytes(MOST_DECOMPRESSED_BATCH_BYTES)}, run"
@@ -39,6 +39,6 @@ def too_large(
 
 
 def log_dirs_of(replicas: Iterable[Replica], names: Container[str]) -> list[str]:
-    """Return the log dirs that hold replicas of the named partitions, each once."""
+    """Return the log dirs that have replicas of the named partitions, each once."""
     found = (replica for replica in replicas if str(replica.key) in names)
     return sorted({replica.folder.rpartition("/")[0] for replica in found})

@@ -16,13 +16,13 @@ from seglake.segment_codec.formats.errors import TailKind
 from seglake.settings.settings import Settings
 
 _TAILS: dict[TailKind | None, str] = {  # zeros at the end are padding, not data
-    TailKind.TORN: "a batch that the end of the file cuts off",
+    TailKind.TORN: "a batch that is incomplete at the end of the file",
     TailKind.UNFLUSHED: "a batch with a wrong checksum, above the high watermark",
 }
 
 
 _LEFT_OUT = (
-    "its records are left out; --set read.undecided_transactions=rows ingests them, marked open"
+    "its records are not ingested; --set read.undecided_transactions=rows ingests them, marked open"
 )
 _NO_HIGH_WATERMARK = (
     "replication-offset-checkpoint has no usable entry for the partition, so no offset counts as"
@@ -109,7 +109,7 @@ def unread_ranges(partition: SurveyedPartition, settings: Settings) -> list[Left
 def lost_tails(
     partition: SurveyedPartition, settings: Settings, *, has_lost: bool = False
 ) -> Iterator[Finding]:
-    """Yield findings on ranges of losing copies above all covered offsets.
+    """Yield findings on ranges that only losing copies have, above all covered offsets.
 
     If the run quarantines these batches, there are no findings.
 

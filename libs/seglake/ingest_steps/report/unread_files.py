@@ -1,4 +1,4 @@
-"""Findings on files that hold records and were not read."""
+"""Findings on files that have records but were not read."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,8 +33,8 @@ def unread_files(
     Args:
         recognised: files that are recognised as unreadable.
         logs: logs with unreadable segments.
-        partitions: names of partitions with a log in the sources; the start of a log shows which
-            offsets are in the remote tier only.
+        partitions: names of partitions with a log in the sources; a log's start shows which offsets
+            are only in the remote tier.
     """
     found = [
         _finding(
@@ -58,7 +58,7 @@ def unread_files(
 
 
 def of_copies(files: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield findings; if several copies of a partition are left out, name their folders."""
+    """Yield findings; if several copies of a partition were not read, name their folders."""
     places: set[str] = set()
     for found in files:
         is_known = found.kind is FindingKind.LEFT_OUT and found.place in places
@@ -101,7 +101,7 @@ def _finding(
         place: partition or folder.
         facts: the result of `_facts`.
         names: name of the files in singular and plural, and advice.
-        ranges: offsets in the files, as far as known.
+        ranges: offsets in the files, if known.
     """
     (one, many), advice = names
     what = show_count(facts["files"], one, many)

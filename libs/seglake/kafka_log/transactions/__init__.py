@@ -1,1 +1,1 @@
-"""Finds how the transactions of a log ended, which ones are open, and what proves it."""
+"""Finds how a log's transactions ended, which are open, and the proofs."""

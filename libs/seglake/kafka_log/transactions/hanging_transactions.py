@@ -1,6 +1,6 @@
 """Decides which open transactions are too old to wait for.
 
-Ages are measured at the partition's newest record, not by the clock, since a disk may be an old
+An age is measured against the partition's newest record, not the clock, since a disk may be an old
 copy.
 """
 
@@ -8,7 +8,7 @@ from seglake.kafka_log.transaction_markers import OpenTransaction
 
 
 def age_ms(transaction: OpenTransaction, newest_ms: int | None) -> int | None:
-    """Return a transaction's age in ms at the partition's newest record; None if unknown."""
+    """Return a transaction's age in ms, against the partition's newest record; None if unknown."""
     if transaction.timestamp_ms is None or newest_ms is None:
         return None
     return max(newest_ms - transaction.timestamp_ms, 0)

@@ -83,7 +83,7 @@ class MissingMarkers(NamedTuple):
 
     Attributes:
         markers: the missing markers.
-        settled: the data whose outcome is now proved.
+        settled: the data whose outcome these markers prove.
     """
 
     markers: tuple[Marker, ...] = ()
@@ -92,7 +92,7 @@ class MissingMarkers(NamedTuple):
 
 
 def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers:
-    """Return the outcomes of waiting data, as far as the files prove them.
+    """Return the outcomes of waiting data that the files prove.
 
     Args:
         log: markers and missing offsets, from the lake and all copies.
@@ -101,7 +101,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
     notes: list[str] = []
     trusted = [_trusted(copy, log, notes) for copy in files]
     asked = sorted({hole for data in log.waiting for hole in log.holes_after(data)})
-    # When the cleaner removes a marker, it also removes its abort from the index.
+    # The cleaner removes a marker together with its abort in the index.
     damage = [
         Damage(
             *hole,
@@ -122,7 +122,8 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
             markers += [] if end.is_read else [end]
             notes.append(
                 f"{log.key}: the marker of producer {data.producer_id}'s transaction with data at "
-                f"offset {data.offset} is missing; by .txnindex and .snapshot it was {end.state}"
+                f"offset {data.offset} is missing; .txnindex and .snapshot prove that it was "
+                f"{end.state}"
             )
     return MissingMarkers(tuple(markers), frozenset(settled), tuple(dict.fromkeys(notes)))
 
@@ -134,7 +135,7 @@ def _end(
     producer_id = data.producer_id
     for span in damage:
         if span.start_offset <= data.offset:
-            return None  # unknown whether the hole comes before or after the data
+            return None  # the hole may be before or after the data
         transaction = OpenTransaction(producer_id, data.offset)
         match evidence.verdict(transaction, span):
             case Verdict.ABORTED:
@@ -152,7 +153,7 @@ def _end(
 
 
 def _trusted(copy: CopyFiles, log: KnownLog, notes: list[str]) -> CopyFiles:
-    """Return a copy's files without indexes that contradict the log; add a note for each of them.
+    """Return a copy's files except indexes that contradict the log; add a note for each of those.
 
     Only entries that could decide an outcome are compared.
     """
@@ -181,9 +182,9 @@ def _faults(entry: AbortedTransaction, log: KnownLog) -> Iterator[str]:
     at_end = log.ends.next_marker(producer_id, last - 1)
     if at_end is not None and at_end.offset == last:
         if at_end.is_commit:
-            yield f"{name}, where the log has a commit"
+            yield f"{name}, but the log has a commit there"
     elif last < log.covered_offset and not is_in_hole:
-        yield f"{name}, where the log has none"
+        yield f"{name}, but the log has none"
     before = log.ends.next_marker(producer_id, entry.first_offset)
     if before is not None and before.offset < last:
         yield f"{name}, begun at {entry.first_offset}, but the log has a marker at {before.offset}"
@@ -200,7 +201,7 @@ def _is_indexed(copy: CopyFiles, hole: OffsetRange, log: KnownLog) -> bool:
 
 
 def _is_complete(copy: CopyFiles, segment: SegmentFiles, stop: int, log: KnownLog) -> bool:
-    """Return whether a segment's index is complete up to `stop`: it names all known aborts."""
+    """Return whether a segment's index has all known aborts up to `stop`."""
     end = min(stop, segment.next_offset)
     is_closed = any(snapshot.offset >= end for snapshot in copy.snapshots)
     aborts = {

@@ -1,4 +1,4 @@
-"""Finds markers and transactional data in other copies, for damage in the copy read."""
+"""Finds markers and transactional data in other copies to replace damage in the copy read."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from seglake.kafka_log.transactions.transaction_evidence import Damage
 
 @dataclass(frozen=True, slots=True)
 class ReplicaEvidence:
-    """Another copy's undamaged ranges of the shared log, its markers and transactional data."""
+    """Another copy's undamaged ranges of the shared log, with markers and transactional data."""
 
     sound: tuple[OffsetRange, ...]
     events: tuple[Event, ...]
 
     def covers(self, damage: Damage) -> bool:
-        """Return whether this copy is undamaged at all of the damaged offsets."""
+        """Return whether this copy is undamaged at all damaged offsets."""
         return any(
             start <= damage.start_offset and damage.next_offset <= stop
             for start, stop in self.sound
@@ -58,7 +58,7 @@ def evidence_of(other: OtherReplica) -> ReplicaEvidence:
 def resolve_from_replicas(
     evidence: Sequence[ReplicaEvidence], damage: Iterable[Damage]
 ) -> tuple[list[Damage], list[Event]]:
-    """Return the damage that no copy covers, and the copies' markers and data in all other damage.
+    """Return the damage that no copy covers, and the other copies' events for the rest.
 
     Args:
         evidence: undamaged ranges, markers and transactional data of other copies.

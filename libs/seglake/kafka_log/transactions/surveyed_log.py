@@ -1,4 +1,4 @@
-"""Markers and transactional data of a surveyed log, and the ranges where markers may be lost.
+"""Markers and transactional data of a surveyed log, and ranges that may have lost markers.
 
 Markers and data are called events here. `transaction_outcomes` derives transactions from them.
 """
@@ -37,7 +37,8 @@ class WalkedLog:
     Attributes:
         upper_offset: exclusive end; batches at or above it are ignored.
         walk_offset: first offset that was read.
-        cleaned_offset: exclusive end of the offsets where the cleaner may have removed batches.
+        cleaned_offset: exclusive end of the offsets from which the cleaner may have removed
+            batches.
         snapshot: the newest producer snapshot at or above `walk_offset`; None without one, since an
             older snapshot may be out of date.
     """
@@ -97,11 +98,11 @@ def own_events(log: WalkedLog) -> list[Event]:
 
 
 def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
-    """Return the ranges where markers may be lost: damage in segments, and gaps between segments.
+    """Return the ranges that may have lost markers: damage in segments, gaps between segments.
 
-    A marker's offset may be false, because no checksum covers it. If it is above the marker's
-    segment, the true offset is somewhere after the segment's last known event. So these offsets
-    count as damage, even in a log that the cleaner has cleaned.
+    No checksum covers a marker's offset, so it may be wrong. If it is above the marker's segment,
+    the true offset is above the segment's last known event. So all offsets above that event count
+    as damage, even in a cleaned log.
 
     Args:
         log: the surveyed log.
@@ -140,10 +141,10 @@ def _known_end(segment: WalkedSegment, next_base: int) -> int | None:
 def _is_indexed(
     log: WalkedLog, segment: WalkedSegment, next_offset: int, aborts: Collection[int]
 ) -> bool:
-    """Return whether a segment's index names every abort below an offset.
+    """Return whether a segment's index has every abort below an offset.
 
     The index of the last segment may be older than the log. It is used only if it has an abort at
-    or above the offset. A missing index may be lost. It is taken as empty only if a later snapshot
+    or above the offset. A missing index may be lost. It counts as empty only if a later snapshot
     shows that the files are complete.
     """
     files = segment.survey.transactions.files
@@ -157,7 +158,7 @@ def _is_indexed(
 
 
 def _aborts_of_data(events: Iterable[Event]) -> frozenset[int]:
-    """Return the offsets of abort markers that end data; indexes list only these."""
+    """Return the offsets of abort markers that end data; indexes have only these aborts."""
     fold = TransactionFold()
     found = []
     for event in events:

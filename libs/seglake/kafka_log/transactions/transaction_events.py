@@ -21,11 +21,11 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.batch_run import MARKER_KINDS, BatchKind, BatchRun
 
 _EVENT_FIELDS = ("base_offset", "producer_id", "max_timestamp_ms")
-_MOST_SKIPPED = 1000  # more skipped ranges than this show that the cleaner has run
+_MOST_SKIPPED = 1000  # if more ranges than this are skipped, the cleaner has run
 
 
 class TransactionEvents:
-    """Collector of markers and data: added in the order of bytes, returned by offset.
+    """Collector of markers and data: added in order of bytes, returned in order of offsets.
 
     If offsets rise, only the first batch of each transaction is stored.
     """
@@ -47,7 +47,7 @@ class TransactionEvents:
         self._defects: list[Defect] = []  # defects since the last valid batch
 
     def defect(self, defect: Defect) -> None:
-        """Record that damaged bytes come next, among which a marker may be."""
+        """Record that damaged bytes follow, which may include a marker."""
         self._defects.append(defect)
 
     def sound(self, unit: Unit) -> None:
@@ -100,18 +100,18 @@ class TransactionEvents:
         self._end_damage(None)
 
     def events(self) -> tuple[Event, ...]:
-        """Return markers and each producer's first data after a marker, in order of offsets."""
+        """Return markers and each producer's first data after a marker, in offset order."""
         if self._is_in_order:
             return tuple(self._events)
         events = sorted(self._events, key=attrgetter("offset"))
         return tuple(_without_repeats(events, self._spans()))
 
     def damage(self, *, is_cleaned: bool) -> tuple[DamagedSpan, ...]:
-        """Return the ranges where markers may be lost.
+        """Return the ranges that may have lost markers.
 
         Args:
-            is_cleaned: whether the log cleaner has run here; it keeps markers, so skipped offsets
-                had none.
+            is_cleaned: whether the log cleaner has run on the segment; since it keeps markers,
+                skipped offsets had none.
         """
         if is_cleaned or len(self._skipped) > _MOST_SKIPPED:
             return tuple(self._damage)
@@ -136,7 +136,7 @@ class TransactionEvents:
             _remove(self._skipped, range(start, stop))
 
     def _end_damage(self, next_offset: int | None) -> None:
-        """Add the range of the defects since the last valid batch, if one may be a marker."""
+        """Add the range of the defects since the last valid batch, if a defect may be a marker."""
         defects, self._defects = self._defects, []
         if not defects or next_offset == self._reached:
             return
@@ -182,12 +182,12 @@ def _without(spans: Iterable[DamagedSpan], late: range) -> Iterator[DamagedSpan]
 
 
 def _may_be_marker(defect: Defect) -> bool:
-    """Return whether a defect is short enough for a damaged marker, or its length is unknown."""
+    """Return whether a defect may be a damaged marker: it is short, or its length is unknown."""
     return defect.code is not DefectCode.CRC_MISMATCH or defect.size_bytes <= MOST_MARKER_BYTES
 
 
 def _without_repeats(events: Iterable[Event], damage: list[DamagedSpan]) -> Iterator[Event]:
-    """Yield the markers, and of each producer the first data after a marker or after damage."""
+    """Yield the markers, and each producer's first data after a marker or after damage."""
     edges = iter([*(span.start_offset for span in damage), None])
     edge = next(edges)
     open_producers: set[int] = set()

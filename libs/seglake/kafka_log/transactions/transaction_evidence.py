@@ -23,7 +23,7 @@ class Damage(NamedTuple):
 
     Attributes:
         is_indexed: whether the segment's transaction index is usable and was written after these
-            offsets, so it names every abort among them.
+            offsets, so that it has every abort among them.
     """
 
     start_offset: int
@@ -37,16 +37,16 @@ class Damage(NamedTuple):
 
 
 class Verdict(Enum):
-    """Outcome, within a damaged range, of a transaction that was open before the range."""
+    """Outcome that a damaged range proves for a transaction that was open before the range."""
 
-    NO_END = auto()  # no marker is known: it ended after the range, or is still open
+    NO_END = auto()  # no marker is known: the transaction ended after the range, or is still open
     ABORTED = auto()
     COMMITTED = auto()
     UNCERTAIN = auto()
 
 
 class Evidence:
-    """Markers, transaction indexes and snapshot of a partition, to judge damaged ranges by."""
+    """Markers, transaction indexes and snapshot of a partition, which prove what damage hides."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Evidence:
             aborted: entries of all usable transaction indexes.
             snapshot: the newest snapshot that is not above the end of the log; None if there is
                 none.
-            damage: all ranges where markers may be lost.
+            damage: all ranges that may have lost markers.
         """
         self._markers = Markers(markers)
         entries = sorted(aborted, key=attrgetter("last_offset"))
@@ -78,7 +78,7 @@ class Evidence:
         return entries[index] if index < len(entries) else None
 
     def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
-        """Return the outcome, within a damaged range, of a transaction that was open before it."""
+        """Return the outcome of a transaction that was open before a damaged range."""
         marker = self._markers.next_marker(transaction.producer_id, damage.start_offset - 1)
         if marker is not None and marker.offset in damage.offsets:
             return Verdict.NO_END
@@ -93,10 +93,11 @@ class Evidence:
         if marker is None and aborted is None:
             return self._by_snapshot(transaction, damage)
         if aborted is None or (marker is not None and marker.offset < aborted.last_offset):
-            # The records' state is the same if a lost marker ended the transaction before.
+            # An earlier lost marker of the transaction would give the records the same state.
             is_commit = marker is not None and marker.is_commit
             return Verdict.NO_END if is_commit else Verdict.UNCERTAIN
-        # It ended before the producer's next aborted transaction, without an abort in the index.
+        # The transaction ended before the producer's next aborted one, without an abort in the
+        # index.
         is_indexed = self._is_indexed(damage, aborted.first_offset)
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
@@ -123,7 +124,7 @@ class Evidence:
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
     def _is_indexed(self, damage: Damage, offset: int) -> bool:
-        """Return whether indexes name each abort in this and later damage below `offset`."""
+        """Return whether indexes have each abort in this and later damage below `offset`."""
         return all(
             span.is_indexed
             for span in self._damage

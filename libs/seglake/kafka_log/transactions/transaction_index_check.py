@@ -1,6 +1,6 @@
 """Compares the aborted transactions in the log with the transaction indexes.
 
-In a healthy log both agree. If they differ, the log decides, and the difference is reported.
+In a healthy log both agree. If they differ, the log is right, and the difference is reported.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ def disagreements(
         log: the surveyed log.
         markers: its markers, both read and proved.
         ended: transactions whose data was read, with their markers.
-        damage: ranges where markers may be lost.
+        damage: ranges that may have lost markers.
     """
     aborted = {_key(marker): begun for begun, marker in ended if not marker.is_commit}
     read = {_key(marker): marker for marker in markers if marker.is_read}
@@ -45,7 +45,7 @@ def disagreements(
                 reason = _entry_fault(entry, read.get(key), aborted.get(key), is_hidden)
                 if reason is not None:
                     found.append(reason)
-        # An index that was copied before its log, or cut by a crash, lacks its newest entries.
+        # An index copied before its log, or truncated by a crash, lacks its newest entries.
         known = max((entry.last_offset for entry in segment.aborted), default=-1)
         stop = min(segment.next_offset, known) if segment.is_last else segment.next_offset
         found += [
@@ -72,14 +72,14 @@ def _entry_fault(
 ) -> str | None:
     """Return the contradiction between an index entry and the log as text; None if there is none.
 
-    Offsets that are hidden in the log contradict nothing.
+    An entry never contradicts hidden offsets.
     """
     name = f"producer {entry.producer_id} at offset {entry.last_offset}"
     if marker is None:
         is_unknown = is_hidden(entry.last_offset)
-        return None if is_unknown else f"it names an abort of {name}, where the log has none"
+        return None if is_unknown else f"it names an abort of {name}, but the log has none"
     if marker.is_commit:
-        return f"it names an abort of {name}, where the log has a commit"
+        return f"it names an abort of {name}, but the log has a commit"
     if begun is not None and begun.first_offset == entry.first_offset:
         return None
     if is_hidden(entry.first_offset):

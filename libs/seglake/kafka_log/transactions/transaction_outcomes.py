@@ -1,8 +1,8 @@
 """Finds the outcomes of a log's transactions, and the open transactions.
 
-Markers in the log decide the outcome. Two small files complete them: a producer snapshot lists the
-transactions that were open before the first header that is read, and a transaction index names
-abort markers that are in damaged bytes.
+Markers in the log decide the outcome. Two small files add what the markers lack: a producer
+snapshot lists the transactions that were open before the first header that is read, and a
+transaction index has the abort markers in damaged bytes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,8 +49,8 @@ class Transactions:
     """The transactions of one log below its upper bound.
 
     Attributes:
-        markers: markers by offset. Markers that could not be read are proved by small files or
-            other copies.
+        markers: markers by offset. Small files or other copies prove markers that could not be
+            read.
         open: open transactions, the oldest first.
         notes: sentences for the summary about conclusions from the small files.
         unknown_outcomes: transactions whose markers may be in damaged bytes.
@@ -122,7 +122,7 @@ class _Fold(TransactionFold):
                 self.data(*transaction)
 
     def run(self, events: Iterable[Event]) -> None:
-        """Process events and damage, both sorted by offset, in one order of offsets."""
+        """Process events and damage together, in offset order; each is sorted by offset."""
         for step in merge(self._damage, events, key=_first_offset):
             if isinstance(step, Marker):
                 self.marker(step)

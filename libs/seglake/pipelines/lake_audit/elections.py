@@ -1,6 +1,6 @@
 """Ledger coverage after lost elections.
 
-An audit shares no code with runs, so this is not `log_tables.ledger_layers`, which runs use.
+This module repeats `log_tables.ledger_layers`, which runs use: an audit shares no code with runs.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,9 +62,9 @@ def coverage_of(rows: Iterable[Row]) -> Coverage:
 
 
 def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
-    """Return the coverage with a further ingested range.
+    """Return the coverage with another ingested range.
 
-    If the range overlaps a covered one, the overlap becomes one of `doubles`.
+    If the range overlaps a covered range, the overlap is added to `doubles`.
     """
     doubles = [*known.doubles]
     reached = 0
@@ -77,7 +77,7 @@ def _with(known: Coverage, ingested: Sequence[OffsetRange]) -> Coverage:
 
 
 def _order(row: Row) -> tuple[int, int]:
-    """Return a sort key: by commit, and in a commit superseding rows first and releases last."""
+    """Return a sort key: by commit; in a commit, superseding rows come first and releases last."""
     places = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
     return row["generation"], places.get(row["kind"], 0)
 

@@ -12,7 +12,7 @@ from seglake.pipelines.lake_audit.typed_proof import TypedAudit
 
 
 class SalvagedSums(NamedTuple):
-    """Number of salvaged records, and of their batches, whose damage is still unrepaired."""
+    """Number of salvaged records and of their batches, if the damage is still unrepaired."""
 
     records: int = 0
     batches: int = 0
@@ -57,7 +57,7 @@ class LakeAudit:
 
     @property
     def of_topics(self) -> "tuple[TypedAudit | LatestAudit, ...]":
-        """Return the results for tables of single topics."""
+        """Return the results for the tables that each belong to one topic."""
         return tuple(each for each in (self.typed, self.latest) if each is not None)
 
     @property

@@ -22,9 +22,9 @@ from seglake.storage.storage import Storage
 _SALVAGED = {
     "salvaged_alone": "without a row in quarantine",
     "salvaged_twice": "salvaged more than once",
-    "salvaged_outside": "at offsets of the sound batches around them",
+    "salvaged_outside": "at offsets that neighbouring valid batches have",
 }
-# Tables with statistics by offset in their files: the columns of a row's first and last offset.
+# Tables with statistics by offset in their files: a row's first and last offset column.
 _PLACES: Mapping[str, tuple[str, str]] = {
     RECORDS.name: ("batch_base_offset", "batch_base_offset"),
     BATCHES.name: ("base_offset", "last_offset"),
@@ -38,9 +38,9 @@ class ProofAnswers:
     """Results of the proof's SQL queries.
 
     Attributes:
-        partitions: results of each partition, whether the ledger has it or not.
+        partitions: results of each partition, including partitions that the ledger lacks.
         problems: problems of the lake as a whole, in words.
-        salvaged: number of salvaged records and batches without a repair.
+        salvaged: number of salvaged records and batches whose damage is unrepaired.
     """
 
     partitions: Mapping[LakePartition, PartitionFacts]
@@ -145,8 +145,8 @@ def _hidden_rows(engine: ProofEngine, snapshots: Mapping[str, Snapshot]) -> Iter
                 found -= engine.rows(f"{hidden} AND ({' OR '.join(wrong)})")[0]["row_count"]
         if None not in in_log and expected != found:
             yield (
-                f"{table} has {expected} rows by the log of the table, and {found} are within the"
-                " statistics of their files: readers that trust the statistics miss rows"
+                f"{table} has {expected} rows by its Delta log, but {found} are within the "
+                "statistics of their files: readers that trust the statistics miss rows"
             )
 
 

@@ -34,7 +34,7 @@ from seglake.pipelines.lake_audit.ledger import (
 _MOST_READINGS = 5
 _PAUSE_SECONDS = 0.2
 
-# Tables that a commit of a topic writes, in this order.
+# Tables to which a topic's commit writes, in this order.
 _AUDITED = (RECORDS, BATCHES, QUARANTINE, GAPS, CHECKPOINTS)
 _OBSERVED = (
     *("source_id", "topic_id", "topic", "partition", "log_start_offset", "high_watermark"),
@@ -51,7 +51,7 @@ class LakeState:
 
     Attributes:
         snapshots: data files of the audited tables, by table.
-        salvaged_files: data files of `salvaged_records`; the rows on their damage are in the
+        salvaged_files: data files of `salvaged_records`; the rows about their damage are in the
             snapshots.
         rows: the ledger's rows, by partition.
         seen: each partition's newest row of `observations`.
@@ -72,7 +72,7 @@ class LakeState:
 
 
 def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) -> LakeState:
-    """Read the lake, and read it again after a pause as long as a commit is unfinished.
+    """Read the lake; read it again after a pause as long as a commit is unfinished.
 
     Args:
         tables: the lake's tables.
@@ -98,7 +98,7 @@ def _observations(tables: LakeTables) -> Iterator[Row]:
 
 
 def _read_once(tables: LakeTables) -> LakeState:
-    has_salvaged = tables.has(SALVAGED_RECORDS)  # a lake from before this table lacks it
+    has_salvaged = tables.has(SALVAGED_RECORDS)  # lakes that are older than this table lack it
     salvaged_files = tables.file_paths(SALVAGED_RECORDS) if has_salvaged else []
     snapshots = read_snapshots(tables, _AUDITED)
     ledger: list[Row] = []
@@ -107,7 +107,7 @@ def _read_once(tables: LakeTables) -> LakeState:
             ledger += found.to_pylist()
     first_ids = first_topic_ids(ledger)
     by_partition = rows_by_partition(ledger, first_ids)
-    # A topic may also be here before its first commit is in the ledger.
+    # A topic whose first commit is not in the ledger yet may be included.
     begun = {
         (redo.source_id, topic)
         for redo in read_all(tables.storage, tables.redo_folder_of(LOG_TABLES))

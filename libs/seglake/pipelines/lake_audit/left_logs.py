@@ -1,4 +1,4 @@
-"""Parts of logs that the newest runs saw but could not ingest."""
+"""Parts of logs that the newest runs found but could not ingest."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -11,8 +11,8 @@ from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
 # start of the reason for a partition without a folder in any log dir
 NAMED_ONLY = "only the metadata log names "
-_NOT_ON_DISK = "not on disk: "  # prefix of the reason for offsets that no disk has any more
-# starts of the reasons for offsets that no later run can ingest as they are
+_NOT_ON_DISK = "not on disk: "  # prefix of the reason for offsets that no disk has any longer
+# prefixes of the reasons for offsets that no later run can ingest in their present form
 _DAMAGED = (
     *("damaged, and quarantined once it is ingested: ", "unreadable in the remote tier: "),
     "may wait for ever: ",
@@ -23,7 +23,7 @@ _SETTLE = "if a copy of it was ingested, ingest with --set select.settled='[\"PA
 def left_logs(
     seen: Mapping[LakePartition, Row], covered: Mapping[LakePartition, Iterable[OffsetRange]]
 ) -> Iterator[str]:
-    """Yield problems of offsets on no disk, of a disk without a high watermark, or damaged.
+    """Yield problems of offsets that no disk has, that lack a high watermark, or are damaged.
 
     Args:
         seen: the newest row of `observations` of each partition.
@@ -40,7 +40,7 @@ def left_logs(
             left = subtracted(log_range, covered.get(partition, ()))
             if left:
                 ranges = shown_ranges(left)
-                yield f"{partition}: {ranges} lie on the disk without a high watermark"
+                yield f"{partition}: {ranges} are on the disk without a high watermark"
 
 
 def still_unread(
@@ -71,7 +71,7 @@ def still_unread(
 
 
 def partition_of(row: Row) -> str | None:
-    """Return the partition of an unread path by its innermost partition folder, else None."""
+    """Return the partition of an unread path by its innermost partition folder; else None."""
     for name in reversed(row["listing"].split("/")):
         folder = parse_folder_name(name)
         if folder is not None:
@@ -80,7 +80,7 @@ def partition_of(row: Row) -> str | None:
 
 
 def is_on_disk(row: Row) -> bool:
-    """Return whether an unread folder or file is on a disk, not only named in broker files."""
+    """Return whether an unread folder or file is on a disk, and not only in broker files."""
     return not row["detail"].startswith((_NOT_ON_DISK, NAMED_ONLY))
 
 
@@ -122,7 +122,7 @@ def _not_on_disk(
 
 
 def _damaged(partition: LakePartition, row: Row, covered: Iterable[OffsetRange]) -> Iterator[str]:
-    """Yield the problems of offsets that wait and are damaged, or that a tier cannot give."""
+    """Yield the problems of uningested offsets that are damaged or that a tier cannot provide."""
     for left in row["not_ingested"] or ():
         offsets = left["from_offset"], left["log_end_offset"]
         if left["reason"].startswith(_DAMAGED) and subtracted(offsets, covered):

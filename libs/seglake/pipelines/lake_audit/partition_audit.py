@@ -19,7 +19,7 @@ from seglake.pipelines.lake_audit.problems import problem
 
 _MOST_GAPS = 20
 _MOST_SPANS = 3
-# The weakest explanation comes first; an unknown cause precedes all others.
+# Rank of each cause, the weakest explanation first; an unknown cause precedes all.
 _RANKS = {str(cause): rank for rank, cause in enumerate(reversed(GapCause))}
 
 _OF_THE_LOG = (
@@ -29,7 +29,7 @@ _OF_THE_LOG = (
 
 
 class RangeSums(NamedTuple):
-    """Sums over a partition's rows; offsets outside of the covered ranges are not counted.
+    """Sums over a partition's rows; only offsets in the covered ranges count.
 
     Attributes:
         records: rows in `records`.
@@ -61,7 +61,7 @@ class RangeSums(NamedTuple):
 
     @property
     def accounted(self) -> int:
-        """Return how many offsets the rows account for, to compare with the covered offsets."""
+        """Return for how many offsets the rows account, to compare with the covered offsets."""
         return self.records + self.other_span + self.lacking + self.gap_span
 
 
@@ -72,7 +72,7 @@ class Superseded(NamedTuple):
     """Sums of a partition's rows that lost an election.
 
     Attributes:
-        ranges: offsets for which nothing has been ingested since the election.
+        ranges: offsets that have not been ingested again since the election.
         records: rows of `records` that are kept as history.
         batches: rows of `batches` that are kept as history.
     """
@@ -121,7 +121,7 @@ class ShownGap(NamedTuple):
 
 
 class OpenRows(NamedTuple):
-    """Records of a producer's transaction that no marker has ended."""
+    """Records of a producer's transaction without an end marker."""
 
     producer_id: int
     first_offset: int
@@ -129,7 +129,7 @@ class OpenRows(NamedTuple):
 
 
 class LogMarks(NamedTuple):
-    """Bounds of a log as last observed, or as in the ledger's newest row if it was never observed.
+    """Bounds of a log from its newest observation, or from the ledger's newest row without one.
 
     `can_go_on` is False if nothing above the covered ranges can be ingested. Then the log was
     replaced or could not be read, or the observed offsets belong to a log that lost an election.
@@ -147,7 +147,7 @@ class LogMarks(NamedTuple):
 
 
 class LeftAbove(NamedTuple):
-    """Offsets that were on the disk and were not ingested."""
+    """Offsets that were on the disk but were not ingested."""
 
     start_offset: int
     next_offset: int
@@ -193,20 +193,20 @@ class PartitionAudit:
 
     @property
     def not_covered(self) -> tuple[OffsetRange, ...]:
-        """Return the offsets between and below the covered ranges that were never ingested."""
+        """Return the offsets below and between the covered ranges that were never ingested."""
         known = merged([*self.covered, *self.superseded.ranges])
         return tuple(subtracted((0, known[-1][1]), known)) if known else ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """Results of the proof's queries about one partition: its problems, and its rows by query."""
+    """Results of the proof's queries about one partition: its problems, and rows by query."""
 
     problems: Sequence[Finding]
     rows: Mapping[str, Sequence[Row]]
 
     def of(self, fact: str) -> Sequence[Row]:
-        """Return the rows of one query, by its name; none if it returned none."""
+        """Return the rows of one query, by its name; none if the query returned none."""
         return self.rows.get(fact, ())
 
 
@@ -225,7 +225,7 @@ def audit_partition(
     sums = {row["part"]: _sums(row) for row in facts.of("totals")}
     lost, refilled = sums.get("lost", NOTHING), sums.get("refilled", NOTHING)
     gaps = _gaps(facts)
-    # Repaired gaps are not counted here: their offsets are in the rows that filled them.
+    # Repaired gaps are not counted: their offsets are in the rows that filled them.
     totals = sums.get("current", NOTHING)._replace(
         gap_span=sum(count.offsets for count in gaps.values())
     )
@@ -272,7 +272,7 @@ def _gaps(facts: PartitionFacts) -> dict[str, GapRanges]:
 
 
 def _shown_gaps(facts: PartitionFacts) -> tuple[ShownGap, ...]:
-    """Return the gaps to show, with evidence; gaps with the weakest explanation come first."""
+    """Return the gaps to show, with evidence, the weakest explanation first."""
     evidence = grouped((row["start_offset"], row) for row in facts.of("evidence"))
     listed = sorted(
         facts.of("listed_gaps"),
@@ -304,9 +304,9 @@ def _quarantine(facts: PartitionFacts) -> QuarantineSums:
 def _without_doubles(
     totals: RangeSums, refilled: RangeSums, covered: Sequence[OffsetRange]
 ) -> RangeSums:
-    """Return the sums with each offset counted once, although two batches may have it.
+    """Return the sums with each offset counted once, even if two batches have it.
 
-    A batch from an older copy may overlap ingested batches that had no record there.
+    A batch from an older copy may overlap ingested batches that have no record at its offsets.
     """
     if not refilled.batches:
         return totals
@@ -343,7 +343,7 @@ def _left(marks: LogMarks | None, covered: Sequence[OffsetRange]) -> LeftAbove |
     if marks.isolation == "read_committed" and stable is not None and end >= stable != high:
         reason = f"a transaction is open since offset {stable}"
     elif marks.upper_bound == "high_watermark" and high is not None and end >= high:
-        reason = f"it lies above the high watermark {high}"
+        reason = f"it is above the high watermark {high}"
     else:
         reason = "the ledger has no reason; an ingest without a time window gives the reason"
     return LeftAbove(end, marks.log_end_offset, reason)

@@ -14,7 +14,7 @@ MOST_EXAMPLES = 5
 
 
 def shown_queries(name: str = "proof.sql") -> Iterator[Query]:
-    """Yield all queries of a file; those that look for problems are cut to each log's first."""
+    """Yield all queries of a file; queries for problems are limited to each log's first ones."""
     for query in queries(name=name):
         is_check = query.purpose is Purpose.CHECK
         yield query._replace(sql=first_problems(query, MOST_EXAMPLES)) if is_check else query
@@ -35,7 +35,7 @@ def log_problems(kind: FindingKind, rows: Iterable[Row]) -> Iterator[Finding]:
 
     Args:
         kind: kind of the problems.
-        rows: rows as of `first_problems`, with logs named `<partition> of <source id>`.
+        rows: rows like those of `first_problems`, with logs named `<partition> of <source id>`.
     """
     for log, found in grouped((row["log"], row) for row in rows).items():
         place, _, source_id = log.partition(" of ")

@@ -1,6 +1,6 @@
 """Counts each partition's recovered and lost offsets from the tables' rows, by cause.
 
-Ingest and report use the same words for the causes, but have their own counts.
+Ingest and report use the same texts for the causes, but count offsets separately.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ def recovery_of(
     seen: Mapping[LakePartition, Row],
     unread: Sequence[Row],
 ) -> Recovery:
-    """Return the recovery of all partitions that the tables know.
+    """Return the recovery of all partitions in the tables.
 
     Args:
         partitions: audits of the ingested partitions.
@@ -100,7 +100,7 @@ def _recovered(
 def _left(
     row: Row, covered: Sequence[OffsetRange], files: Sequence[OffsetRange]
 ) -> dict[Loss, GapRanges]:
-    """Return offsets that a run saw, or knows to have existed, and the lake lacks, by cause.
+    """Return offsets that a run found, or that are proved, and that the lake lacks, by cause.
 
     Args:
         row: the partition's newest row of `observations`.
@@ -128,7 +128,7 @@ def _left(
 
 
 def _absent(unread: Iterable[Row], known: set[str]) -> Iterator[PartitionRecovery]:
-    """Yield the partitions that are known only by an unread folder or by the metadata log."""
+    """Yield the partitions that only an unread folder or the metadata log names."""
     for row in unread:
         name, is_named_only = partition_of(row), row["detail"].startswith(NAMED_ONLY)
         is_folder = name is not None and row["listing"].endswith(f"/{name}")

@@ -31,8 +31,8 @@ from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 
-_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may have no client for these
-# An unfinished commit may cause these.
+_NOT_SPARK_S = ("s3://", "s3a://")  # Spark may have no client for these schemes
+# Problems that an unfinished commit may cause.
 _OF_COMMITS = (FindingKind.OUTSIDE_LEDGER, FindingKind.BYTES)
 
 
@@ -88,7 +88,7 @@ def audit(
 
 
 def _read(tables: LakeTables) -> tuple[LakeState, TypedState | None, LatestState | None]:
-    """Read the state of a lake, after the states of the tables that are made from it."""
+    """Read the state of a lake, after the states of the tables derived from it."""
     tables.require()
     with opening(tables.lake_path):
         sources = tables.source_ids()
@@ -105,7 +105,7 @@ def _proof(
     spill_folder: str,
     is_small: bool,
 ) -> DuckDBProof | SparkProof:
-    """Return what runs the proof, Spark or DuckDB, for a `with` block."""
+    """Return the engine that runs the proof, Spark or DuckDB, for a `with` block."""
     may_be_spark = not is_small and not tables.lake_path.startswith(_NOT_SPARK_S)
     if may_be_spark and (spark := engine.spark_context()) is not None:
         return SparkProof(spark)
@@ -151,7 +151,7 @@ def _lake_problems(
 
 
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:
-    """Yield a problem if partitions have nothing but damaged bytes in the lake."""
+    """Yield a problem if some partitions have only damaged bytes in the lake."""
     names = [str(each.partition) for each in partitions if _is_damage_alone(each)]
     if names:
         yield f"no record was ingested of {named(names)}: all of it is damaged"

@@ -19,7 +19,7 @@ _MOST_RANGES = 5
 _MOST_GAPS = 5
 _MOST_LINES = 20  # most lines about the lake as a whole
 _LABEL_WIDTH = 8
-_WIDEST_NAME = 32  # in columns; a longer name gets a line of its own
+_WIDEST_NAME = 32  # in columns; longer names get a separate line
 
 Line = tuple[str, str]  # label and text
 
@@ -29,7 +29,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
 
     Args:
         audit: the audit to show.
-        is_quiet: whether to leave out partitions without a problem.
+        is_quiet: whether to omit partitions without a problem.
     """
     ordered = sorted(audit.partitions, key=_rank)
     shown = [each for each in ordered[:_MOST_PARTITIONS] if each.problems or not is_quiet]
@@ -62,7 +62,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
 
 
 def _lines_of_topics(found: TypedAudit | LatestAudit) -> list[str]:
-    """Return the lines of an audit's text about typed tables, or tables of latest state."""
+    """Return the lines on typed tables, or on tables of latest state."""
     problems = _cut([f"problem: {each}" for each in found.findings], _MOST_LINES)
     notes = _cut([f"note: {text}" for text in found.notes], _MOST_LINES)
     return [*problems, *notes, found.line()]
@@ -71,7 +71,7 @@ def _lines_of_topics(found: TypedAudit | LatestAudit) -> list[str]:
 def _headlines(audit: LakeAudit) -> list[str]:
     """Return the headlines on proof and recovery.
 
-    The recovery comes first unless something is unexplained.
+    The recovery comes first unless an offset is unexplained.
     """
     covered = sum(partition.covered_offsets for partition in audit.partitions)
     wrong = sum(bool(partition.problems) for partition in audit.partitions)
@@ -104,7 +104,7 @@ def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:
 
 
 def _name(audit: PartitionAudit, counts: Mapping[str, int]) -> str:
-    """Name a partition, with topic id and source if the name occurs twice."""
+    """Return a partition's name, with topic id and source if the name occurs twice."""
     name, (source_id, key) = str(audit.partition), audit.partition
     return f"{name} ({key.topic_id or 'no id'} of {source_id})" if counts[name] > 1 else name
 
@@ -173,7 +173,7 @@ def _equation(audit: PartitionAudit) -> str:
 
 
 def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
-    """Yield lines on gaps; gaps that nothing fills are counted, but not listed."""
+    """Yield lines on gaps; gaps that no repair fills are counted, but not listed."""
     shown = [gap for gap in audit.shown_gaps if gap.cause not in NEVER_FILLED][:_MOST_GAPS]
     for gap in shown:
         evidence = f": {gap.evidence}" if gap.evidence else ""
@@ -184,7 +184,7 @@ def _gap_lines(audit: PartitionAudit) -> Iterator[str]:
 
 
 def _first_local(audit: PartitionAudit) -> int | None:
-    """Return the first offset that is not only in a remote tier; None if it is unknown."""
+    """Return the first offset that is not only in a remote tier; None if unknown."""
     start = None if audit.marks is None else audit.marks.log_start_offset
     remote = audit.gaps.get(GapCause.REMOTE)
     ranges = {} if remote is None else dict(remote.ranges)

@@ -1,4 +1,4 @@
-"""Runs the proof of typed tables, after the proof of the lake and in the same engine."""
+"""Runs the proof of typed tables after the proof of the lake, in the same engine."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ def prove_typed(engine: ProofEngine, state: TypedState) -> TypedAudit:
     """Run the queries over the typed tables.
 
     Args:
-        engine: an engine that has run the proof of the lake, so that it has the lake's tables.
+        engine: the engine that ran the proof of the lake, since it has the lake's tables.
         state: the files to prove.
     """
     if state.problems:
@@ -89,7 +89,7 @@ def _proved(engine: ProofEngine, state: TypedState) -> TypedAudit:
 
 
 def _define_places(engine: ProofEngine, state: TypedState) -> None:
-    """Define the view with the places of the rows of all typed tables."""
+    """Define the view that locates the rows of all typed tables."""
     topics = {}
     for number, each in enumerate(state.tables):
         name = f"typed_table_{number}"

@@ -22,7 +22,7 @@ class TypedState:
         files: data files of all tables of decoded values, by the table's name.
         unsettled: notes on topics with a commit that is not in every table yet.
         problems: problems of the tables as a whole.
-        erased: topics with a rule of erasure.
+        erased: topics with an erasure rule.
     """
 
     tables: Sequence[TypedTable] = ()
@@ -68,7 +68,7 @@ def read_typed_state(tables: LakeTables, sources: Iterable[str]) -> TypedState |
 
 
 def _erased_topics(tables: LakeTables) -> frozenset[str]:
-    """Return the topics that have a rule of erasure."""
+    """Return the topics that have an erasure rule."""
     if not tables.has(ERASURES):
         return frozenset()
     rows = read_files(tables.storage, ERASURES, tables.file_paths(ERASURES), ["topic"])

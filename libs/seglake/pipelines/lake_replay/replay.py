@@ -122,7 +122,7 @@ def _refuse_other_clusters(
     """Raise `WrongSourceError` for replicas of a cluster that the lake does not have."""
     for strange in replicas.keys() - source_ids:
         raise WrongSourceError(
-            f"the lake {lake_path} has nothing of the sources' cluster {strange}"
+            f"the lake {lake_path} has no rows of the sources' cluster {strange}"
         )
 
 

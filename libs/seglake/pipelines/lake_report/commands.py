@@ -1,4 +1,4 @@
-"""Commands that repair findings of a lake."""
+"""Commands that a person can run to repair findings of a lake."""
 
 import shlex
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ def command_for(kind: FindingKind, lake: str, keys: Iterable[PartitionKey]) -> s
 
     Args:
         kind: the finding.
-        lake: the lake as the person gave it.
+        lake: the lake's path or URI as the user typed it.
         keys: the partitions with this finding.
     """
     topics = sorted({key.topic for key in keys})

@@ -23,7 +23,7 @@ class Erasure(NamedTuple):
 
 
 def erasures_of(tables: LakeTables) -> tuple[Erasure, ...]:
-    """Return the erasures of a lake, the newest first; empty if there were none."""
+    """Return the erasures of a lake, the newest first; empty without erasures."""
     if not tables.has(ERASURES):
         return ()
     rows = [

@@ -18,7 +18,7 @@ from seglake.printable import show_count, show_duration
 from seglake.segment_codec.formats.errors import DefectCode
 
 _MOST_RANGES = 3
-# Kinds of replica conflicts, by a text in the `defect_detail` of a quarantined batch.
+# Kinds of replica conflicts, by a text in the `defect_detail` of quarantined batches.
 _CONFLICTS = {
     " lost an election": FindingKind.LOST_TAIL,
     " differs from ": FindingKind.REPLICAS_DIFFER,
@@ -41,9 +41,11 @@ def findings_of(
         lost: ranges that were not recovered; each cause is a finding.
         seen: the newest observation of the log; None if there is none.
         damage: damage of the partition.
-        reported: findings of the run before the report, which replace others of the same kind.
+        reported: findings of the run that requested the report; they replace others of the same
+            kind.
         now: time of the report.
-        stuck_after: how long a bound may stay the same while the log grows; None for no limit.
+        stuck_after: longest time for which a bound may stay the same while the log grows; None for
+            no limit.
     """
     found: dict[FindingKind, Finding] = {}
     of_log = () if seen is None else _of_log(seen, lost, now, stuck_after)
@@ -60,7 +62,7 @@ def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
 
 
 def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[Finding]:
-    """Yield findings on unread files and folders that belong to a partition by name."""
+    """Yield findings on unread files and folders that are named like a partition."""
     for place in places:
         if place.key is not None:
             yield Finding(loss_of(place).kind, place.reason, str(place.key))
@@ -73,7 +75,7 @@ def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Findi
 
 
 def _is_only_too_large(damage: Damage) -> bool:
-    """Return whether all unresolved damage is sound batches above the decompression limit."""
+    """Return whether all unresolved damage is valid batches above the decompression limit."""
     codes = {place.code for place in damage.places if not place.is_resolved}
     is_all = damage.place_count == len(damage.places)
     return is_all and codes - {DefectCode.REPLICA_CONFLICT} == {DefectCode.DECOMPRESSION_LIMIT}
@@ -98,7 +100,7 @@ def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
 
 
 def _is_at_end(place: DamagedPlace, seen: Observation | None) -> bool:
-    """Return whether this damage was still at the end of the log when it was last seen."""
+    """Return whether this damage was at the end of the log in the newest observation."""
     if seen is None or seen.log_end_offset is None or place.next_offset is not None:
         return False
     start = seen.log_start_offset or 0

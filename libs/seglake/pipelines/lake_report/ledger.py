@@ -1,4 +1,4 @@
-"""The ledger of all clusters of a lake, for a report."""
+"""Ledgers of all clusters of a lake, for a report."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ Row = Mapping[str, Any]  # Any: a row's columns have many types
 
 
 class LogName(NamedTuple):
-    """Identity of a log; a lake may have partitions of one name from several clusters."""
+    """Identity of a log: a lake may have partitions with the same name from several clusters."""
 
     source_id: str
     key: PartitionKey
 
 
 class Ledger:
-    """The ledger of all clusters, by log.
+    """The ledgers of all clusters, by log.
 
     Attributes:
         rows: rows by partition; rows without a topic id belong to the first known id.
@@ -49,5 +49,5 @@ class Ledger:
         return self.of_source(log.source_id).of(log.key)
 
     def records(self, log: LogName) -> int:
-        """Return the number of records in the tables that lost no election."""
+        """Return the number of records in the tables that no lost election superseded."""
         return record_sum(self.rows.get(log, ()))

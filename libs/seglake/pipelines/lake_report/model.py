@@ -18,7 +18,7 @@ from seglake.printable import show_count
 class OffsetState(StrEnum):
     """State of offsets in a partition, as the page shows it.
 
-    The page's strip draws later members over earlier ones.
+    The page's strip draws later members on top of earlier ones.
     """
 
     INGESTED = "ingested"
@@ -27,7 +27,7 @@ class OffsetState(StrEnum):
     ERASED = "erased"
     EXPIRED = "expired"
     DELETED = "deleted"
-    MARKER = "marker"  # damaged transaction markers, which hold no record
+    MARKER = "marker"  # damaged transaction markers, which have no record
     DELETED_OR_LOST = "deleted_or_lost"
     REMOTE = "remote"
     UNDECIDED = "undecided"
@@ -37,7 +37,7 @@ class OffsetState(StrEnum):
 
 
 class Level(IntEnum):
-    """Level of attention that a partition needs from a person."""
+    """Level of attention that a partition needs."""
 
     FINE = 0
     KNOWN = 1  # worth knowing, but nobody has to act now
@@ -51,7 +51,7 @@ def level_of(kind: FindingKind) -> Level:
 
 @dataclass(frozen=True, slots=True)
 class Offsets:
-    """Offsets of a log with one state, such as records or a cause of gaps.
+    """Offsets of a log in one state, such as records or one cause of gaps.
 
     Attributes:
         count: exact number of offsets.
@@ -64,10 +64,10 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DamagedPlace:
-    """Place and defect of damaged bytes, never the bytes themselves.
+    """Position and defect of damaged bytes, never the bytes themselves.
 
     Attributes:
-        salvaged_records: number of their untrusted rows in `salvaged_records`.
+        salvaged_records: number of untrusted rows in `salvaged_records` from these bytes.
     """
 
     broker_id: int | None
@@ -88,9 +88,9 @@ class PartitionReport:
     """A partition of one cluster.
 
     Attributes:
-        offsets: for each state, number of offsets; a state without offsets is left out.
+        offsets: number of offsets by state; states without offsets are omitted.
         seen: the newest run's observation of the log; None if there is none.
-        recovery: number of ingested records, and for each cause, number of offsets without one.
+        recovery: number of ingested records, and number of offsets without record by cause.
         damage: the damaged places to list.
         damage_count: number of damaged places, whether listed or not.
     """
@@ -122,7 +122,7 @@ class PartitionReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run as the tables record it. Runs with the same id are treated as one run.
+    """Run as recorded in the tables. Runs with the same id are treated as one run.
 
     Attributes:
         recorded: number of offsets in the gaps that the run recorded, by cause, even if the gaps
@@ -144,7 +144,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThisRun:
-    """The run that requested the report, with the lines that it printed.
+    """Run that requested the report, with the lines that it printed.
 
     Attributes:
         findings: findings of the run.
@@ -159,15 +159,15 @@ class ThisRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LakeReport:
-    """Everything that the page shows; partitions with the most urgent needs come first.
+    """Content of the page; partitions with the most urgent needs come first.
 
     Attributes:
         lake: path of the lake.
         made_at: time at which the tables were read.
-        partitions: partitions that are in the lake or that a run saw.
+        partitions: partitions that are in the lake or that a run found.
         runs: runs with rows in the tables, the newest first.
         this_run: run that requested the report; None if a person requested it.
-        upper_bound: setting for the upper bound in the newest run that committed; None if unknown.
+        upper_bound: upper bound in the settings of the newest run that committed; None if unknown.
         recovery: records of the lake, and offsets that it lacks; includes partitions that are known
             only from an unread folder.
         erasures: runs of `seglake erase` that stored rules, the newest first.

@@ -1,6 +1,6 @@
-"""A report as one HTML page that loads nothing else. Reads the page's parts.
+"""Makes the report as one self-contained HTML page. Reads the page's parts.
 
-No value from a lake can become a script: values are escaped by the template or as JSON, and the
+No value from a lake can become a script: the template or the JSON encoder escapes values, and the
 browser runs only scripts with a listed hash.
 """
 
@@ -27,7 +27,7 @@ from seglake.pipelines.lake_report.page_data import to_json
 
 _SCRIPTS = ("vendor/d3-7.9.0.min.js", "vendor/plot-0.6.17.min.js", "page.js")
 _STYLE = "page.css"
-# Styles that Plot adds to each of its figures, for the class name that page.js gives them.
+# Plot adds these styles to each of its figures, for the class name that page.js gives them.
 _PLOT_STYLE = "plot.css"
 _MOST_RUNS = 100
 _MOST_NAMES = 5
@@ -106,7 +106,7 @@ def _findings(report: LakeReport) -> list[dict[str, object]]:
 
 
 def _advice_for(line: str, kinds: Collection[FindingKind]) -> str | None:
-    """Return the advice for a line of a run's summary; None if the line shows no finding.
+    """Return the advice for a line of a run's summary; None if the line is no finding.
 
     Args:
         line: the line.

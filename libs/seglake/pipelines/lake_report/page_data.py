@@ -1,4 +1,4 @@
-"""A report as compact JSON for the page: each name once, ranges as flat lists.
+"""Makes the report's compact JSON for the page: each name once, ranges as flat lists.
 
 page.js reads lists in the order of `_partition`, `_seen` and `_place`.
 """
@@ -20,13 +20,13 @@ from seglake.pipelines.lake_report.model import (
 
 _STATES = {state: index for index, state in enumerate(OffsetState)}
 _STOPS = {stop: index for index, stop in enumerate(StoppedBy)}
-_EXACT_STOP = 1 << 53  # JavaScript's numbers are exact below this
-_Names: TypeAlias = dict[str, int]  # index of each text that is repeated
+_EXACT_STOP = 1 << 53  # JavaScript's integers are exact below this
+_Names: TypeAlias = dict[str, int]  # index of each repeated text
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def to_json(report: LakeReport) -> str:
-    """Return JSON for a script element of the page; no text in it can end the element."""
+    """Return JSON for a script element of the page; no text in it can close the element."""
     names: dict[str, _Names] = {kind: {} for kind in ("topics", "sources", "ids", "segments")}
     partitions = [_partition(each, names) for each in report.partitions]
     data = {
@@ -93,7 +93,7 @@ def _place(place: DamagedPlace, segments: _Names) -> list[Any]:
 
 
 def _index(known: _Names, name: str | None) -> int:
-    """Return the index of a name, which is added if it is new; -1 for None."""
+    """Return the index of a name; add new names; return -1 for None."""
     return -1 if name is None else known.setdefault(name, len(known))
 
 

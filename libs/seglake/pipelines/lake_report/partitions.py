@@ -25,7 +25,7 @@ from seglake.pipelines.lake_report.strips import offsets_by_state, within_budget
 
 _MOST_RANGES = 80_000  # most ranges to draw on a page: about 1.3 MB
 MOST_PLACES = 50  # damaged spans to list for a partition
-# Damaged spans to list for all partitions together: about 0.6 MB of the page.
+# Most damaged spans to list for all partitions together: about 0.6 MB of the page.
 _MOST_PLACES_IN_ALL = 4_000
 
 
@@ -47,20 +47,21 @@ def partition_reports(
     now: datetime,
     stuck_after: timedelta | None,
 ) -> tuple[PartitionReport, ...]:
-    """Return reports of all partitions that the tables know, the most urgent first.
+    """Return reports of all partitions in the tables, the most urgent first.
 
     Args:
         facts: rows of the tables.
         reported: findings of a run; only findings on partitions are used.
         now: time of the report.
-        stuck_after: how long a bound may stay the same while the log grows; None for no limit.
+        stuck_after: longest time for which a bound may stay the same while the log grows; None for
+            no limit.
     """
     logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
     by_name = grouped((finding.place, finding) for finding in reported)
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
     damages = [facts.damage.get(log, Damage()) for log in logs]
     listed = sum(len(damage.places) for damage in damages)
-    # With more damaged spans in the lake, each partition lists fewer.
+    # If the lake has more damaged spans, each partition lists fewer.
     share = (
         max(1, _MOST_PLACES_IN_ALL * MOST_PLACES // listed)
         if listed > _MOST_PLACES_IN_ALL

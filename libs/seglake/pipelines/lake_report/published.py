@@ -1,4 +1,4 @@
-"""Query for the newest commit of each topic; a report ignores rows of later commits."""
+"""Query for each topic's newest complete commit; a report ignores rows of later commits."""
 
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.snapshots import Snapshot
@@ -9,7 +9,7 @@ from seglake.proof.queries import Purpose, Query
 def published_generations(ledger: Ledger, checkpoints: Snapshot) -> Query:
     """Return the query for the number (generation) of each topic's newest complete commit.
 
-    The ledger's rows do not show this number, because a commit adds no row if all is quarantined.
+    The ledger's rows do not show this number, because a commit that only quarantines adds no row.
 
     Args:
         ledger: ledger with the names of the sources and topics.

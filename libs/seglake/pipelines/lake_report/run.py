@@ -56,7 +56,8 @@ def report(
         lake: the lake's path or URI.
         storage: the storage of the lake.
         spill_folder: folder for data that exceeds DuckDB's memory.
-        stuck_after: how long a bound may stay the same while its log grows; None for no limit.
+        stuck_after: longest time for which a bound may stay the same while its log grows; None for
+            no limit.
         this_run: the run that requested the report; None if there is none.
         now: time of the report; the current time if None.
 
@@ -106,7 +107,7 @@ def _proof(
 
 
 def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot]]:
-    """List the files of salvaged records, then those of the tables; return both lists."""
+    """List the files of salvaged records, then the tables' files; return both."""
     with opening(tables.lake_path):
         tables.require()
         salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
@@ -167,7 +168,7 @@ def _rows(storage: Storage, files: Sequence[StoredFile]) -> Iterator[Row]:
 
 
 def own_queries() -> list[Query]:
-    """Return the queries that only the report has, from report.sql."""
+    """Return the queries of report.sql, which only the report uses."""
     most = {"most_ranges": MOST_RANGES, "most_places": MOST_PLACES}
     found = queries(__package__, "report.sql")
     return [query._replace(sql=Template(query.sql).substitute(most)) for query in found]
@@ -176,14 +177,14 @@ def own_queries() -> list[Query]:
 def _queries(open_logs: Sequence[LogName]) -> tuple[Query, ...]:
     """Return the queries of a report.
 
-    Queries of open transactions are left out if there cannot be any.
+    Queries of open transactions are omitted if no transaction can be open.
     """
     shared = {*_SHARED_FACTS, *([_OPEN] if open_logs else [])}
     return with_derived([*own_queries(), *(query for query in queries() if query.name in shared)])
 
 
 def _open_logs(ledger: Ledger, seen: Mapping[LogName, Observation]) -> list[LogName]:
-    """Return the logs that the lake covers above their last stable offset.
+    """Return the logs with covered offsets above their last stable offset.
 
     Only above this offset, a transaction may be open.
     """

@@ -1,6 +1,6 @@
 """Adds up the runs that have rows in the tables.
 
-A run has no rows if it ingested nothing and observed nothing new. No table has exit codes.
+A run that ingested nothing and observed nothing new has no rows. No table has exit codes.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Offsets of a partition by state, for the strip that shows them."""
+"""Offsets of a partition by state, for the strip that the page draws."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -49,7 +49,7 @@ def coarser(ranges: Iterable[OffsetRange], tolerance: int) -> tuple[OffsetRange,
 
     Args:
         ranges: at least one range, sorted.
-        tolerance: largest distance of joined ranges, in offsets.
+        tolerance: largest distance between joined ranges, in offsets.
     """
     (first, reached), *rest = ranges
     found = []
@@ -88,7 +88,7 @@ def _count(ranges: Iterable[OffsetRange]) -> int:
 
 
 def _not_ingested(covered: Sequence[OffsetRange], seen: Observation) -> list[OffsetRange]:
-    """Return the observed offsets above the covered offsets, including unreadable offsets."""
+    """Return the observed offsets above the covered ones, including unreadable offsets."""
     end = seen.log_end_offset if seen.log_end_offset is not None else seen.high_watermark
     start = max(covered[-1][1] if covered else 0, seen.log_start_offset or 0)
     return [] if end is None else subtracted((start, end), covered)

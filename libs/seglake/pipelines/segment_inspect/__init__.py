@@ -1,1 +1,1 @@
-"""Shows the contents of Kafka's files to a person or as JSON lines. Reads only, on one machine."""
+"""Shows the contents of Kafka's files to a person or as JSON lines. Only reads, on one machine."""

@@ -1,6 +1,6 @@
-"""Batches and damage as columns of `batches` and `quarantine`, without the columns on a run.
+"""Batches and damage as columns of `batches` and `quarantine`, without columns about a run.
 
-Only the header's values of a damaged batch are known. They are called claims, because they may be
+Of a damaged batch, only the header's values are known. They are called claims, because they may be
 wrong.
 """
 
@@ -18,7 +18,7 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.claimed_unit import claimed_unit
 from seglake.storage.storage import Reader
 
-MOST_RAW_BYTES = 1 << 20  # as many bytes of a defect as `quarantine` keeps by default
+MOST_RAW_BYTES = 1 << 20  # most bytes of a defect: as many as `quarantine` stores by default
 
 
 class Origin(NamedTuple):
@@ -33,13 +33,14 @@ class Origin(NamedTuple):
 
 
 class BatchFound(NamedTuple):
-    """A batch, or the claims of a damaged batch's header.
+    """Batch, or the claims in a damaged batch's header.
 
     Attributes:
         unit: the batch; without its payload if it is damaged.
         origin: the partition and segment.
         decoded: the decoded batch; None if it is damaged.
-        marks: words for a person on the batch's place in the log.
+        marks: words for a person about the batch's position relative to log start and high
+            watermark.
     """
 
     unit: Unit
@@ -59,14 +60,14 @@ class BatchFound(NamedTuple):
 
     @property
     def base_offset(self) -> int | None:
-        """Return the first offset; None for a damaged wrapper, whose header lacks it."""
+        """Return the first offset; None for a damaged wrapper, whose header does not state it."""
         if self.decoded is not None:
             return self.decoded.first_offset
         return None if isinstance(self.unit, Wrapper) else self.unit.first_offset
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset; for a damaged batch, the header's claim."""
+        """Return the last offset; for a damaged batch, the last offset that its header states."""
         return self.unit.last_offset if self.decoded is None else self.decoded.last_offset
 
     @property
@@ -88,7 +89,7 @@ class BatchFound(NamedTuple):
         return None if self.decoded is None else self.decoded.control_type
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns of `batches` except columns on a run, and the column `valid`."""
+        """Return the columns of `batches`, except columns about a run, and the column `valid`."""
         columns = {
             **self.origin._asdict(),
             **self.header._asdict(),
@@ -115,7 +116,7 @@ class DefectFound(NamedTuple):
     next_offset: int | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return the row that `quarantine` would have, without columns on a run."""
+        """Return the row that `quarantine` would have, without columns about a run."""
         columns = {
             **self.origin._asdict(),
             **damage_columns(self.defect, self.raw),
@@ -128,14 +129,14 @@ class DefectFound(NamedTuple):
 def claimed_batch(
     reader: Reader, position: int, size_bytes: int, origin: Origin, mark: str
 ) -> BatchFound | None:
-    """Return the claims of a damaged batch's header; None if no whole batch fits there.
+    """Return the claims in a damaged batch's header; None if the bytes are too few for the batch.
 
     Args:
         reader: reads the segment.
         position: first byte of the damage.
         size_bytes: number of damaged bytes.
         origin: the partition and segment.
-        mark: word for a person on the damage.
+        mark: word for a person that describes the damage.
     """
     unit = claimed_unit(reader, position, size_bytes)
     return None if unit is None else BatchFound(unit, origin, None, (mark,))
@@ -144,7 +145,7 @@ def claimed_batch(
 def damage(
     defect: Defect, origin: Origin, previous_offset: int | None, reader: Reader
 ) -> tuple[BatchFound | None, DefectFound]:
-    """Return a defect, and its header's claims if it is exactly one whole batch.
+    """Return a defect, and its header's claims if the damage is exactly one whole batch.
 
     Args:
         defect: the damage.

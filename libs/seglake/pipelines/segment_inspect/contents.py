@@ -42,11 +42,11 @@ class FileFound:
 
 
 class HoleFound(NamedTuple):
-    """Offsets before a valid batch that no other valid batch has.
+    """Offsets before a valid batch that no valid batch has.
 
     `is_explained` is True if compaction removed the offsets, if they are below the log start, if
-    earlier damage hides them, or if they are in a segment that is not read. `origin` is the place
-    of the batch.
+    damage before the batch hides them, or if they are in a segment that is not read. `origin` is
+    that of the batch.
     """
 
     start_offset: int
@@ -56,7 +56,7 @@ class HoleFound(NamedTuple):
 
 
 class TailFound(NamedTuple):
-    """Bytes after the last batch of a file that are not damage."""
+    """Undamaged bytes after the last batch of a file."""
 
     tail: Tail
     origin: Origin
@@ -105,7 +105,7 @@ class LogSummary:
         log_start_offset: log start of the partition; None if unknown.
         high_watermark: high watermark of the partition; None if unknown.
         unread_segments: number of segments that exist only as compressed files.
-        findings_by_kind: number of findings by kind, shown or not.
+        findings_by_kind: number of findings by kind, including findings that are not shown.
     """
 
     path: str
@@ -128,7 +128,7 @@ FileContent = (
     | EntryFound
     | Summary
 )
-"""Items in a file. If the header of a defect names a batch, this batch precedes the defect."""
+"""Items in a file. A batch with a defect's claims precedes the defect."""
 
 Content = FileContent | Finding
-"""Contents to show. Findings among them are about a folder, or a file that is not shown."""
+"""Contents to show. A finding among them is about a folder, or about a file that is not shown."""

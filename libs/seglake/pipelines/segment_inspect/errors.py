@@ -1,4 +1,4 @@
-"""Errors of wrong calls; damaged bytes are no errors, but are shown."""
+"""Errors of wrong calls; damaged bytes are shown instead of being errors."""
 
 from seglake.errors import WrongCallError
 

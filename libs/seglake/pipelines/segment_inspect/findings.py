@@ -9,7 +9,7 @@ from seglake.segment_codec.formats.errors import TailKind
 
 
 def finding_of(content: Content) -> Finding | None:
-    """Return the finding on a shown item; None if the item is not damaged, missing or torn."""
+    """Return the finding on a shown item; None if the item is neither damaged, missing nor torn."""
     match content:
         case Finding():
             return content

@@ -70,7 +70,7 @@ def inspect_log_dirs(
         path: the folder.
         log_dirs: the log dirs.
         shown: the part to show.
-        findings: findings outside of partition folders.
+        findings: findings outside partition folders.
     """
     if len(log_dirs) == 1:
         yield from _inspect_log_dir(storage, log_dirs[0], shown, findings)
@@ -86,16 +86,16 @@ def inspect_log_dirs(
 def _inspect_log_dir(
     storage: Storage, log_dir: FoundLogDir, shown: ShownPart, findings: Sequence[Finding]
 ) -> Generator[Content, None, Totals]:
-    """Yield a log dir's files, then each partition folder's contents, and the sum of all."""
+    """Yield a log dir's files, then each partition folder's contents; return the sum of all."""
     path, entries = log_dir.path, log_dir.entries
     yield FileFound(path, PathKind.LOG_DIR, _size_bytes(entries))
     found = [*findings]
     for entry in entries:
-        # A dangling link whose name is not Kafka's was reported by the search for log dirs.
+        # The search for log dirs has already reported dangling links with names unknown to Kafka.
         is_reported = entry.problem and kind_of_file(entry.name) is PathKind.UNKNOWN
         if not entry.is_folder and not is_reported:
             yield from _side_file(storage, entry, found)
-    # Damage of these files was yielded above, so further findings are dropped.
+    # Damage of these files was yielded above, so these findings are ignored.
     files = read_log_dir_files(storage, entries, [], StorageError)
     totals = Totals()
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Items to show as JSON objects; `type` names an item's kind."""
+"""Items to show as JSON objects; `type` has the item's kind."""
 
 from base64 import b64encode
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ Line = dict[str, Any]
 
 
 def json_lines(content: contents.Content, *, with_payload: bool) -> Iterator[Line]:
-    """Yield an item as `--json` prints it, then the finding on the item, if there is one.
+    """Yield an item as `--json` prints it, followed by the finding on the item, if any.
 
     Args:
         content: the content to show.
-        with_payload: add keys, values, headers and damaged bytes, as base64.
+        with_payload: whether to add keys, values, headers and damaged bytes, as base64.
     """
     if not isinstance(content, Finding):
         yield _line(content, with_payload=with_payload)

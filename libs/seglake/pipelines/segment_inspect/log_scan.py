@@ -1,7 +1,7 @@
 """Walks the segments of one partition and yields their contents.
 
-Damage is shown with the next valid offset. Until this offset is known, damage and later contents
-are held back.
+Damage is shown together with the next valid offset. Until this offset is known, damage and later
+contents are held back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ _MOST_WAITING_BYTES = 16 << 20
 
 
 class LogScan:
-    """Walk through the segments of one partition, in their order.
+    """Walk through one partition's segments, in their order.
 
     Attributes:
         totals: counts of the contents so far.
@@ -71,7 +71,7 @@ class LogScan:
             log_start_offset: log start; records below it are not shown.
             shown: decides which batches are shown with their records; control records are never
                 shown.
-            unread: sorted offsets of segments that are not read; they explain holes.
+            unread: sorted offset ranges of segments that are not read; these ranges explain holes.
         """
         self.totals = Totals()
         self._findings: list[Finding] = []
@@ -110,7 +110,7 @@ class LogScan:
     def finish(
         self, path: str, kind: PathKind, log_start_offset: int | None, unread_segments: int = 0
     ) -> Iterator[Content]:
-        """Yield the items still held back, then the findings, then the summary.
+        """Yield the held-back items, then the findings, then the summary.
 
         Args:
             path: the inspected path.
@@ -201,7 +201,7 @@ class LogScan:
         is_in_batch = (self._origin.segment, defect.position) == self._place
         self.totals.defect(defect, is_in_batch=is_in_batch)
         claims, found = damage(defect, self._origin, self._previous_offset, reader)
-        # A batch that is damaged inside has been shown already.
+        # The valid parts of a batch that is damaged inside have already been shown.
         if claims is not None and not is_in_batch:
             yield from self._show(claims)
         yield from self._show(found)

@@ -77,7 +77,7 @@ def _stored(
     path = storage.join(info.path.rpartition("/")[0] or "/", name.sibling(ObjectKind.LOG))
     stored = storage.info(path)
     if stored is None:
-        return Finding(FindingKind.LEFT_OUT, f"the object {path} is not there", path)
+        return Finding(FindingKind.LEFT_OUT, f"the object {path} does not exist", path)
     try:
         if manifest.encryption is not None:
             keys.decryption(storage, manifest.encryption)
@@ -95,7 +95,7 @@ def _segment(
     keys: TierKeys,
     shown: ShownPart,
 ) -> Iterator[Content]:
-    """Yield the contents of the segment that an object of a tier has."""
+    """Yield the contents of the segment in a tier's object."""
     base_offset, size_bytes = name.start_offset, manifest.chunks.size_bytes
     remote = RemoteObject(
         name.segment_id,
@@ -120,7 +120,7 @@ def _segment(
 
 
 def _fields(manifest: Manifest) -> dict[str, object]:
-    """Return the contents of a manifest by name; of the encryption only the key id."""
+    """Return the contents of a manifest by name; for the encryption only the key id."""
     owner, chunks = manifest.owner, manifest.chunks
     fields: dict[str, object] = {}
     if owner is not None:

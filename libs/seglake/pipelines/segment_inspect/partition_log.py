@@ -1,4 +1,4 @@
-"""Identifies the partition of a folder, and the place of its segments in the log.
+"""Identifies the partition of a folder, and the position of its segments in the log.
 
 An unreadable or damaged file beside the log is reported as a finding, and treated as missing.
 """
@@ -43,7 +43,7 @@ UNKNOWN_PARTITION = Partition(Origin(), NO_CHECKPOINTS)
 
 @dataclass(frozen=True, slots=True)
 class SegmentPlace:
-    """Segment with its place in the log; see `SegmentBounds` for the limits."""
+    """Segment with its position in the log; see `SegmentBounds` for the limits."""
 
     file: SegmentFile
     limit_offset: int
@@ -51,7 +51,7 @@ class SegmentPlace:
 
 
 def last_place(file: SegmentFile, partition: Partition = UNKNOWN_PARTITION) -> SegmentPlace:
-    """Return a log's last segment with its place in the log."""
+    """Return a log's last segment with its position in the log."""
     limit_offset = limit_after(file.base_offset, partition.checkpoints.durable_offset)
     return SegmentPlace(file, limit_offset, is_last=True)
 
@@ -59,7 +59,7 @@ def last_place(file: SegmentFile, partition: Partition = UNKNOWN_PARTITION) -> S
 def place_in(
     storage: Storage, partition: Partition, segments: Sequence[SegmentFile], index: int
 ) -> SegmentPlace:
-    """Return the place of a segment in its log.
+    """Return a segment with its position in its log.
 
     Args:
         storage: the storage of the segments.
@@ -74,7 +74,7 @@ def place_in(
 
 
 def lone_segment(storage: Storage, path: str, base_offset: int) -> SegmentFile:
-    """Return a segment file without the folder that it belongs to.
+    """Return a segment file without regard to its folder.
 
     Args:
         storage: the storage of the file.
@@ -91,7 +91,7 @@ def lone_segment(storage: Storage, path: str, base_offset: int) -> SegmentFile:
 
 
 def is_partition(name: str, entries: Sequence[FileInfo]) -> bool:
-    """Return whether a folder is a partition folder, by its name if it is empty."""
+    """Return whether a folder is a partition folder; an empty folder is judged by its name."""
     if not entries:
         return parse_folder_name(name) is not None
     return is_partition_folder(name, entries)
@@ -124,7 +124,7 @@ def listed(
     Args:
         storage: the storage of the folder.
         path: the folder; empty for the root.
-        unknown: what is unknown if the folder cannot be listed.
+        unknown: text on the facts that are unknown if the folder cannot be listed.
         findings: the finding is added to it.
     """
     try:
@@ -139,7 +139,7 @@ def partition_at(
 ) -> Partition | None:
     """Identify the partition of a folder, with facts from its log dir.
 
-    None if it is no partition folder.
+    The result is None if the folder is no partition folder.
 
     Args:
         storage: the storage of the folder.
@@ -165,7 +165,7 @@ def partition_in(
     entries: Sequence[FileInfo],
     findings: list[Finding],
 ) -> Partition:
-    """Identify the partition of a folder inside of a log dir with known files.
+    """Identify the partition of a folder in a log dir whose files are known.
 
     Args:
         storage: the storage of the folder.
@@ -184,7 +184,8 @@ def partition_in(
         broker_id=files.broker_id,
     )
     findings += [Finding(FindingKind.DAMAGED_FILE, text, folder.topic) for text in problems]
-    # The checkpoints' entry is for the folder that has replaced this one, since both have one name.
+    # The checkpoints' entry belongs to the folder with the same partition that has replaced this
+    # one.
     if folder.kind in (FolderKind.DELETE, FolderKind.STRAY):
         return Partition(origin, NO_CHECKPOINTS)
     return Partition(origin, files.checkpoints_of(TopicPartition(folder.topic, folder.partition)))
@@ -196,7 +197,7 @@ def log_start_of(
     segments: Sequence[SegmentFile],
     findings: list[Finding],
 ) -> int:
-    """Return the log start from its checkpoint, or from the first segment if that is implausible.
+    """Return the log start from its checkpoint; from the first segment if that is implausible.
 
     Args:
         storage: the storage of the segments.

@@ -1,4 +1,4 @@
-"""Kinds of files, recognized by name."""
+"""Kinds of files, recognised by name."""
 
 import re
 from enum import StrEnum
@@ -24,7 +24,7 @@ class PathKind(StrEnum):
     UNKNOWN = "unknown"
     PARTITION_FOLDER = "partition_folder"
     LOG_DIR = "log_dir"
-    FOLDER = "folder"  # a folder above log dirs
+    FOLDER = "folder"  # a folder that contains log dirs
 
 
 SEGMENT_KINDS = frozenset({PathKind.LOG, PathKind.KRAFT_SNAPSHOT})
@@ -43,7 +43,7 @@ _KRAFT_SNAPSHOT = re.compile(r"\d{20}-\d{10}(-\d+)?\.checkpoint(\.part|\.deleted
 
 
 def is_packed(name: str) -> bool:
-    """Return whether a file is an archive or completely compressed, by its name."""
+    """Return whether a file is an archive or a compressed file, by its name."""
     return name.lower().endswith(_PACKED)
 
 

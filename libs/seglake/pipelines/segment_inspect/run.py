@@ -1,4 +1,4 @@
-"""Inspects a path by its kind."""
+"""Inspects a path according to its kind."""
 
 import json
 from collections import Counter
@@ -63,9 +63,8 @@ def inspect(
         path: a file or a folder: a path or a URI.
         storage: the storage of all places.
         records: whether to show records too.
-        as_json: whether to write the objects of `inspected`, one on each line; otherwise text is
-            written.
-        out: stream to write to at once; it stays open.
+        as_json: whether to write the objects of `inspected`, one on each line, instead of text.
+        out: stream to write to, without delay; it stays open.
         part: the part to show; an offset is looked up in a segment or a partition folder.
         key_paths: files of the private keys of encrypted remote tiers, by key id.
         check: whether to return LOOK if a person should check a finding, even one that is not
@@ -74,7 +73,7 @@ def inspect(
     Raises:
         UnsupportedUriError: no storage supports this kind of URI.
         WrongPathError: the path does not exist, access is denied, or it has nothing to inspect.
-        StorageError, StoreSilentError: it cannot be read now.
+        StorageError, StoreSilentError: the path cannot be read now.
     """
     inspection = _Inspection(storage, part, TierKeys(key_paths))
     found = inspection.contents(path, records=records, is_text=not as_json)
@@ -102,7 +101,7 @@ def inspected(
     """Yield the contents at a path as dicts, whose `type` names the kind; the last is a summary.
 
     The types are file, batch, hole, defect, tail, record, entry, finding and summary. A finding has
-    the same form as in other commands, and follows the item it is about. Damage raises nothing.
+    the same form as in other commands, and follows its item. Damage raises no error.
 
     Args:
         path: a file or a folder: a path or a URI.
@@ -115,7 +114,7 @@ def inspected(
     Raises:
         UnsupportedUriError: no storage supports this kind of URI.
         WrongPathError: the path does not exist, access is denied, or it has nothing to inspect.
-        StorageError, StoreSilentError: it cannot be read now.
+        StorageError, StoreSilentError: the path cannot be read now.
     """
     inspection = _Inspection(storage, part, TierKeys(key_paths))
     for content in inspection.contents(path, records=records, is_text=False):
@@ -123,7 +122,7 @@ def inspected(
 
 
 class _Inspection:
-    """Inspection of a path by its kind; the public attributes are complete after all contents."""
+    """Inspection of a path; its public attributes are complete after all contents."""
 
     def __init__(self, storage: Storage, part: Part, keys: TierKeys) -> None:
         self._storage = storage
@@ -134,7 +133,7 @@ class _Inspection:
         keys.check(storage)
 
     def contents(self, path: str, *, records: bool, is_text: bool) -> Iterator[Content]:
-        """Yield the contents of the path that are to be shown."""
+        """Yield the contents of the path to show."""
         found_path = self._storage.locate(path)
         try:
             info = self._storage.info(found_path)
@@ -186,7 +185,7 @@ class _Inspection:
         if holds_tables(storage, path):
             raise WrongPathError(
                 path=path,
-                reason="it holds the tables of a lake: query them with `seglake sql`, prove them"
+                reason="it has the tables of a lake: query them with `seglake sql`, prove them"
                 " with `seglake audit`",
             )
         closed: Closed = {}
@@ -228,7 +227,7 @@ class _Inspection:
                 kind = PathKind.LOG
             elif is_packed(_name(path)):
                 raise WrongPathError(
-                    path=path, reason="it is an archive: unpack it, and inspect what was in it"
+                    path=path, reason="it is an archive: unpack it, and inspect the unpacked files"
                 )
         if kind in SEGMENT_KINDS:
             return inspect_segment(storage, path, kind, shown)

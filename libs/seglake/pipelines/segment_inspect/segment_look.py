@@ -29,7 +29,7 @@ from seglake.storage.storage import Storage
 def inspect_segment(
     storage: Storage, path: str, kind: PathKind, shown: ShownPart
 ) -> Iterator[Content]:
-    """Yield the contents of a segment file, even of one that an ingest skips.
+    """Yield the contents of a segment file, even if an ingest would skip the file.
 
     Args:
         storage: the storage of the file.
@@ -63,13 +63,14 @@ def _place_of(
 ) -> tuple[Partition, SegmentPlace]:
     folder_path, _, name = path.rpartition("/")
     if kind is PathKind.KRAFT_SNAPSHOT:
-        # A snapshot is a finished file and not the end of a log, so a cut or zero bytes are damage.
+        # A snapshot is a finished file, not the end of a log, so truncation and zero bytes are
+        # damage.
         place = last_place(SegmentFile(0, path, name, size_bytes=0, index_path=None))
         return UNKNOWN_PARTITION, replace(place, is_last=False)
     file_name = parse_file_name(name)
     if file_name is None:
         base_offset = claimed_first_offset(storage, path) or 0
-        text = f"the name has no base offset: the first one in it, {base_offset}, is used"
+        text = f"the name has no base offset: the first offset in the file, {base_offset}, is used"
         findings.append(Finding(FindingKind.NOTE, text, name))
         return UNKNOWN_PARTITION, last_place(lone_segment(storage, path, base_offset))
     unknown = "the files beside the segment are unknown"

@@ -1,4 +1,4 @@
-"""Selects what an inspection shows: everything, some offsets, or damage only.
+"""Selects the contents that an inspection shows: all, some offsets, or only damage.
 
 All contents are walked and counted, so that the summary covers everything. There is one exception:
 for a single offset, the walk is as short as in a broker, from the entry in the offset index to the
@@ -41,17 +41,17 @@ class Part:
     only_defects: bool = False
 
     def __post_init__(self) -> None:
-        """Raise WrongCallError for a negative offset, or options that exclude each other."""
+        """Raise WrongCallError for a negative offset, or for options that exclude each other."""
         for name, value in (("from_offset", self.from_offset), ("offset", self.offset)):
             if value is not None and value < 0:
-                raise WrongCallError(f"{name} is a number from 0 on, got {value}")
+                raise WrongCallError(f"{name} must be a number from 0 on, got {value}")
         has_other = self.only_defects or self.from_offset is not None
         if self.offset is not None and has_other:
-            raise WrongCallError("an offset is looked up alone, without --from or --only-defects")
+            raise WrongCallError("--offset excludes --from, --to and --only-defects")
 
     @property
     def is_everything(self) -> bool:
-        """Return whether a person requested no part, so that everything is shown."""
+        """Return whether no part was requested, so that all contents are shown."""
         return self == Part()
 
     @property
@@ -80,7 +80,7 @@ class ShownPart:
         Args:
             part: the requested part.
             records: whether to show records too; the record at a single offset is always shown.
-            is_brief: whether to show only the partitions of a log dir, and their damage.
+            is_brief: whether to show only a log dir's partitions and their damage.
         """
         self._part = part
         self._records = records or part.offset is not None
@@ -103,11 +103,11 @@ class ShownPart:
         return self._records and not self._part.only_defects and self._is_in_part(batch)
 
     def of(self, contents: Iterable[Content]) -> Iterator[Content]:
-        """Yield those contents that a person requested, in order."""
+        """Yield the requested ones of these contents, in order."""
         if self._part.is_everything:
             yield from contents
             return
-        held: list[Content] = []  # lines that are shown only if something below them is
+        held: list[Content] = []  # lines to show only if an item after them is shown
         for content in contents:
             if isinstance(content, Summary):
                 held.clear()
@@ -162,7 +162,7 @@ class ShownPart:
 
 
 def _is_held(content: Content) -> bool:
-    """Return whether an item is shown only if the item after it is."""
+    """Return whether an item is shown only if the next item is shown."""
     if isinstance(content, FileFound):
         return content.kind in SEGMENT_KINDS and content.skipped is None
     return isinstance(content, BatchFound) and content.decoded is None

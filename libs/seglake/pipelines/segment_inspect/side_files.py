@@ -26,7 +26,7 @@ from seglake.segment_codec.formats.side_files.checkpoint_files import (
 from seglake.segment_codec.formats.side_files.log_dir import parse_file_name
 from seglake.storage.storage import Storage
 
-MOST_BYTES = 64 << 20  # well above Kafka's largest index, 10 MiB by default
+MOST_BYTES = 64 << 20  # well above Kafka's largest index (10 MiB by default)
 
 
 def _offsets(data: bytes) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def read_side_file(storage: Storage, path: str, kind: PathKind) -> tuple[FileFou
     base_offset = None if segment_file is None else segment_file.base_offset
     entries, damage = _parsed(data, kind, base_offset or 0)
     if size_bytes > MOST_BYTES:
-        damage = f"{size_bytes} bytes, of which only the first {MOST_BYTES} were read"
+        damage = f"{size_bytes} bytes; only the first {MOST_BYTES} were read"
     count = len(entries) if kind in READ_KINDS else None
     found = FileFound(path, kind, size_bytes, base_offset, entry_count=count, damage=damage)
     return found, entries

@@ -15,7 +15,7 @@ _MOST_SHOWN_BYTES = 160
 def time_text(time_ms: int | None) -> str:
     """Return a time in UTC.
 
-    A time outside of the years 1 to 9999 is shown as its number, and no time as '-'.
+    A time outside the years 1 to 9999 is shown as its number, a missing time as '-'.
     """
     if time_ms is None or time_ms == -1:
         return "-"
@@ -28,7 +28,7 @@ def time_text(time_ms: int | None) -> str:
 def payload_text(data: bytes | None) -> str:
     """Return a key or value as quoted text, or as hex if it is not printable.
 
-    A long text is cut.
+    A long text is truncated.
     """
     if data is None:
         return "null"
@@ -41,7 +41,7 @@ def payload_text(data: bytes | None) -> str:
 
 
 def offsets_text(found: BatchFound) -> str:
-    """Return first and last offset; a wrapper's first offset is unknown before it is decoded."""
+    """Return first and last offset; a wrapper's first offset is unknown before decoding."""
     first, last = found.base_offset, found.last_offset
     if first is None:
         return f"?-{last}"

@@ -42,9 +42,10 @@ class TextReport:
         """Prepare the writer.
 
         Args:
-            out: stream to write to at once; it stays open. Unprintable characters are escaped.
-            with_payload: write keys, values and headers too; without them, partition folders of a
-                log dir are shown by their summaries and damage only.
+            out: stream to write to, without delay; it stays open. Unprintable characters are
+                escaped.
+            with_payload: whether to write keys, values and headers; if not, only summaries and
+                damage of a log dir's partition folders are shown.
         """
         self._out = out
         self._with_payload = with_payload
@@ -52,7 +53,7 @@ class TextReport:
         self._is_in_partition = False
         self._has_headings = False
         self._has_lines = False
-        # Findings on the current folder or file without a line so far.
+        # Findings on the current folder or file that have no line yet.
         self._findings: list[Finding] = []
         self._kept: list[str] = []
         self._left_out = 0
@@ -60,7 +61,7 @@ class TextReport:
         self._removed: list[contents.FileFound] = []
 
     def show(self, content: contents.Content) -> None:
-        """Write the lines for the next of the contents."""
+        """Write the lines for the next item."""
         if self._is_brief and self._is_in_partition:
             self._keep(content)
         match content:
@@ -82,7 +83,7 @@ class TextReport:
             case contents.EntryFound():
                 self._line(f"  {entry_text(content.fields)}")
             case contents.SideFileSummary():
-                self._finding_lines("  ")  # the other facts are in the line of the file
+                self._finding_lines("  ")  # the file's line has the other facts
             case contents.LogSummary():
                 if self._is_brief and content.kind is PathKind.PARTITION_FOLDER:
                     self._brief_summary(content)
@@ -90,7 +91,7 @@ class TextReport:
                     self._log_summary(content)
 
     def _file(self, found: contents.FileFound) -> None:
-        """Write a line for a file; the batches of a segment follow."""
+        """Write a line for a file; lines for a segment's batches follow."""
         if found.kind is PathKind.LOG_DIR:
             self._is_brief = not self._with_payload
             self._is_in_partition = False
@@ -113,7 +114,7 @@ class TextReport:
             self._line(f"  {found.name:<40} {_file_facts(found)}")
 
     def _batch(self, found: BatchFound) -> None:
-        """Write a line for a batch; for a damaged batch, its header's claims."""
+        """Write a line for a batch; for a damaged batch, with its header's claims."""
         if self._is_brief:
             return
         self._headings(_HEADINGS)
@@ -186,7 +187,7 @@ class TextReport:
             self._line(f"      {line}")
         self._finding_lines("      ")
         if self._left_out:
-            self._line(f"      and {self._left_out} more: look into the folder itself")
+            self._line(f"      and {self._left_out} more: inspect the folder itself")
         if self._removed:
             size_bytes = sum(file.size_bytes for file in self._removed)
             removed = show_count(len(self._removed), "segment")
@@ -233,7 +234,7 @@ class TextReport:
         self._line(f"  {name:<11}{text}")
 
     def _keep(self, content: contents.Content) -> None:
-        """Keep the finding on an item, to write it after the line of the partition."""
+        """Store the finding on an item, to write it after the line of the partition."""
         finding = None if isinstance(content, Finding) else finding_of(content)
         if finding is None:
             return

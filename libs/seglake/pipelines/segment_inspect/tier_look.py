@@ -1,6 +1,6 @@
 """Inspects folders of a remote tier: one line for each upload, from names and manifests.
 
-No segment is decoded: a manifest or a segment of the folder, inspected alone, shows its batches.
+No segment is decoded: inspect a single manifest or segment to see its batches.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from seglake.storage.storage import Storage
 def inspect_tier(
     storage: Storage, folders: Sequence[TierFolder], keys: TierKeys
 ) -> Iterator[Content]:
-    """Yield the uploads in folders of a remote tier, and findings on those that cannot be read.
+    """Yield the uploads in folders of a remote tier, and findings on unreadable uploads.
 
     Args:
         storage: the storage of the tier and of the keys.
@@ -79,7 +79,7 @@ def _upload(upload: Upload) -> dict[str, object]:
 
 
 def _chunks(manifest: Manifest | None) -> dict[str, object]:
-    """Return how a segment is stored in chunks; of its encryption, only the key's id."""
+    """Return how a segment is stored in chunks; for its encryption, only the key's id."""
     if manifest is None:
         return {}
     return {
@@ -94,7 +94,7 @@ def _chunks(manifest: Manifest | None) -> dict[str, object]:
 def _key(
     storage: Storage, folder: TierFolder, manifest: Manifest, keys: TierKeys, lacking: set[str]
 ) -> Iterator[Finding]:
-    """Yield a finding for each key without which segments of a folder cannot be decrypted."""
+    """Yield a finding for each missing key without which a folder's segments are unreadable."""
     encryption = manifest.encryption
     if encryption is None or encryption.key_id in lacking:
         return

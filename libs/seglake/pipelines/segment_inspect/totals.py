@@ -12,11 +12,11 @@ from seglake.segment_codec.formats.errors import TailKind
 
 @dataclass(slots=True)
 class Totals:
-    """Counts of one partition or, after `add`, of several.
+    """Counts of one partition; after `add`, of several.
 
     `offsets_not_there` counts the offsets between the first and the last valid batch that no valid
     batch spans; `next_offset` is one above the highest offset. Sound (valid), damaged and tail
-    bytes add up to the segments' size; damage inside of a compressed batch is not added to them.
+    bytes add up to the segments' size; damage inside a compressed batch is not counted separately.
     """
 
     size_bytes: int = 0
@@ -46,8 +46,8 @@ class Totals:
         Args:
             batch: the decoded batch.
             found: the batch's columns.
-            is_first: whether it is the first or only part of the batch; damage inside of a
-                compressed batch splits it into parts.
+            is_first: whether it is the first or only part of the batch; damage inside a compressed
+                batch splits the batch into parts.
         """
         header, last_offset = found.header, batch.last_offset
         self.batches += 1
@@ -63,7 +63,7 @@ class Totals:
         elif batch.first_offset > expected:
             self.offsets_not_there += batch.first_offset - expected
             return expected
-        # an out-of-order batch fills a hole that was counted
+        # an out-of-order batch fills a hole that was already counted
         elif last_offset < expected - 1:
             self.offsets_not_there -= last_offset + 1 - batch.first_offset
         return None
@@ -71,7 +71,7 @@ class Totals:
     def defect(self, defect: Defect, *, is_in_batch: bool) -> None:
         """Count damage.
 
-        Damage inside of a valid batch adds no bytes, because the batch's bytes include it.
+        Damage inside a valid batch adds no bytes, because the batch's bytes include it.
         """
         self.defects[defect.code] += 1
         if defect.content is None and not is_in_batch:
@@ -83,7 +83,7 @@ class Totals:
         self.tail_bytes += tail.size_bytes
 
     def add(self, other: "Totals") -> None:
-        """Add another partition's counts, except offsets, which cannot be added up."""
+        """Add another partition's counts, except offsets: sums of offsets mean nothing."""
         self._time(other.newest_timestamp_ms)
         for name in {column.name for column in fields(self)} - _NOT_ADDED:
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -1,6 +1,6 @@
-"""Decodes the batches of a walk, to find faults that no checksum shows.
+"""Decodes the batches of a walk, to find faults that checksums do not show.
 
-Batches are decoded in groups, and the rows are dropped, so that a small batch costs little.
+Batches are decoded in groups, which saves time with small batches; the rows are discarded.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,9 +27,9 @@ _GROUP_UNITS = 512
 
 
 class ValidBatch(NamedTuple):
-    """A batch that decodes; `first_offset` and `record_count` are known for old wrappers too.
+    """Batch that decodes; `first_offset` and `record_count` are known for old wrappers, too.
 
-    `last_offset` is the higher of the header's last offset and the last record's offset.
+    `last_offset` is the header's last offset or the last record's offset, whichever is higher.
     """
 
     unit: Unit

@@ -19,7 +19,7 @@ _START = b"\x1f\x8b\x08"
 _HEADER_CHECKSUM, _EXTRA, _NAME, _COMMENT = 0x02, 0x04, 0x08, 0x10
 _TWO_BYTES = struct.Struct("<H")
 _TRAILER = struct.Struct("<II")  # checksum (CRC-32) and length
-_FEWEST_BYTES_OF_A_NEXT_MEMBER = 19  # as Java, ignore a shorter rest
+_FEWEST_BYTES_OF_A_NEXT_MEMBER = 19  # like Java, ignore a shorter rest
 _PIECE_BYTES = 64 << 10  # zlib copies all input after the stream in each call
 _NAME_PIECE_BYTES = 256
 
@@ -67,7 +67,7 @@ def _inflated(
     while not stream.eof:
         piece = data[position : position + _PIECE_BYTES]
         if not len(piece):
-            raise _failed("the stream is cut")
+            raise _failed("the stream is truncated")
         try:
             plain = stream.decompress(piece, room + 1)
         except zlib.error as error:
@@ -85,14 +85,14 @@ def _checked_trailer_stop(data: memoryview, stream: _Stream) -> int:
     """Check the CRC-32 and length after a member's content, and return the position after them."""
     stop = stream.stop + _TRAILER.size
     if stop > len(data):
-        raise _failed("the stream is cut")
+        raise _failed("the stream is truncated")
     crc, length = _TRAILER.unpack_from(data, stream.stop)
     if crc != stream.crc:
         raise _failed(
-            f"the checksum of a member is {crc:#010x}, its content has {stream.crc:#010x}"
+            f"a member states the checksum {crc:#010x}, its content has {stream.crc:#010x}"
         )
     if length != len(stream.content) & 0xFFFFFFFF:
-        raise _failed(f"a member claims {length} bytes and has {len(stream.content)}")
+        raise _failed(f"a member states {length} bytes, its content has {len(stream.content)}")
     return stop
 
 

@@ -6,9 +6,9 @@ with the highest bit set if the bytes are stored, then its bytes, and a checksum
 which of these fields exist; all numbers are little-endian.
 
 The library gets only the parts that Kafka's reader uses. Kafka skips the content size and the
-content checksum, ends at the first length of 0, and ignores bytes after the frame. In magic 0 it
-also ignores the header checksum: Kafka up to 0.9 computed it over the magic bytes too, and magic 0
-is still written so (KAFKA-3160).
+content checksum, ends at the first length of 0, and ignores bytes after the frame. In magic 0 Kafka
+also ignores the header checksum: up to 0.9 it computed the checksum over the magic bytes too, and
+it still writes magic 0 this way (KAFKA-3160).
 
 Source: apache/kafka 4.3.0, Lz4BlockInputStream.java.
 """
@@ -58,7 +58,7 @@ def decompress_lz4(data: memoryview, max_bytes: int, *, checks_header: bool = Tr
 def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memoryview, int]:
     """Return the parts of the frame that Kafka reads, and its highest possible decoded size."""
     if data[:4] != _MAGIC:
-        raise _failed("there is not a frame")
+        raise _failed("there is no lz4 frame")
     if len(data) < _SMALLEST_HEADER_BYTES:
         raise _failed("the frame is shorter than its header")
     flags = data[4]
@@ -71,7 +71,7 @@ def _plain_frame(data: memoryview, *, checks_header: bool) -> tuple[bytes | memo
     start = checksum_at + 1
     stop, block_count = _end_mark(data, start, has_checksums=flags & _BLOCK_CHECKSUM != 0)
     if flags & _CONTENT_CHECKSUM and len(data) < stop + _LENGTH.size + _CHECKSUM_BYTES:
-        raise _failed("the frame is cut")
+        raise _failed("the frame is truncated")
     kept = flags & ~(_CONTENT_SIZE | _CONTENT_CHECKSUM)
     descriptor = bytes((kept, data[5])) + bytes(data[size_stop:checksum_at])
     header = _MAGIC + descriptor + bytes((_header_checksum(descriptor),))
@@ -88,7 +88,7 @@ def _end_mark(data: memoryview, position: int, *, has_checksums: bool) -> tuple[
             return position, count
         position += overhead + (length & ~_STORED)
         count += 1
-    raise _failed("the frame is cut")
+    raise _failed("the frame is truncated")
 
 
 def _block_bytes(block_descriptor: int) -> int:

@@ -43,7 +43,7 @@ class _Frame(NamedTuple):
 
 
 class _CutError(DefectError):
-    """Error for a frame that continues after the end of the payload."""
+    """The payload ends inside a frame."""
 
 
 def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
@@ -73,7 +73,7 @@ def decompress_zstd(data: memoryview, max_bytes: int) -> bytes:
         parts.append(_content(data[frame.start : frame.stop], frame, room, max_bytes))
         room -= len(parts[-1])
     if not parts and not len(data):
-        raise _failed("there is not a frame")
+        raise _failed("there is no zstd frame")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -83,7 +83,7 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
         if frame.claimed_bytes > room:
             raise limit_exceeded(max_bytes)
         raise _failed(
-            f"the frame claims {frame.claimed_bytes} bytes, more than its blocks can hold"
+            f"the frame's header states {frame.claimed_bytes} bytes, more than its blocks can have"
         )
     if frame.bound_bytes > room:
         return _streamed(frame_data, room, max_bytes)
@@ -94,7 +94,7 @@ def _content(frame_data: memoryview, frame: _Frame, room: int, max_bytes: int) -
 
 
 def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
-    """Decompress one frame as a stream; of a truncated frame, return the bytes before the cut."""
+    """Decompress one frame as a stream; of a truncated frame, return the bytes before its end."""
     try:
         plain = _decompressor().stream_reader(frame_data).read(room + 1)
     except zstandard.ZstdError as error:
@@ -107,15 +107,15 @@ def _streamed(frame_data: memoryview, room: int, max_bytes: int) -> bytes:
 def _next_frame(data: memoryview, start: int) -> _Frame:
     """Return the bounds of the zstd frame at a position, by frame and block headers."""
     if len(data) - start < _FRAME_START.size:
-        raise _cut("the frame is cut")
+        raise _cut("the frame is truncated")
     magic, descriptor = _FRAME_START.unpack_from(data, start)
     if magic & 0xFFFFFFF0 == _SKIPPABLE_MAGIC:
         stop = start + 8 + _little_endian(data, start + 4, 4)
         if stop > len(data):
-            raise _cut("a skippable frame is cut")
+            raise _cut("a skippable frame is truncated")
         return _Frame(start, stop, 0, None)
     if magic != _MAGIC:
-        raise _failed(f"at byte {start} is not a frame")
+        raise _failed(f"no zstd frame begins at byte {start}")
     is_single_segment = descriptor & 0x20 != 0
     position = start + 5 + (0 if is_single_segment else 1)
     position += _DICTIONARY_ID_BYTES[descriptor & 3]
@@ -136,7 +136,7 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
     stop = len(data)
     while True:
         if position + 3 > stop:
-            raise _cut("the frame is cut")
+            raise _cut("the frame is truncated")
         header = data[position] | data[position + 1] << 8 | data[position + 2] << 16
         kind, size = header >> 1 & 3, header >> 3
         position += 3
@@ -152,15 +152,15 @@ def _walk_blocks(data: memoryview, position: int) -> tuple[int, int]:
         else:
             raise _failed("a block has the reserved type")
         if position > stop:
-            raise _cut("a block is cut")
+            raise _cut("a block is truncated")
         if header & 1:
             return position, bound
 
 
 def _little_endian(data: memoryview, position: int, length: int) -> int:
-    """Return a number of `length` bytes at a position; raise _CutError if the data end before."""
+    """Return a number of `length` bytes at a position; raise _CutError if the data end earlier."""
     if position + length > len(data):
-        raise _cut("the frame is cut")
+        raise _cut("the frame is truncated")
     return int.from_bytes(data[position : position + length], "little")
 
 
@@ -171,7 +171,7 @@ def _decompressor() -> zstandard.ZstdDecompressor:
 
 
 def _cut(reason: str) -> _CutError:
-    """Return the error for a zstd frame that the payload's end cuts off."""
+    """Return the error for a zstd frame that is truncated by the payload's end."""
     return _CutError(DefectCode.DECOMPRESSION_FAILED, f"zstd: {reason}")
 
 

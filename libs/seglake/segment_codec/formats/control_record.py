@@ -48,7 +48,7 @@ def control_type(records: list[Record]) -> ControlType:
     key = records[0].key
     if key is None or len(key) < KEY.size:
         found = "none" if key is None else f"{len(key)} bytes"
-        raise malformed(f"a control record's key has 4 bytes at least, found {found}")
+        raise malformed(f"a control record's key has at least 4 bytes, found {found}")
     version, number = KEY.unpack_from(key)
     if version < 0:
         raise malformed(f"a control record's key has version {version}")

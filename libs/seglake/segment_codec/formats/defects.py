@@ -17,8 +17,8 @@ class Defect:
         expected_offset: exclusive end of the valid batches before these bytes.
         unfinished_offset: exclusive end of a batch that its writer will never complete; None for
             other damage, or if the header is implausible.
-        content: the damaged bytes, if they are inside of a compressed batch: then `position` is
-            that of the batch, and `codec_id` its codec. None if they are in the file itself.
+        content: the damaged bytes, if they are inside a compressed batch; `position` and `codec_id`
+            are then those of the batch. None if the damaged bytes are in the file itself.
     """
 
     position: int
@@ -39,7 +39,7 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """Bytes after the last batch that are normal there, such as preallocated zeros."""
+    """Undamaged bytes after the last batch that no broker reads, such as preallocated zeros."""
 
     position: int
     size_bytes: int

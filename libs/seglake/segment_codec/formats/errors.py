@@ -35,7 +35,7 @@ Fault = tuple[DefectCode, str]
 
 
 class TailKind(StrEnum):
-    """Kind of an undamaged end of a segment that is not a whole batch."""
+    """Kind of undamaged bytes after a segment's last batch."""
 
     TORN = "tail_torn"
     ZERO = "tail_zero"
@@ -47,7 +47,7 @@ class SegmentCodecError(Exception):
 
 
 class OutOfBoundsError(SegmentCodecError):
-    """Error for a read outside of the file, which is a programming error, not damage."""
+    """Error for a read outside the file: a programming error, not damage."""
 
     def __init__(self, *, position: int, length: int, size_bytes: int) -> None:
         """Store the range of the read and the file's size.
@@ -61,7 +61,7 @@ class OutOfBoundsError(SegmentCodecError):
         self.length = length
         self.size_bytes = size_bytes
         super().__init__(
-            f"bytes [{position}, {position + length}) lie outside a file of {size_bytes} bytes"
+            f"bytes [{position}, {position + length}) are outside a file of {size_bytes} bytes"
         )
 
 

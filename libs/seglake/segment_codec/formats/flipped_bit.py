@@ -1,10 +1,10 @@
 """Finds the single flipped bit that explains a wrong checksum.
 
-A CRC is linear: a flipped bit changes the checksum by a value that depends only on the number of
-bits after it. For the last bit this value is the polynomial; for each earlier bit the register
-advances by one step. The checksum field itself works like 32 more bits at the end. So the position
-of a flipped bit is a discrete logarithm, which baby steps and giant steps find in a time that grows
-with the square root of the length.
+A CRC is linear: flipping a bit changes the checksum by a value that depends only on the number of
+bits after this bit. For the last bit this value is the polynomial; for each earlier bit the
+register advances by one step. The checksum field itself works like 32 more bits at the end. So the
+position of a flipped bit is a discrete logarithm. The baby-step giant-step algorithm finds it in a
+time that grows with the square root of the length.
 
 The position is unique below 2^31 bits. Other damage is mistaken for a flipped bit in one of 2^32 /
 bits cases: one of 500 for a batch of 1 MiB.
@@ -36,10 +36,10 @@ class _Logarithms(NamedTuple):
     """Tables for the discrete logarithm of one polynomial.
 
     Attributes:
-        following: the baby steps, which give the number of bits after a flipped bit by the change
-            that it makes to the checksum, for the last `_BABY_STEPS` bits.
-        rows: the giant step, which gives for each bit of the register the register's value
-            `_BABY_STEPS` steps earlier.
+        following: baby steps, for the last `_BABY_STEPS` bits: for each change of the checksum, the
+            number of bits after the flipped bit.
+        rows: giant step: for each bit of the register, the register's value `_BABY_STEPS` steps
+            earlier.
     """
 
     following: dict[int, int]
@@ -85,7 +85,7 @@ def with_flipped(batch: bytes | memoryview, flipped: FlippedBit) -> bytes:
 
 
 def _following_bits(difference: int, polynomial: int, bit_count: int) -> int | None:
-    """Return how many bits follow the bit whose flip makes this difference; None if none does."""
+    """Return how many bits follow the bit whose flip makes this difference; None if no bit does."""
     if bit_count > _MOST_BITS:
         return None
     table = _logarithms(polynomial)

@@ -2,19 +2,19 @@
 
 Layout, in bytes from the first byte of the message, integers big-endian::
 
-     0  offset         i64  outside the checksum; of a wrapper, the offset of its last message
+     0  offset         i64  not in the checksum; in a wrapper, the offset of its last message
      8  message_size   i32  bytes after this field, 14 at least
     12  crc            u32  CRC-32 of the bytes from 16 to the end
     16  magic          i8   0 or 1
     17  attributes     i8   codec 0-2, timestamp type 3 (magic 1)
-    18  timestamp_ms   i64  magic 1 only; what follows lies 8 bytes earlier in magic 0
+    18  timestamp_ms   i64  magic 1 only; in magic 0 later fields are 8 bytes earlier
     26  key_length     i32  negative: no key
     30  key, value_length i32 (negative: no value), value
 
 A message with a codec is a wrapper: its value is a compressed sequence of ordinary messages. In a
 wrapper of magic 0 their offsets are absolute, in magic 1 they are relative to the last one. Kafka's
-reader ignores the wrapper's offset in magic 0, and an offset of 0 in magic 1. So does the walk
-(`offset_places`), if the offsets inside fit the neighbouring batches.
+reader ignores the wrapper's offset in magic 0, and an offset of 0 in magic 1. The walk
+(`offset_places`) ignores it too, if the inner offsets fit the neighbouring batches.
 
 Source: apache/kafka 1eb7644, LegacyRecord.java, AbstractLegacyRecordBatch.java.
 """
@@ -36,7 +36,7 @@ SMALLEST_SIZE = 14
 TIMESTAMP = struct.Struct(">q")
 LENGTH = struct.Struct(">i")
 LONG_MESSAGE_BYTES = 64 << 10  # messages above this size are verified one by one
-RUN_BYTES = 4 << 20  # highest size of one run, which is a row of `batches`
+RUN_BYTES = 4 << 20  # most bytes of a run; each run is one row of `batches`
 
 CODEC_MASK = 0x07
 LOG_APPEND_TIME = 0x08
@@ -50,11 +50,12 @@ class Wrapper:
 
     Attributes:
         timestamp_ms: timestamp of the wrapper, in ms since 1970; None in magic 0.
-        part: bytes [start, stop) of the decompressed messages that this object stands for; None
-            stands for all.
-        false_offset: offset in the header, if the messages inside prove another `last_offset`.
-        follows: end of the previous batch, if the messages inside certainly begin at this offset
-            and their own end is unreadable.
+        part: bytes [start, stop) of the decompressed messages that this object includes; None for
+            all of them.
+        false_offset: offset in the header, if the inner messages prove another `last_offset`; else
+            None.
+        follows: end of the previous batch, if the inner messages certainly begin at this offset and
+            their last message is unreadable.
     """
 
     position: int
@@ -81,7 +82,7 @@ class Wrapper:
 
     @property
     def is_resolved(self) -> bool:
-        """Return whether messages inside or neighbours show that the header's offset is false."""
+        """Return whether inner messages or neighbours show that the header's offset is wrong."""
         return self.false_offset is not None or self.follows is not None
 
     @property
@@ -128,13 +129,14 @@ def wrapped_messages(wrapper: Wrapper, max_bytes: int) -> bytes | memoryview:
     codec_id = wrapper.attributes & CODEC_MASK
     if codec_id >= Codec.ZSTD:
         raise DefectError(
-            DefectCode.UNSUPPORTED_CODEC, f"codec id {codec_id} in magic {wrapper.magic}"
+            DefectCode.UNSUPPORTED_CODEC,
+            f"codec id {codec_id} is invalid in magic {wrapper.magic}",
         )
     if wrapper.value is None:
-        raise malformed("a wrapper has no value")
+        raise malformed("the wrapper has no value")
     messages = decompress(Codec(codec_id), wrapper.value, magic=wrapper.magic, max_bytes=max_bytes)
     if not len(messages):
-        raise malformed("a wrapper holds no message")
+        raise malformed("the wrapper has no messages")
     return messages if wrapper.part is None else messages[slice(*wrapper.part)]
 
 
@@ -197,7 +199,7 @@ def message_checksum(
 
 
 def _stored(content: bytes | None) -> bytes:
-    """Return a key or value in the bytes of a message: an i32 with its length, then the content."""
+    """Encode a key or value as in a message: an i32 with its length, then the content."""
     return LENGTH.pack(-1) if content is None else LENGTH.pack(len(content)) + content
 
 
@@ -210,5 +212,5 @@ def _bytes_field(message: memoryview, position: int) -> tuple[memoryview | None,
     if length < 0:
         return None, start
     if length > len(message) - start:
-        raise malformed(f"a field of {length} bytes in the {len(message) - start} that are left")
+        raise malformed(f"a field of {length} bytes in the {len(message) - start} that remain")
     return message[start : start + length], start + length

@@ -2,10 +2,10 @@
 
 Layout, in bytes from the first byte of the batch, integers big-endian::
 
-     0  base_offset             i64  offset from which the batch was built; outside the checksum
+     0  base_offset             i64  offset of the first record as written; not in the checksum
      8  batch_length            i32  bytes after this field, 49 at least
-    12  partition_leader_epoch  i32  set by the broker, hence outside the checksum; -1 unknown
-    16  magic                   i8   2; outside the checksum
+    12  partition_leader_epoch  i32  set by the broker, so not in the checksum; -1 unknown
+    16  magic                   i8   2; not in the checksum
     17  crc                     u32  CRC-32C of the bytes from 21 to the end
     21  attributes              i16  codec 0-2, timestamp type 3, transactional 4, control 5,
                                      delete horizon 6
@@ -16,7 +16,7 @@ Layout, in bytes from the first byte of the batch, integers big-endian::
     51  producer_epoch          i16  -1 none
     53  base_sequence           i32  -1 none
     57  record_count            i32
-    61  records                      one compressed block where the codec is not 0
+    61  records                      one compressed block if the codec is not 0
 
 Source: apache/kafka 1eb7644, DefaultRecordBatch.java, class comment.
 """
@@ -36,7 +36,7 @@ CHECKSUM_START = struct.calcsize(">qiibI")
 LENGTH_STOP = struct.calcsize(">qi")  # batch_length counts the bytes after this field
 SMALLEST_LENGTH = HEADER_BYTES - LENGTH_STOP
 MOST_MARKER_BYTES = 96  # most bytes of a transaction marker: the usual one has 78
-# One byte each: length, attributes, two deltas, key and value lengths, header count.
+# One byte each for length, attributes, two deltas, two lengths (key, value) and header count.
 SMALLEST_RECORD_BYTES = 7
 
 CODEC_MASK = 0x07
@@ -65,7 +65,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        """Return the last offset by the header; a negative (damaged) delta counts as 0."""
+        """Return the last offset in the header; a negative (damaged) delta counts as 0."""
         return self.base_offset + max(self.last_offset_delta, 0)
 
     @property
@@ -111,8 +111,8 @@ class RecordBatch:
     """A batch with a valid checksum; `payload` is a view of the bytes, which may be compressed.
 
     Attributes:
-        is_corrected: whether the last offset delta comes from the records, because the header's is
-            false.
+        is_corrected: whether the last offset delta comes from the records, because the header's
+            delta is wrong.
     """
 
     magic: ClassVar[int] = 2
@@ -163,5 +163,5 @@ def plain_records(batch: RecordBatch, max_bytes: int) -> bytes | memoryview:
         return b""
     records = decompress(CODECS[codec_id], batch.payload, magic=2, max_bytes=max_bytes)
     if count < 0:
-        raise DefectError(DefectCode.RECORD_COUNT_MISMATCH, f"the header claims {count} records")
+        raise DefectError(DefectCode.RECORD_COUNT_MISMATCH, f"the header states {count} records")
     return records

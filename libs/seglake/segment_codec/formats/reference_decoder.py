@@ -1,4 +1,4 @@
-"""Decodes records in plain Python to one object per record, by the layout tables.
+"""Decodes records in plain Python to one object per record, by the formats' layout tables.
 
 It is slower than the columnar decoder (`kernels`), and passes the same tests. It is used where
 single records are needed: for markers, and to inspect a segment.
@@ -29,7 +29,7 @@ _SMALLEST_RECORD_BODY_BYTES = 6
 
 
 def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
-    """Decode the records of a unit that Kafka's consumer would return, and control records.
+    """Decode a unit's control records and the records that Kafka's consumer would return.
 
     Args:
         unit: the batch, wrapper or run of messages.
@@ -51,7 +51,7 @@ def decode(unit: Unit, max_decompressed_bytes: int) -> list[Record]:
         case MessageRun():
             return _messages(unit.data)
         case _:
-            raise TypeError(f"no unit of a log: {unit!r}")
+            raise TypeError(f"not a unit of a log: {unit!r}")
 
 
 def given_records(
@@ -96,20 +96,20 @@ def stored_records(
     position = 0
     for _ in range(batch.header.record_count):
         if position == len(data):
-            return records, _miscounted("there are fewer records than the header says")
+            return records, _miscounted("there are fewer records than the header states")
         length, position = read_varint(data, position, len(data))
         if not _SMALLEST_RECORD_BODY_BYTES <= length <= len(data) - position:
-            raise malformed(f"a record of {length} bytes in the {len(data) - position} left")
+            raise malformed(f"a record of {length} bytes in the {len(data) - position} that remain")
         records.append(_record(data, position, position + length, batch))
         position += length
     if position != len(data):
-        error = _miscounted(f"{len(data) - position} bytes are left after the last record")
+        error = _miscounted(f"{len(data) - position} bytes remain after the last record")
         return records, error
     return records, None
 
 
 def _rising(records: list[Record]) -> list[Record]:
-    """Return the records whose offset exceeds those of all records before it."""
+    """Return the records whose offset exceeds those of all earlier records."""
     found: list[Record] = []
     for record in records:
         if not found or record.offset > found[-1].offset:
@@ -134,7 +134,7 @@ def _record(data: bytes | memoryview, position: int, end: int, batch: RecordBatc
         content, position = _field(data, position, end, "header value")
         headers.append(RecordHeader(name, content))
     if position != end:
-        raise malformed(f"a record is {end - position} bytes longer than what it holds")
+        raise malformed(f"a record is {end - position} bytes longer than its fields")
     header = batch.header
     timestamp_ms = (
         header.max_timestamp_ms
@@ -158,7 +158,7 @@ def _field(
     if length < 0:
         return None, position
     if length > end - position:
-        raise malformed(f"a {what} of {length} bytes in the {end - position} left")
+        raise malformed(f"a {what} of {length} bytes in the {end - position} that remain")
     return bytes(data[position : position + length]), position + length
 
 
@@ -182,7 +182,7 @@ def _wrapper_records(wrapper: Wrapper, data: memoryview) -> list[Record]:
 def _time_in_wrapper(wrapper: Wrapper, record: Record) -> int | None:
     """Return the timestamp in ms that Kafka's consumer gives to a message in a wrapper.
 
-    For a message of magic 0 in a wrapper of magic 1 it is -1.
+    The timestamp of a message of magic 0 in a wrapper of magic 1 is -1.
     """
     if record.timestamp_ms is None:
         return -1 if wrapper.magic == 1 else None
@@ -218,12 +218,12 @@ def _checked_message_end(data: memoryview, position: int) -> int:
     """Check the message at a position, and return its end."""
     left = len(data) - position
     if left < SIZE_STOP:
-        raise malformed("the last inner message is cut")
+        raise malformed("the last inner message is truncated")
     size = LENGTH.unpack_from(data, position + 8)[0]
     if size < SMALLEST_SIZE:
         raise malformed(f"an inner message of size {size}")
     if size > left - SIZE_STOP:
-        raise malformed("the last inner message is cut")
+        raise malformed("the last inner message is truncated")
     end = position + SIZE_STOP + int(size)
     _, _, crc, magic, attributes = PREFIX.unpack_from(data, position)
     if magic not in (0, 1):
@@ -233,7 +233,7 @@ def _checked_message_end(data: memoryview, position: int) -> int:
     if crc32(data[position + CHECKSUM_START : end]) != crc:
         raise DefectError(DefectCode.INNER_CRC_MISMATCH, "an inner message fails its checksum")
     if attributes & CODEC_MASK:
-        raise DefectError(DefectCode.NESTED_WRAPPER, "an inner message is a wrapper itself")
+        raise DefectError(DefectCode.NESTED_WRAPPER, "an inner message is itself a wrapper")
     return end
 
 

@@ -1,4 +1,4 @@
-"""Units of a log: a record batch (magic 2), or of magic 0 and 1 a wrapper or a run of messages.
+"""Units of a log: a batch (magic 2), or a wrapper or a run of messages (magic 0 and 1).
 
 All formats have offset, length and magic in the same 17 bytes::
 
@@ -50,4 +50,4 @@ def plain_bytes(unit: Unit, max_bytes: int) -> bytes | memoryview:
         case MessageRun():
             return unit.data
         case _:
-            raise TypeError(f"no unit of a log: {unit!r}")
+            raise TypeError(f"not a unit of a log: {unit!r}")

@@ -32,7 +32,7 @@ def _read(
     value = 0
     for count in range(max_bytes):
         if index + count >= stop:
-            raise malformed("a varint runs past its end")
+            raise malformed("the data end inside a varint")
         byte = data[index + count]
         value |= (byte & 0x7F) << (7 * count)
         if byte < 0x80:

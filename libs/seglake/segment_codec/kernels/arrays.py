@@ -10,8 +10,9 @@ class BatchArrays(NamedTuple):
     """Arrays of magic 2 batches; batch i has the uncompressed records data[starts[i] : stops[i]].
 
     Attributes:
-        floors: records of batch i below floors[i] are checked, but get no rows.
-        ceilings: records of batch i at or above ceilings[i] are checked, but get no rows.
+        floors: records of batch i with offsets below floors[i] are checked, but get no rows.
+        ceilings: records of batch i with offsets at or above ceilings[i] are checked, but get no
+            rows.
         next_offsets: exclusive end of each batch's offsets, from its header.
         counts: record count in each header, limited by the size of the payload.
         is_late: whether the batch is out of order: it fills a hole between earlier batches.
@@ -38,7 +39,8 @@ class MessageSetArrays(NamedTuple):
 
     Attributes:
         last_offsets: offset in the wrapper's header.
-        is_append_time: whether all messages of magic 1 in the set have the time in `append_times`.
+        is_append_time: whether `append_times` has the timestamp of all messages of magic 1 in the
+            set.
     """
 
     starts: NDArray[np.int64]
@@ -57,7 +59,7 @@ class UnitResults(NamedTuple):
 
     Attributes:
         statuses: status of the unit, see `faults`.
-        row_stops: number of rows written up to the end of the unit.
+        row_stops: number of rows up to the end of the unit.
         is_kept: whether the unit has rows; in magic 2 this is possible with a status other than OK.
         next_offsets: exclusive end of a kept batch of magic 2.
         skipped_counts: number of records in the range without a row, in a batch of magic 2.

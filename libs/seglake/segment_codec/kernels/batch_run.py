@@ -1,7 +1,7 @@
-"""Consecutive valid batches of magic 2 that are handled as one: their headers are an array.
+"""Consecutive valid batches of magic 2, handled together: their headers are one array.
 
-A run has only batches that `SegmentWalk.items` would yield as valid. It has no control batches
-except markers in their usual form, and no batch that crosses one of `run_breaks`.
+A run has only batches that `SegmentWalk.items` would yield as valid. Its only control batches are
+markers in their usual form. No batch of a run crosses an offset in `run_breaks`.
 """
 
 from collections.abc import Iterator
@@ -167,7 +167,7 @@ class BatchRun:
 
 
 class PlainRun(NamedTuple):
-    """Uncompressed records of a run; those of batch i are data[starts[i] : stops[i]]."""
+    """Uncompressed records of a run; the records of batch i are data[starts[i] : stops[i]]."""
 
     data: memoryview
     starts: NDArray[np.int64]
@@ -175,7 +175,7 @@ class PlainRun(NamedTuple):
 
 
 def plain_run_of(run: BatchRun) -> PlainRun:
-    """Return an uncompressed run's records; end before a batch too small for its record count."""
+    """Return an uncompressed run's records, up to a batch too small for its record count."""
     starts, stops = run.starts + HEADER_BYTES, run.starts + run.sizes
     is_right = run.column("record_count") <= (stops - starts) // SMALLEST_RECORD_BYTES
     count = len(run) if is_right.all() else int(is_right.argmin())
@@ -184,7 +184,7 @@ def plain_run_of(run: BatchRun) -> PlainRun:
 
 
 def plain_records_of(run: BatchRun, max_bytes: int) -> Iterator[bytes | memoryview]:
-    """Yield the decompressed records of each batch; end before one that `plain_records` rejects.
+    """Yield the decompressed records of each batch, up to one that `plain_records` rejects.
 
     Args:
         run: the run, with its bytes.

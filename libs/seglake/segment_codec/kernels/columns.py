@@ -31,8 +31,9 @@ class ColumnBuilder:
             batch is a defect.
         full_bytes: number of bytes that are collected before a flush, for which memory is reserved;
             0 if unknown.
-        reached_offset: first offset that may get a row. A record gets none if an earlier record of
-            any batch has its offset or a higher one. If None, only records of its own batch matter.
+        reached_offset: first offset that may get a row. A record gets no row if an earlier record
+            of any batch has the same or a higher offset; if this is None, only earlier records of
+            its own batch count.
     """
 
     def __init__(
@@ -43,7 +44,8 @@ class ColumnBuilder:
     ) -> None:
         """Store the limits, and reserve memory for the first bytes."""
         self._max_bytes = max_decompressed_batch_bytes
-        # Room for a quarter more: the last run may exceed it, and unused memory costs nothing.
+        # Reserve a quarter more: the last run may exceed the limit, and unused memory costs
+        # nothing.
         self._full_bytes = min(full_bytes + full_bytes // 4, _MOST_ROOM_BYTES)
         self._kept = KeptArrays()
         self._plain = self._kept.empty("plain", _FIRST_BYTES, np.uint8)
@@ -62,13 +64,13 @@ class ColumnBuilder:
         self.plain_bytes = 0
 
     def accepts(self, unit: Unit | BatchRun) -> bool:
-        """Return whether a unit can be added before the next flush, which needs one format."""
+        """Return whether a unit has the format of the units that await the next flush."""
         if not self._units:
             return True
         return isinstance(unit, RECORD_BATCHES) == isinstance(self._units[0], RECORD_BATCHES)
 
     def passed(self, next_offset: int) -> None:
-        """Record that a batch was skipped: records of later batches below its end get no rows."""
+        """Record that a batch was skipped: later records with offsets below its end get no rows."""
         self._passed_offset = max(self._passed_offset, next_offset)
 
     def add(
@@ -78,8 +80,8 @@ class ColumnBuilder:
 
         Args:
             unit: the batch, wrapper or run of messages.
-            floor_offset: records below it get no rows.
-            ceiling_offset: records at or above it get no rows.
+            floor_offset: records below this offset get no rows.
+            ceiling_offset: records at or above this offset get no rows.
             is_late: whether the unit is out of order: it fills a hole between earlier batches. Only
                 records within the header's range of offsets get rows.
 
@@ -113,11 +115,11 @@ class ColumnBuilder:
 
         Args:
             run: the run, with its bytes.
-            floor_offset: records below it get no rows.
-            ceiling_offset: records at or above it get no rows.
+            floor_offset: records below this offset get no rows.
+            ceiling_offset: records at or above this offset get no rows.
             most_plain_bytes: number of collected bytes at which to stop.
-            lows: exclusive end of the batch before each batch; None unless the run was cut from a
-                longer one.
+            lows: for each batch, the exclusive end of the batch before it; only if the run was cut
+                from a longer run, else None.
         """
         before, start = len(self._stops), self.plain_bytes
         if run.is_compressed:

@@ -3,8 +3,9 @@
 Each range of valid messages becomes a part of the wrapper, and each damaged message a defect.
 
 Offsets are computed as in Kafka's reader: the last message of a wrapper of magic 1 has the
-wrapper's offset. A message whose offset does not exceed all earlier ones would be skipped by
-consumers, and a message above the wrapper's offset would hide the next batch: both are defects.
+wrapper's offset. Two kinds of messages are defects: a message whose offset does not exceed all
+earlier ones, because consumers would skip it, and a message above the wrapper's offset, because it
+would hide the next batch.
 """
 
 import struct
@@ -31,7 +32,7 @@ _Bytes = bytes | memoryview | NDArray[np.uint8]
 
 
 class InnerPart(NamedTuple):
-    """Consecutive valid messages inside of a damaged wrapper.
+    """Consecutive valid messages in a damaged wrapper.
 
     Attributes:
         wrapper: the wrapper, limited to these messages.
@@ -54,7 +55,7 @@ InnerPiece = InnerPart | Defect
 def pieces_of(
     wrapper: Wrapper, content: bytes | memoryview | NDArray[np.uint8]
 ) -> list[InnerPiece]:
-    """Return the parts and the defects of a wrapper that is damaged inside, in order of bytes.
+    """Return a damaged wrapper's parts and defects, in order of bytes.
 
     Args:
         wrapper: the wrapper.
@@ -78,7 +79,7 @@ def pieces_of(
 
 
 def _laid_out(content: _Bytes) -> NDArray[np.int64]:
-    """Split the set; return per piece: start, status, offset field, whether it is one message."""
+    """Split a set; return start, status, offset field and whether it is one message, per piece."""
     from seglake.segment_codec.kernels import message_kernels  # imports numba, which takes 0.2 s
 
     data = np.frombuffer(content, np.uint8)
@@ -87,7 +88,7 @@ def _laid_out(content: _Bytes) -> NDArray[np.int64]:
 
 
 def _shift(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
-    """Return what to add to the messages' offset fields for absolute offsets; 0 in magic 0."""
+    """Return the number to add to offset fields for absolute offsets; 0 in magic 0."""
     last = int(table[-1, _OFFSET])
     if wrapper.magic == 0:
         return 0
@@ -103,7 +104,7 @@ def _shift_by_first(wrapper: Wrapper, table: NDArray[np.int64]) -> int:
     highest = int(table[:-1, _OFFSET].max(initial=0))
     shift = -1 if wrapper.follows is None else wrapper.follows - int(table[0, _OFFSET])
     if shift < 0 or highest > wrapper.last_offset - shift:
-        raise malformed("the end of the set is unreadable, and nothing else tells its offsets")
+        raise malformed("the end of the set is unreadable, so its offsets are unknown")
     return shift
 
 
@@ -136,7 +137,7 @@ def false_offset_defect(wrapper: Wrapper) -> Defect:
         position=wrapper.position,
         size_bytes=_OFFSET_FIELD.size,
         code=DefectCode.OFFSET_CONTRADICTED,
-        detail=f"the wrapper claims offset {claimed}, its last message has {wrapper.last_offset}; "
+        detail=f"the wrapper states offset {claimed}, its last message has {wrapper.last_offset}; "
         "its messages are ingested at their own offsets",
         expected_offset=wrapper.last_offset,
         magic=wrapper.magic,
@@ -156,7 +157,7 @@ def _defect(
     """Return the defect for a damaged piece; `previous` is the last valid offset before it."""
     code, text = FAULTS[status]
     if status == INNER_OFFSETS:
-        text = f"offset {offset} after {previous}, in a set that ends at {wrapper.last_offset}"
+        text = f"offset {offset} follows {previous}, in a set that ends at {wrapper.last_offset}"
     place = f"bytes {begin} to {begin + len(content) - 1} of the decompressed set"
     return Defect(
         position=wrapper.position,

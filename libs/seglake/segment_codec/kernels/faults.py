@@ -5,11 +5,11 @@ This module does not import numba.
 
 from seglake.segment_codec.formats.errors import DefectCode
 
-# Kernel functions return the index after the bytes read, or a status as a negative number.
+# Kernel functions return the index after the bytes read, or a negative number: a status.
 OK = 0
 VARINT = 1
 RECORD_LENGTH = 2
-CONTRADICTED = 3  # no fault: records are valid, but not at the header's offsets
+CONTRADICTED = 3  # no fault: records are valid, but have other offsets than the header
 KEY_LENGTH = 4
 VALUE_LENGTH = 5
 HEADER_COUNT = 6
@@ -39,19 +39,19 @@ FAULTS: dict[int, tuple[DefectCode, str]] = {
     HEADER_COUNT: (_MALFORMED, "a header count is negative or too large"),
     HEADER_KEY_LENGTH: (_MALFORMED, "a header's key is null or longer than its record"),
     HEADER_VALUE_LENGTH: (_MALFORMED, "a header's value is longer than its record"),
-    RECORD_REST: (_MALFORMED, "a record is longer than what it holds"),
-    TOO_FEW_RECORDS: (_MISCOUNTED, "the payload holds fewer records than the header says"),
-    TOO_MANY_BYTES: (_MISCOUNTED, "bytes are left after the last record"),
+    RECORD_REST: (_MALFORMED, "a record is longer than its fields"),
+    TOO_FEW_RECORDS: (_MISCOUNTED, "the payload has fewer records than the header states"),
+    TOO_MANY_BYTES: (_MISCOUNTED, "bytes remain after the last record"),
     INNER_CRC: (DefectCode.INNER_CRC_MISMATCH, "an inner message fails its checksum"),
-    NESTED: (DefectCode.NESTED_WRAPPER, "an inner message is a wrapper itself"),
+    NESTED: (DefectCode.NESTED_WRAPPER, "an inner message is itself a wrapper"),
     INNER_SIZE: (_MALFORMED, "an inner message's size is too small"),
-    INNER_CUT: (_MALFORMED, "the last inner message is cut"),
+    INNER_CUT: (_MALFORMED, "the last inner message is truncated"),
     INNER_MAGIC: (_MALFORMED, "an inner message has a magic above 1"),
-    MESSAGE_LENGTHS: (_MALFORMED, "key and value do not use up an inner message"),
+    MESSAGE_LENGTHS: (_MALFORMED, "key and value do not fill an inner message"),
     INNER_OFFSETS: (
         DefectCode.OFFSET_OUT_OF_ORDER,
         "the offsets of inner messages do not rise from 0 on",
     ),
     WRAPPER_OFFSET: (_MALFORMED, "the wrapper's offset does not fit that of its last message"),
-    REPEATED_OFFSETS: (DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"),
+    REPEATED_OFFSETS: (DefectCode.OFFSET_OUT_OF_ORDER, "batches before it have these offsets"),
 }

@@ -83,7 +83,7 @@ class Flush:
         floors: offset below which records get no rows.
         ceilings: offset at or above which records get no rows.
         is_late: whether the batch is out of order: it fills a hole between earlier batches.
-        lows: exclusive end of earlier batches that are not in this flush.
+        lows: for each batch, the exclusive end of earlier batches that are not in this flush.
         kept: arrays to reuse.
         reach: state of `decode_records` between flushes; the kernel updates it.
         results: results of the kernels.
@@ -218,7 +218,7 @@ def _decode_records(flush: Flush) -> tuple[RowArrays, HeaderArrays]:
     from seglake.segment_codec.kernels.record_kernel import decode_records  # numba takes 0.2 s
 
     base_offsets = _of_headers(flush.units, "base_offset")
-    # One record more than the payload can hold is enough to prove a header's count false.
+    # Allow one record more than the payload can have: it proves that a header's count is wrong.
     most_records = (flush.stops - flush.starts) // SMALLEST_RECORD_BYTES + 1
     batches = BatchArrays(
         starts=flush.starts,
@@ -306,7 +306,7 @@ def _of_headers(units: Sequence[Unit | BatchRun], field: str) -> NDArray[np.int6
 
 
 def _stamp_records(flush: Flush, timestamps: NDArray[np.int64]) -> None:
-    """Set the batch's append time as timestamp of its records, for batches with log append time."""
+    """Give the records of batches with log append time the batch's append time as timestamp."""
     is_append_time = _of_headers(flush.units, "attributes") & LOG_APPEND_TIME != 0
     if not is_append_time.any():
         return

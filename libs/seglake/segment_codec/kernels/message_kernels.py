@@ -33,7 +33,7 @@ from seglake.segment_codec.kernels.parts import (
 )
 
 
-@numba.njit(inline="always")  # numba inlines it: LLVM's inlining is 8 % slower
+@numba.njit(inline="always")  # inlined by numba, since LLVM's inlining is 8 % slower
 def _message_status(data: Array, p: Int, stop: Int, is_sound: bool) -> Int:
     """Return the status of the message at p in a set that ends at stop.
 
@@ -85,7 +85,7 @@ def scan_messages(
     The run ends before the first message that is cut off or invalid, has another magic or other
     attributes, or has an offset that does not exceed the previous one or reaches high. Unless
     may_have_holes, it also ends at the first hole in the offsets. It also ends before a message
-    longer than LONG_MESSAGE_BYTES, unless the message is at the index sound, where the checksum is
+    longer than LONG_MESSAGE_BYTES, unless the message is at the index `sound`: its checksum is
     known to be valid. run (8,) is read and written: bytes, messages, first offset, last offset,
     largest timestamp, then bytes, last offset and largest timestamp without the last message.
     """
@@ -146,7 +146,7 @@ def span_messages(data: Array, result: Array) -> None:
 
 @inlined
 def _leads_on(data: Array, p: Int, stop: Int) -> bool:
-    """Return whether the set ends at p, or a plausible message (by size and magic) begins there."""
+    """Return whether the set ends at p or a plausible message (by size and magic) begins at p."""
     if p == stop:
         return True
     if stop - p < 26 or data[p + 16] > 1:

@@ -14,21 +14,21 @@ from seglake.segment_codec.kernels.arrays import UnitResults
 from seglake.segment_codec.kernels.batch_run import BatchRun
 from seglake.segment_codec.kernels.faults import FAULTS, OK
 
-REPEATED: Fault = DefectCode.OFFSET_OUT_OF_ORDER, "its offsets were read before"
+REPEATED: Fault = DefectCode.OFFSET_OUT_OF_ORDER, "batches before it have these offsets"
 
 
 class UnitOutcome(NamedTuple):
-    """Result of decoding one unit; its rows end before `row_stop`, the next unit's begin there.
+    """Result of decoding one unit; its rows end before `row_stop`, the next unit's first row.
 
     Attributes:
         fault: code and text of the unit's fault; None if there is none.
-        is_kept: whether the unit has rows, which it also has if its only fault is a wrong record
-            count.
-        next_offset: exclusive end of the unit's offsets, which is the higher of the records' end
-            and the header's end. If there are more records than the header counts, it is the end of
-            the counted records.
-        skipped_count: number of records without rows, because their offsets were read before or are
-            above the end of the range.
+        is_kept: whether the unit has rows. A unit whose only fault is a wrong record count has
+            rows, too.
+        next_offset: exclusive end of the unit's offsets: the end of its records or of its header's
+            range, whichever is higher. If there are more records than the header counts, only the
+            counted records matter.
+        skipped_count: number of records without rows: earlier batches have their offsets, or they
+            are above the end of the range.
     """
 
     unit: Unit
@@ -52,7 +52,7 @@ class UnitOutcome(NamedTuple):
         if self.fault is not None or not self.skipped_count:
             return self.fault
         counts = f"{self.skipped_count} of {self.record_count}"
-        detail = f"records skipped, at offsets of others or above the end: {counts}"
+        detail = f"records skipped: offset repeated, or above the end: {counts}"
         return DefectCode.OFFSET_OUT_OF_ORDER, detail
 
 
@@ -68,7 +68,7 @@ def unit_outcome(unit: Unit, results: UnitResults, index: int, plain_bytes: int)
     status = int(results.statuses[index])
     record_count, next_offset = int(results.record_counts[index]), unit.last_offset + 1
     if isinstance(unit, RecordBatch):
-        record_count = unit.header.record_count  # `results` has this count with a limit
+        record_count = unit.header.record_count  # `results` limits this count
         next_offset = int(results.next_offsets[index])
     return UnitOutcome(  # positional arguments are faster
         unit,
@@ -93,7 +93,7 @@ class RunOutcome(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Return whether no batch is damaged and all records have the headers' offsets."""
+        """Return whether no batch is damaged and all records have offsets as in the headers."""
         return not self.results.statuses.any()
 
     @property

@@ -1,7 +1,7 @@
 """Building blocks of the compiled loops: integers, varints, CRC-32 and Arrow's binary views.
 
 numba does not check bounds, so the loops compare each index with its end before they use it.
-Kernels never raise errors; they return a status of `faults`.
+Kernels never raise errors; they return a status, see `faults`.
 
 A binary view is four int32: the length, followed by up to twelve bytes, or by the first four bytes,
 the number of the buffer (always 0) and the position in the buffer.
@@ -46,7 +46,7 @@ def inlined(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to my
 
 @inlined
 def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """Return a 32-bit zig-zag varint and the index after it; in case of a fault (_, -VARINT)."""
+    """Return a 32-bit zig-zag varint and the index after it, or (_, -VARINT) for a fault."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 35:
@@ -62,7 +62,7 @@ def varint(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
 
 @inlined
 def varlong(data: Array, p: Int, stop: Int) -> tuple[Int, Int]:
-    """Return a 64-bit zig-zag varint and the index after it; in case of a fault (_, -VARINT)."""
+    """Return a 64-bit zig-zag varint and the index after it, or (_, -VARINT) for a fault."""
     value = np.int64(0)
     shift = 0
     while p < stop and shift < 70:

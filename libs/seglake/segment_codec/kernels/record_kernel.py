@@ -39,7 +39,7 @@ from seglake.segment_codec.kernels.parts import (
     varlong,
 )
 
-_NO_ROOM = -1  # `headers` has too little room: status used only here
+_NO_ROOM = -1  # status used only here: `headers` has too little room
 _REACHED, _IS_STRETCHED, _IS_FOLLOWED = 0, 1, 2  # indexes of `reach`
 _SMALLEST_BODY_BYTES = 6
 _NULL = -(1 << 31)  # a negative length means null
@@ -58,7 +58,7 @@ class _Batch(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """Numbers of rows, headers, bytes of header names and bytes of header values written."""
+    """Counts of written rows, headers, bytes of header names and bytes of header values."""
 
     rows: Int
     headers: Int
@@ -73,8 +73,8 @@ class _Given(NamedTuple):
         first_offset: base offset of the batch, or a lower offset of a record.
         next_offset: exclusive end of the last of these records.
         record_count: number of these records.
-        skipped_count: number of other records, whose offsets were read before or are above the end
-            of the range.
+        skipped_count: number of other records: earlier records have their offsets, or they are
+            above the end of the range.
     """
 
     first_offset: Int
@@ -103,7 +103,7 @@ class _Payload(NamedTuple):
 
 @inlined
 def _length(data: Array, p: Int, end: Int, least: Int, fault: Int) -> tuple[Int, Int]:
-    """Read a length, at least `least`, that fits into the bytes left; return a negative p as is."""
+    """Read a length of `least` or more that fits into the remaining bytes; pass on a negative p."""
     if p < 0:
         return np.int64(0), p
     length, p = varint(data, p, end)
@@ -216,8 +216,8 @@ def _decode_batch(
 ) -> tuple[Int, _Written, _Given]:
     """Decode the first `count` records of a batch to rows and headers.
 
-    Offsets below `low` were read before. The result is the status, the numbers written so far, and
-    the records that a consumer would return.
+    Records with offsets below `low` get no rows, since earlier batches have these offsets. The
+    result is the status, the counts written so far, and the records that a consumer would return.
     """
     nothing: Int = np.int64(0)
     given = _Given(batch.base_offset, low, nothing, nothing)
@@ -278,7 +278,7 @@ def _given_batch(
 ) -> tuple[Int, _Written, _Given]:
     """Decode the records of a batch that Kafka's consumer would return.
 
-    If bytes are left after the counted records, the last counted record is not among them.
+    If bytes remain after the counted records, the last counted record is not returned either.
     """
     count = batch.count
     status, after, given = _decode_batch(data, p, batch, count, rows, headers, at, low)
@@ -289,7 +289,7 @@ def _given_batch(
 
 @inlined
 def _is_kept(status: Int, given: _Given) -> bool:
-    """Return whether a batch's rows are kept, as they are if only the record count is wrong."""
+    """Return whether a batch's rows are kept: also if only its record count is wrong."""
     is_miscounted = status in (TOO_FEW_RECORDS, TOO_MANY_BYTES)
     return bool(status in (OK, CONTRADICTED) or (is_miscounted and given.record_count > 0))
 
@@ -338,7 +338,7 @@ def decode_records(
         if status == _NO_ROOM:
             return False
         if is_late and reach[_IS_STRETCHED] != 0:
-            # Only `reach` knows where the earlier, longer batch ends.
+            # The exclusive end of the earlier, longer batch is only in `reach`.
             status = np.int64(REPEATED_OFFSETS)
         if _is_kept(status, given):
             at = after

@@ -1,1 +1,1 @@
-"""Walks through a segment from its first byte to its last, and finds batches, damage and order."""
+"""Walks through a segment from its first byte to its last; finds batches, damage and order."""

@@ -1,8 +1,8 @@
 """Computes checksums of possible batches, in time linear in the file's size.
 
-Damaged bytes, or values that look like headers, may claim many long batches that overlap, and each
-claim needs a checksum. If too many bytes would be read again, the checksum of a range is combined
-from the checksums of the file's blocks, each computed once::
+Damaged bytes, or values that look like headers, may state many long batches that overlap, and each
+of them needs a checksum. If this would read too many bytes again, the checksum of a range is
+combined from the checksums of the file's blocks, each computed once::
 
     crc(AB) = shift(crc(A), length of B) ^ crc(B)
 
@@ -81,12 +81,12 @@ def stated_checksum(header: memoryview, magic: int) -> int:
 
 
 def _start(magic: int) -> int:
-    """Return how many bytes at the start of a batch or message its checksum leaves out."""
+    """Return how many bytes at the start of a batch or message are not in its checksum."""
     return record_batch.CHECKSUM_START if magic == 2 else message_set.CHECKSUM_START
 
 
 def _checksum(window: Views, start: int, stop: int, checksum: Checksum, before: int = 0) -> int:
-    """Return the checksum of [start, stop); `before` is the checksum of the bytes before."""
+    """Return the checksum of [start, stop); `before` is the checksum of the preceding bytes."""
     while start < stop:
         piece = window.view(start, min(_PIECE_BYTES, stop - start))
         before = checksum(piece, before)
@@ -118,7 +118,7 @@ class _Ranges:
         return self._sum(last << _BLOCK_BITS, stop, middle)
 
     def _sum(self, start: int, stop: int, before: int = 0) -> int:
-        """Compute a checksum by reading; `before` is the checksum of the bytes before."""
+        """Compute a checksum by reading; `before` is the checksum of the preceding bytes."""
         return _checksum(
             self._window.beside(start, stop - start), start, stop, self._checksum, before
         )

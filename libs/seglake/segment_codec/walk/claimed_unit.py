@@ -1,4 +1,4 @@
-"""Parses the header with which damaged bytes begin, without trusting its fields."""
+"""Parses the header at the start of damaged bytes, without trusting its fields."""
 
 from seglake.segment_codec.formats import message_set, record_batch
 from seglake.segment_codec.formats.message_set import Wrapper
@@ -13,7 +13,7 @@ _NO_BYTES = memoryview(b"")
 def claimed_unit(source: ByteSource, position: int, size_bytes: int) -> Unit | None:
     """Return the batch or message that a header describes, without its payload.
 
-    Any field may be false; only the length is checked to fit.
+    Only the length is checked: it must fit. All other fields may be wrong.
 
     Args:
         source: bytes of the file.

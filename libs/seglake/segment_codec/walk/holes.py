@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol, runtime_checkable
 
 HOLE_BYTE = b"\xff"
-"""Byte returned for each byte of a hole: bytes of it, read as a header, have a negative length."""
+"""Byte returned for each byte of a hole: as a header, such bytes have a negative length."""
 
 
 class Hole(NamedTuple):
@@ -21,7 +21,7 @@ class Hole(NamedTuple):
 
 
 class HoledSource(ABC):
-    """Interface of a source that may have holes; it knows those in the bytes it has read so far."""
+    """Interface of a source that may have holes; it knows the holes in the bytes read so far."""
 
     @abstractmethod
     def holes_in(self, start: int, stop: int) -> list[Hole]:
@@ -29,7 +29,7 @@ class HoledSource(ABC):
 
     @abstractmethod
     def stored_bytes(self, start: int, stop: int, most_bytes: int) -> tuple[bytes, bool]:
-        """Return the encoded bytes of the holes in [start, stop), and whether these are all."""
+        """Return the encoded bytes of the holes in [start, stop), and whether none are omitted."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Finds runs of messages of the old formats: consecutive messages that become one unit."""
+"""Finds runs of messages of the old formats: consecutive messages that form one unit."""
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class MessageRunFinder:
             bounds: bounds of the segment.
             stop: position at which the walk ends.
             checksums: checksums of the file's batches.
-            compares_neighbours: whether to end a run before a last message whose offset the next
-                message contradicts.
+            compares_neighbours: whether to exclude a run's last message if the next message
+                contradicts its offset.
         """
         self._window = window
         self._bounds = bounds
@@ -54,7 +54,7 @@ class MessageRunFinder:
         offset = message_set.PREFIX.unpack_from(head)[0]
         most = min(max(message_set.RUN_BYTES, size_bytes), self._stop - position)
         low, high = low_offset, self._bounds.limit_offset
-        if offset < low:  # an out-of-order run must end where later messages are in order
+        if offset < low:  # an out-of-order run must end where later messages are in order again
             low, high = offset, low
         breaks = (stop for stop in self._bounds.run_breaks if offset < stop < high)
         high = min(breaks, default=high)
@@ -95,7 +95,7 @@ class MessageRunFinder:
         )
 
     def _continuation(self, position: int, data: memoryview, most: int) -> tuple[int | None, int]:
-        """Return how the run continues after the part in `data`, and how many bytes that needs.
+        """Return how the run continues after `data`, and how many bytes that needs.
 
         Returns:
             The index in `data` of a long message with a valid checksum, -1 if a short message may
@@ -114,7 +114,7 @@ class MessageRunFinder:
         return (-1 if stop > len(data) else None), stop
 
     def _is_sound(self, position: int, head: memoryview, *, is_ahead: bool = False) -> bool:
-        """Return whether a message's checksum is valid for the length that its header states."""
+        """Return whether a message's checksum is valid for the length in its header."""
         _, size, crc, magic, _ = message_set.PREFIX.unpack_from(head)
         size_bytes = message_set.SIZE_STOP + size
         return bool(self._checksums.of(position, size_bytes, magic, is_ahead=is_ahead) == crc)

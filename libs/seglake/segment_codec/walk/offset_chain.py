@@ -1,7 +1,7 @@
-"""Decides from neighbouring batches whether the offsets in a batch's header are true.
+"""Decides from neighbouring batches whether the offsets in a batch's header are right.
 
 A checksum covers the number of a batch's offsets, but not its base offset. In a log that was never
-compacted, each batch begins where the previous batch ends. So if two batches overlap, the false
+compacted, each batch begins where the previous batch ends. So if two batches overlap, the wrong
 batch is the one whose removal leaves no hole in the log. If neither removal leaves a hole, or if
 both do, neither batch is trusted.
 """
@@ -14,7 +14,7 @@ from seglake.segment_codec.walk.offset_order import OffsetOrder
 
 
 class Claim(NamedTuple):
-    """Offsets [first_offset, next_offset) in a header.
+    """Offsets [first_offset, next_offset) stated in a header.
 
     Attributes:
         position: position of the header in the segment; -1 for the end of the segment.
@@ -28,7 +28,7 @@ class Claim(NamedTuple):
 
     @property
     def spanned(self) -> int:
-        """Return the number of claimed offsets; the batch's checksum covers this number."""
+        """Return the number of stated offsets; the batch's checksum covers this number."""
         return self.next_offset - self.first_offset
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class Claim(NamedTuple):
 
 
 class _Verdict(Enum):
-    """Verdict on whether a batch's offsets are true."""
+    """Verdict on whether a batch's offsets are right."""
 
     IN_PLACE = 0
     FALSE = 1
@@ -45,7 +45,7 @@ class _Verdict(Enum):
 
 
 class OffsetChain:
-    """Chain of the batches of a segment: tells by neighbours which offsets in headers are true."""
+    """Chain of a segment's batches: neighbours show which offsets in headers are right."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class OffsetChain:
         self._durable_offset = durable_offset
         self._ends_log = ends_log
         self._doubted: dict[int, str] = {}
-        self.hole_count = 0  # holes so far, without those next to damage
+        self.hole_count = 0  # number of holes so far, except those next to damage
 
     @property
     def has_doubts(self) -> bool:
@@ -110,14 +110,14 @@ class OffsetChain:
             case _Verdict.FALSE:
                 return self._reason(claim, later)
             case _Verdict.UNDECIDED:
-                reason = f"{claim} and {_span(later)} overlap, and nothing shows which are false"
+                reason = f"{claim} and {_span(later)} overlap, and nothing shows which are wrong"
                 self._doubted[later.position] = reason
                 self._is_explained = True
                 return reason
         return None
 
     def unproved_end(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """Return why the last batch of a log is not trusted, as far as headers alone show it.
+        """Return why headers alone do not prove the last batch of a log; None if they do.
 
         Args:
             claim: offsets in the batch's header.
@@ -160,7 +160,7 @@ class OffsetChain:
             first_offset=self.next_offset, next_offset=self.next_offset + claim.spanned
         )
         self.next_offset = proved.next_offset
-        return f"; its neighbours prove {proved}"
+        return f"; its neighbours prove that it has {proved}"
 
     def damage(self) -> None:
         """Add damaged bytes, which may explain missing offsets."""
@@ -173,10 +173,10 @@ class OffsetChain:
 
     def _reason(self, claim: Claim, later: Claim) -> str:
         """Return, as text, how a batch's offsets contradict those before and after it."""
-        return f"{claim} between offset {self.next_offset - 1} and {_span(later)}"
+        return f"{claim} are between offset {self.next_offset - 1} and {_span(later)}"
 
     def _early(self, claim: Claim, later: Claim, third: Claim | None) -> _Verdict:
-        """Judge a batch that leaves a hole before it and has offsets of the next one.
+        """Judge a batch that follows a hole and shares offsets with the next batch.
 
         The explanation that leaves the fewest holes in the log is chosen.
         """
@@ -188,7 +188,7 @@ class OffsetChain:
         if false is None or true is None:
             return _Verdict.IN_PLACE if false is None else _Verdict.FALSE
         if self._has_holes:
-            # In a log with holes, only a third batch right after the next one is a proof.
+            # In a log with holes, only a third batch directly after the next one is a proof.
             is_sure = third is not None and third.is_adjacent
             is_sure = is_sure and _hole(later.next_offset, third) == 0
             return _Verdict.FALSE if is_sure else _Verdict.UNDECIDED
@@ -227,11 +227,11 @@ class OffsetChain:
         return min(found, default=None)
 
     def _late(self, claim: Claim, following: Iterator[Claim]) -> str | None:
-        """Judge a batch with offsets below earlier batches: out of order, or with false offsets."""
+        """Judge a batch with offsets below earlier batches: out of order, or with wrong offsets."""
         hole = self._order.hole_around(claim.first_offset, claim.next_offset)
         later = next(following, None)
         if hole is None:
-            return None  # offsets that an earlier batch has; `OffsetOrder` reports them
+            return None  # an earlier batch has these offsets; `OffsetOrder` reports them
         fits = self.next_offset + claim.spanned
         if later is not None and later.first_offset < fits:
             return None

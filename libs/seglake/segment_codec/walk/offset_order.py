@@ -19,7 +19,7 @@ class OffsetOrder:
 
     `next_offset` is the exclusive end of the batches so far. The newest MOST_HOLES holes below it
     are stored. A batch within a hole is out of order, and is accepted. All other offsets below
-    `next_offset` were read before.
+    `next_offset` have already been read.
 
     >>> order = OffsetOrder(0)
     >>> order.advance([(0, 10), (15, 20)])
@@ -42,7 +42,7 @@ class OffsetOrder:
         """Return the exclusive end up to which the order of batches is proved.
 
         While all batches are in order, it is `next_offset`. Once an out-of-order batch has filled a
-        hole, it is the first offset still missing at or above the start of that hole.
+        hole, it is the first offset that is still missing, at or above the start of that hole.
         """
         if self._late_from is None:
             return self.next_offset
@@ -52,7 +52,7 @@ class OffsetOrder:
         return min(holes, default=self.next_offset)
 
     def advance(self, stretches: Iterable[tuple[int, int]]) -> None:
-        """Mark offset ranges as read; they rise, and all are at or above `next_offset`."""
+        """Mark offset ranges as read; the ranges rise, and all are at or above `next_offset`."""
         for start, stop in stretches:
             self._advance(start, stop, self._holes)
 

@@ -1,4 +1,4 @@
-"""Decides which valid batches have true offsets, and describes the faults of the others."""
+"""Decides which valid batches have the right offsets, and describes the faults of the others."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ _MOST_WRAPPED_BYTES = 64 << 20
 
 
 class OffsetPlaces:
-    """Check of batches' offsets against the order so far and the bounds of the segment."""
+    """Checks batches' offsets against the earlier batches and the bounds of the segment."""
 
     def __init__(self, order: OffsetOrder, bounds: SegmentBounds) -> None:
         """Start with no batch; the walk adds them in the order of bytes.
@@ -42,7 +42,7 @@ class OffsetPlaces:
 
     @property
     def run_offset(self) -> int | None:
-        """Return the offset from which a run of batches needs no check; None if all need one."""
+        """Return the offset from which runs of batches need no check; None if all need one."""
         return self._order.next_offset
 
     def accept_run(self, run: BatchRun) -> None:
@@ -50,14 +50,14 @@ class OffsetPlaces:
         self._order.advance(run.stretches())
 
     def damage(self) -> None:
-        """Record that damaged bytes come next, which may explain missing offsets."""
+        """Record that damaged bytes follow, which may explain missing offsets."""
 
     def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
         """Return the batch with the offsets that its records prove, and the offsets' fault."""
         return unit, self._judged(unit, None)
 
     def _judged(self, unit: Unit, first_offset: int | None) -> Fault | None:
-        """Return why order or bounds disprove a unit's offsets; None if they do not."""
+        """Return why order or bounds contradict a unit's offsets; None if they do not."""
         expected = self._order.next_offset
         code = self._order.judge(unit, self._base_offset, self._limit_offset, first_offset)
         if code is None:
@@ -66,8 +66,8 @@ class OffsetPlaces:
         offsets = f"offsets {first} to {unit.last_offset}"
         if code is DefectCode.OFFSET_OUT_OF_SEGMENT:
             last = self._limit_offset - 1
-            return code, f"{offsets} outside the segment's range, {self._base_offset} to {last}"
-        return code, f"{offsets} after offset {expected - 1}, read before"
+            return code, f"{offsets} are outside the segment's range, {self._base_offset} to {last}"
+        return code, f"{offsets} are not above {expected - 1}, an offset of an earlier batch"
 
 
 def places_of(
@@ -87,7 +87,7 @@ def places_of(
         is_whole: whether the walk begins at the segment's start.
         reaches_end: whether the walk ends at the segment's end.
         items: returns the batches, defects and tail from a position on, before their offsets are
-            checked; None if a batch is not compared with its neighbours.
+            checked; None to compare no batch with its neighbours.
         headers_only: whether contradictions stay unresolved. A later full walk resolves them.
     """
     if items is None:
@@ -116,7 +116,7 @@ class _ComparedPlaces(OffsetPlaces):
         is_end_known: bool,
         headers_only: bool,
     ) -> None:
-        """Start with no batch; for the arguments see `places_of`; `chain` compares neighbours."""
+        """Start with no batch; see `places_of` for the arguments; `chain` compares neighbours."""
         super().__init__(order, bounds)
         self._chain = chain
         self._items = items
@@ -132,7 +132,7 @@ class _ComparedPlaces(OffsetPlaces):
 
     @property
     def run_offset(self) -> int | None:
-        """Return the offset from which a run needs no check; None while a batch is in doubt."""
+        """Return the offset from which runs need no check; None while a batch is in doubt."""
         if self._chain.has_doubts:
             return None
         return max(self._order.next_offset, self._chain.next_offset)
@@ -145,7 +145,7 @@ class _ComparedPlaces(OffsetPlaces):
             self._chain.accept(start, stop, is_cleaned=is_sparse)
 
     def damage(self) -> None:
-        """Record that damaged bytes come next, which may explain missing offsets."""
+        """Record that damaged bytes follow, which may explain missing offsets."""
         self._chain.damage()
 
     def place(self, unit: Unit) -> tuple[Unit, Fault | None]:
@@ -169,10 +169,10 @@ class _ComparedPlaces(OffsetPlaces):
         return unit, fault
 
     def _corrected(self, batch: RecordBatch) -> RecordBatch:
-        """Return the batch, with a false last offset corrected by its records and the next batch.
+        """Return the batch; correct a wrong last offset by its records and the next batch.
 
         In a log that was never cleaned, no batch has fewer records than offsets. So the last offset
-        is false if it overlaps the next batch and the next batch begins right after the records.
+        is wrong if it overlaps the next batch and the next batch begins directly after the records.
         """
         if self._may_have_holes or self._headers_only:
             return batch
@@ -193,7 +193,7 @@ class _ComparedPlaces(OffsetPlaces):
         return replace(batch, header=header, is_corrected=True)
 
     def _compared(self, unit: Unit, claim: Claim) -> Fault | None:
-        """Return why neighbours, order or bounds disprove a unit's offsets; None if none does."""
+        """Return why neighbours, order or bounds contradict a unit's offsets; None if none does."""
         reason: str | None = None
         if self._is_inside(claim):
             ask = self._chain.unproved_end if self._headers_only else self._chain.contradiction
@@ -223,7 +223,7 @@ class _ComparedPlaces(OffsetPlaces):
         is_inside = self._base_offset <= wrapper.last_offset < self._limit_offset
         if (
             not is_inside or error.code is DefectCode.DECOMPRESSION_LIMIT
-        ):  # another limit of decompressed bytes may let it be decoded
+        ):  # with another limit of decompressed bytes, the wrapper may be decodable
             return self._judged(wrapper, None)
         is_false = error.code is DefectCode.OFFSET_CONTRADICTED
         return (error.code, error.detail) if is_false else None
@@ -231,9 +231,10 @@ class _ComparedPlaces(OffsetPlaces):
     def _following(self, unit: Unit, *, goes_on: bool = True) -> Iterator[Claim]:
         """Yield the offsets that the headers after a batch state.
 
-        With `goes_on`, they continue after damage and after batches outside of the segment's
-        bounds. Without it, they end there, because many batches outside of the bounds would take
-        too long. This is enough where only the next batch can be a proof.
+        With `goes_on`, headers after damage and after batches outside the segment's bounds are
+        included. Without it, the first of these ends the offsets: a walk through many batches
+        outside the bounds would take too long. That is enough if only the next batch can be a
+        proof.
         """
         is_adjacent = True
         if isinstance(unit, MessageRun):
@@ -268,7 +269,7 @@ def claims_of(item: object) -> Iterator[Claim]:
     """Yield the offsets in an item's headers, one range for each batch or message of a run.
 
     Raises:
-        DefectError: offset_contradicted if only a wrapper's offset is false; other codes if the
+        DefectError: offset_contradicted if only a wrapper's offset is wrong; other codes if the
             wrapper is damaged.
     """
     match item:
@@ -293,18 +294,18 @@ def first_offset_of(unit: Unit) -> int | None:
 
 
 def proved(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim]:
-    """Return the wrapper, corrected by the messages inside, and the offsets that they prove.
+    """Return the wrapper corrected by its inner messages, and the offsets that they prove.
 
-    Kafka's consumer uses the offsets inside: in magic 0 they are absolute and covered by the
-    checksum; in magic 1 they end at the wrapper's offset, unless that is 0.
+    Kafka's consumer uses the inner messages' offsets: in magic 0 they are absolute and in the
+    checksum; in magic 1 the last one is the wrapper's offset, unless that is 0.
 
     Args:
         wrapper: the wrapper.
         follows: offset at which the wrapper certainly begins; None if unknown.
 
     Raises:
-        DefectError: offset_contradicted if only the wrapper's offset is false; other codes if it is
-        damaged.
+        DefectError: offset_contradicted if only the wrapper's offset is wrong; other codes if the
+            wrapper is damaged.
     """
     content = np.frombuffer(wrapped_messages(wrapper, _MOST_WRAPPED_BYTES), np.uint8)
     span = np.zeros(2, np.int64)
@@ -325,7 +326,7 @@ def proved(wrapper: Wrapper, follows: int | None = None) -> tuple[Wrapper, Claim
         decode(replace(wrapper, last_offset=last), _MOST_WRAPPED_BYTES)
         raise DefectError(
             DefectCode.OFFSET_CONTRADICTED,
-            f"the wrapper claims offset {end}, its last message has {last}",
+            f"the wrapper states offset {end}, its last message has {last}",
         )
     if last + shift != end:
         wrapper = replace(wrapper, last_offset=last, false_offset=end)

@@ -22,12 +22,12 @@ from seglake.segment_codec.walk.zero_bytes import ZeroEnd
 _OFFSET = struct.Struct(">q")
 _PIECE_BYTES = 1 << 20
 _NEAR_STOPS = 16
-# Failed tries before far headers are skipped; each takes some 6 microseconds.
+# Failed tries after which far headers are skipped; each takes some 6 microseconds.
 _MOST_VAIN_STOPS = 1 << 14
 
 
 class _Search(NamedTuple):
-    """Last search: where it started, and the first position from there where the log continues."""
+    """Last search: its start, and the first position from there at which the log continues."""
 
     start: int
     low_offset: int
@@ -66,7 +66,7 @@ class Resync:
         self._vain_stops = 0
 
     def next_valid(self, start: int, low_offset: int) -> int | None:
-        """Return the first position from `start` on where the log continues; None if there is none.
+        """Return the first position from `start` at which the log continues; None if there is none.
 
         The last result is kept, so a series of damaged batches is searched only once. It is also
         valid for a higher `low_offset`, because a position that was rejected would be rejected
@@ -74,7 +74,7 @@ class Resync:
 
         Args:
             start: first position to search.
-            low_offset: lowest offset that a batch there may have.
+            low_offset: lowest offset that a batch at this position may have.
         """
         may_be_old = self._may_be_old(start - 1)
         last, begin = self._last[may_be_old], start
@@ -95,10 +95,10 @@ class Resync:
     def proved_stop(self, position: int, size_bytes: int, magic: int, expected: int) -> int | None:
         """Return the true end of a batch whose length is too large, if its checksum proves one.
 
-        No checksum covers the length. By chance a false length may end at the start of another
+        No checksum covers the length. A wrong length may by chance end at the start of another
         batch and hide the batches before it. Each header within the length may be the true end. The
-        nearest headers are always tried; farther ones only until this finder has failed too often,
-        since each of a thousand batches may have a length that spans all later ones.
+        nearest headers are always tried. Farther headers are tried until too many tries have
+        failed, since each of a thousand batches may have a length that spans all later ones.
 
         Args:
             position: position of the batch.
@@ -110,7 +110,7 @@ class Resync:
             The position of the header at the true end; None if none is proved.
         """
         stop = min(position + size_bytes + record_batch.HEADER_BYTES, self._stop)
-        # A shorter batch would have no bytes for the checksum, and that of no bytes is 0.
+        # A shorter batch would have no bytes for the checksum, and the checksum of no bytes is 0.
         start = position + record_batch.LENGTH_STOP + smallest_length(magic)
         for index, candidate in enumerate(
             self._candidates(start, stop, 0, self._window.size_bytes)
@@ -145,7 +145,7 @@ class Resync:
         return self._verified(position, low_offset) is not None
 
     def _search(self, start: int, low_offset: int, may_be_old: bool) -> int | None:
-        """Search for the first position from `start` on where the log continues."""
+        """Search for the first position from `start` at which the log continues."""
         if self._anchors is None:
             self._anchors = frozenset(self._load_anchors())
         seen: set[int] = set()
@@ -188,7 +188,7 @@ class Resync:
             piece_start += len(piece) - record_batch.HEADER_BYTES + 1
 
     def _leads_on(self, start: int, low_offset: int, seen: set[int], may_be_old: bool) -> bool:
-        """Return whether valid batches from `start` lead to a place where the log continues."""
+        """Return whether valid batches from `start` end where the log continues."""
         anchors = self._anchors or frozenset()
         value_stops: frozenset[int] = frozenset()
         position = start
@@ -210,11 +210,11 @@ class Resync:
         return position != start and self._goes_on(position, low_offset)
 
     def _value_stops(self, position: int, may_be_old: bool) -> frozenset[int]:
-        """Return the possible ends of a value at a position, if the bytes before it are its length.
+        """Return the possible ends of a value whose length may be the bytes before a position.
 
         The length is an int32 in the old formats, and a varint in magic 2. The log may continue at
-        such an end: a value is the last field of an old message. In magic 2 only a count of headers
-        comes after it, so there a value never ends with the file.
+        such an end: a value is the last field of an old message. In magic 2 a count of headers
+        follows a value, so a value never ends with the file.
         """
         before = bytes(self._seen(max(0, position - 5), min(5, position)))
         old = int.from_bytes(before[-4:], "big", signed=True) if may_be_old else 0
@@ -227,7 +227,7 @@ class Resync:
         return frozenset(stops | ({position + old} if old > 0 else set()))
 
     def _goes_on(self, position: int, low_offset: int) -> bool:
-        """Return whether the log plausibly continues at a position, which valid batches precede."""
+        """Return whether the log plausibly continues at a position after valid batches."""
         left = self._stop - position
         if left < _OFFSET.size:
             return left == 0
@@ -237,7 +237,8 @@ class Resync:
             return bool(is_next)
         _, length, _, magic = PREFIX.unpack_from(self._seen(position, PREFIX_BYTES))
         if is_next and 0 <= magic <= 2:
-            # An impossible length is damage or no header at all: then the offset must fit exactly.
+            # An impossible length shows damage or no header at all: then the offset must fit
+            # exactly.
             return bool(length >= smallest_length(magic) or offset == low_offset)
         return length == 0 and self._zero_stop.has(position)
 

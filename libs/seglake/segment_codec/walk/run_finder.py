@@ -20,7 +20,7 @@ _MOST_SKIPPED = 64
 
 
 class RunFinder:
-    """Finder of runs; after a short run it waits for some more batches before it tries again."""
+    """Finder of runs; after a short run it skips some batches before it tries again."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class RunFinder:
             stop: position at which the walk ends.
             headers_only: whether to verify only checksums of batches that may be markers; then runs
                 have no bytes.
-            compares_neighbours: whether to end a run before a last batch whose offsets need the
-                next batch as a proof.
+            compares_neighbours: whether to exclude a run's last batch if its offsets need the next
+                batch as a proof.
         """
         self._window = window
         self._bounds = bounds
@@ -73,19 +73,19 @@ class RunFinder:
         headers, kinds = self._headers[:count].copy(), self._kinds[:count].copy()
         sizes = headers[:, 1] + LENGTH_STOP
         starts = np.cumsum(sizes) - sizes
-        # An empty view of `data` would still keep that piece of the file in memory.
+        # An empty view of `data` would keep all of `data` in memory.
         kept = memoryview(b"") if self._headers_only else data[: int(sizes.sum())]
         return BatchRun(position, headers, kinds, starts, kept)
 
     def _buffered(self, position: int) -> memoryview | None:
-        """Return a whole batch and what is in memory after it; None for another format."""
+        """Return a whole batch and the bytes in memory after it; None for another format."""
         left = self._stop - position
         if left < HEADER_BYTES:
             return None
         head = HEADER.unpack_from(self._window.view(position, HEADER_BYTES))
         size_bytes = head[1] + LENGTH_STOP
         if head[3] != 2 or not HEADER_BYTES <= size_bytes <= min(left, _MOST_BYTES):
-            return None  # a length so large may be damage
+            return None  # such a large length may be damage
         if self._headers_only:
             least = HEADER_BYTES
         else:  # read the unit again, so that the window has the next batches too
@@ -133,7 +133,7 @@ class RunFinder:
         return count
 
     def _is_last_unproved(self, count: int) -> bool:
-        """Return whether the last batch, sparse or after a hole, needs the next one as proof."""
+        """Return whether only the next batch proves the last: it is sparse or after a hole."""
         if not self._compares_neighbours or count < 2:
             return False
         before, last = self._headers[count - 2], self._headers[count - 1]

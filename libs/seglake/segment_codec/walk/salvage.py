@@ -72,7 +72,8 @@ def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = No
     Args:
         content: all bytes of the batch, set or message.
         max_bytes: highest accepted size of the uncompressed records.
-        inner_offset: absolute offset of a message from a set; the offset in it may be relative.
+        inner_offset: absolute offset of a message from a set; the offset in the message may be
+            relative.
 
     Raises:
         DefectError: the structure is not intact, or there are no records, as in a marker.
@@ -85,12 +86,12 @@ def whole_batch(content: bytes, max_bytes: int, *, inner_offset: int | None = No
     else:
         raise DefectError(DefectCode.UNSUPPORTED_MAGIC, f"magic {magic} in {len(content)} bytes")
     if batch.flipped in _MISREAD[magic]:
-        raise malformed("the flipped bit says how the bytes are to be read")
+        raise malformed("the flipped bit decides how the bytes are parsed")
     return batch
 
 
 def holds_no_record(content: bytes) -> bool:
-    """Return whether a batch has no user records: it is a control batch, or emptied."""
+    """Return whether a batch has no user records: it is a control batch, or has no records."""
     if content[_MAGIC_PLACE] != 2:
         return False
     header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
@@ -111,14 +112,18 @@ def header_field(content: bytes, position: int) -> str | None:
 def _record_batch(content: bytes, max_bytes: int) -> WholeBatch:
     """Decode a damaged batch of magic 2."""
     if len(content) < record_batch.HEADER_BYTES:
-        raise malformed(f"a batch of {len(content)} bytes")
+        raise malformed(f"{len(content)} bytes are too few for a batch")
     header = BatchHeader._make(record_batch.HEADER.unpack_from(content))
     if header.batch_length != len(content) - record_batch.LENGTH_STOP:
-        raise malformed(f"a length of {header.batch_length} in a batch of {len(content)} bytes")
+        raise malformed(
+            f"the header says {header.batch_length}, the batch has {len(content)} bytes"
+        )
     if header.is_control:
-        raise malformed("a control batch holds no records")
+        raise malformed("a control batch has no user records")
     if header.record_count < 1 or header.last_offset_delta < 0 or header.base_offset < 0:
-        raise malformed(f"{header.record_count} records up to {header.last_offset_delta}")
+        raise malformed(
+            f"{header.record_count} records, last offset delta {header.last_offset_delta}"
+        )
     payload = memoryview(content)[record_batch.HEADER_BYTES :]
     columns = _columns(RecordBatch(0, len(content), header, payload), max_bytes)
     offsets = columns.offsets
@@ -157,7 +162,7 @@ def _message(content: bytes, max_bytes: int, inner_offset: int | None) -> WholeB
     if inner_offset is not None:
         columns = columns._replace(offsets=np.full(1, inner_offset, np.int64))
     if is_set and columns.offsets[-1] != offset:
-        raise malformed(f"the set claims offset {offset}, its last message has another")
+        raise malformed(f"the set states offset {offset}, its last message has another")
     return WholeBatch(
         columns=columns,
         flipped=flipped_bit(content),
@@ -190,7 +195,7 @@ def _with_right_checksums(
     while position < len(restored):
         start = position + message_set.CHECKSUM_START
         if len(restored) - position < message_set.PREFIX_BYTES:
-            raise malformed("the last message of a set is cut")
+            raise malformed("the last message of a set is truncated")
         _, size, crc, _, _ = message_set.PREFIX.unpack_from(restored, position)
         stop = position + message_set.SIZE_STOP + size
         if size < message_set.SMALLEST_SIZE or stop > len(restored):
@@ -208,7 +213,7 @@ def _columns(unit: Unit, max_bytes: int) -> Columns:
     builder.add(unit, LOWEST_OFFSET, HIGHEST_OFFSET)
     columns, (outcome,) = builder.flush()
     if not isinstance(outcome, UnitOutcome):
-        raise malformed("a message of the set is damaged in its structure")
+        raise malformed("the structure of a message in the set is damaged")
     if outcome.fault is not None:
         raise DefectError(*outcome.fault)
     if not len(columns.offsets):

@@ -1,4 +1,4 @@
-"""Walks through a segment file, and yields valid batches, defects, and the kind of its end.
+"""Walks through a segment file; yields valid batches, defects, and the kind of its end.
 
 All formats have offset, length and magic in the same 17 bytes, so one walk reads all of them. Each
 byte from the start of a walk to its end is in exactly one item.
@@ -40,7 +40,7 @@ Item = Unit | Defect | Tail
 
 
 class SegmentWalk:
-    """Walk through a segment, from any batch start on."""
+    """Walk through a segment, from any batch on."""
 
     def __init__(
         self,
@@ -61,17 +61,18 @@ class SegmentWalk:
             stop: position at which the walk ends, a known batch start; None for the end of the
                 file.
             headers_only: whether to verify only the checksums of batches that may be markers, and
-                to read no payloads, so that views in the items are empty. A survey walks so first,
-                and walks in full if it finds a fault.
+                to read no payloads; views in the items are then empty. A survey does this first,
+                and repeats the walk in full if it finds a fault.
             compares_neighbours: whether to reject offsets of a batch that its neighbours
-                contradict; not needed if they were compared before, or if a batch is read alone.
+                contradict; not needed if an earlier walk compared them, or if a batch is read
+                alone.
         """
         self._window = window
         self._bounds = bounds = bounds.of_int64()
         self._order = order
         self._stop = window.size_bytes if stop is None else stop
         self._headers_only = headers_only
-        # If this run stops at an offset, an incomplete batch may begin there.
+        # An incomplete batch may begin at the offset at which this run stops.
         last_limit = min(limit_after(bounds.base_offset, bounds.limit_offset), HIGHEST_OFFSET)
         limit_offset = last_limit if bounds.is_last else bounds.limit_offset
         self._resync = Resync(window, self._stop, limit_offset, bounds.anchors)
@@ -177,7 +178,7 @@ class SegmentWalk:
         return holed.holes_in(item.position, item.position + item.size_bytes)
 
     def _readable_item(self, position: int) -> Item:
-        """Return the batch, defect or tail at a position, regardless of holes."""
+        """Return the batch, defect or tail at a position, without regard to holes."""
         left = self._stop - position
         if left < PREFIX_BYTES:
             return self._unreadable(position)
@@ -239,7 +240,7 @@ class SegmentWalk:
             )
         if not is_wrapper:
             lone = self._messages.lone(position, data)
-            code, detail = DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset is out of range"
+            code, detail = DefectCode.OFFSET_OUT_OF_SEGMENT, "the offset does not fit an int64"
             return lone or self._defect(position, size_bytes, code, detail)
         timestamp_ms = message_set.timestamp_of(data, magic)
         # Positional arguments: keywords cost the walk over wrappers 5 %.
@@ -262,7 +263,7 @@ class SegmentWalk:
             position,
             size_bytes,
             DefectCode.CRC_MISMATCH,
-            f"the checksum is {computed:#010x}, the header says {expected:#010x}",
+            f"the checksum is {computed:#010x}, the header states {expected:#010x}",
             base_offset=offset,
             magic=magic,
             expected_crc=expected,
@@ -289,7 +290,7 @@ class SegmentWalk:
         stop = self._resync.proved_stop(position, size_bytes, magic, expected)
         if stop is None:
             return None
-        claim = f"{self._length_claim(position)}; its checksum says {stop - position} bytes"
+        claim = f"{self._length_claim(position)}; its checksum proves {stop - position} bytes"
         return self._defect(position, stop - position, DefectCode.BAD_LENGTH, claim)
 
     def _is_unflushed(self, position: int) -> bool:
@@ -303,7 +304,7 @@ class SegmentWalk:
         return not is_anything_after and self._end.reaches_end(position, low_offset)
 
     def _is_length_right(self, position: int, size_bytes: int) -> bool:
-        """Return whether the length of a damaged batch is right, judged by the bytes after it.
+        """Return whether the length of a damaged batch is right, by the bytes after it.
 
         Many bytes look like a header, so an unverified header is evidence only if no valid batch
         begins before it.
@@ -329,7 +330,7 @@ class SegmentWalk:
             position,
             size_bytes,
             DefectCode.BAD_LENGTH,
-            f"{self._length_claim(position)}; the next sound batch begins {size_bytes} bytes on",
+            f"{self._length_claim(position)}; the next valid batch begins {size_bytes} bytes later",
         )
 
     def _end_of_file(self, position: int) -> Item:
@@ -346,7 +347,7 @@ class SegmentWalk:
         if is_torn and bounds.is_last and not bounds.is_final:
             return self._tail(position, TailKind.TORN)
         if is_torn or (size_bytes < PREFIX_BYTES and not bounds.is_last):
-            detail = f"{size_bytes} bytes of a batch, then the file ends"
+            detail = f"the file ends after {size_bytes} bytes of a batch"
             code = DefectCode.TRUNCATED_BATCH
             defect = self._defect(position, size_bytes, code, detail)
             return self._unfinished(defect) if bounds.is_last else defect
@@ -360,7 +361,7 @@ class SegmentWalk:
             return f"{left} bytes are not a header"
         length = PREFIX.unpack_from(self._window.view(position, PREFIX_BYTES))[1]
         left -= record_batch.LENGTH_STOP
-        return f"the length field says {length}, {left} bytes are left"
+        return f"the length field states {length}, {left} bytes remain"
 
     def _tail(self, position: int, kind: TailKind) -> Tail:
         """Return the bytes from a position to the end of the file as a tail."""

@@ -12,8 +12,8 @@ MOST_OFFSETS = 1 << 31  # an offset index stores 31 bits
 def limit_after(base_offset: int, proved_offset: int = 0) -> int:
     """Return the highest possible exclusive end of a segment's offsets.
 
-    An index can have 2^31 offsets, and brokers start a new segment before that. If a broker did not
-    (KAFKA-6264), the segment ends at the highest proved offset.
+    An index can have 2^31 offsets, and brokers start a new segment before that. A segment that is
+    longer nevertheless (KAFKA-6264) ends at the highest proved offset.
 
     >>> limit_after(1000) - 1000 == 1 << 31, limit_after(0, proved_offset=1 << 40) == 1 << 40
     (True, True)
@@ -37,8 +37,8 @@ class SegmentBounds:
         is_last: whether it is the last segment of the log, so that an incomplete end is no damage.
         is_final: whether no broker will append to the log any more, so that an incomplete end is
             damage.
-        durable_offset: the higher of high watermark and recovery point. A wrong checksum below it
-            is damage; above it, a write may not have reached the disk.
+        durable_offset: the high watermark or the recovery point, whichever is higher. A wrong
+            checksum below it is damage; above it, a write may not have reached the disk.
         anchors: returns positions that the offset index lists as batch starts. They are verified
             before use. It is called only if there is damage.
         run_breaks: offsets at which runs of messages are split.

@@ -1,7 +1,7 @@
-"""Recognizes unfinished batches at the end of a log, by their headers.
+"""Recognises unfinished batches at the end of a log, by their headers.
 
-A broker appends a batch from its first byte on. So a file may end within a batch, and its last
-batches may be only in part on the disk. Such bytes begin with a header whose fields are plausible,
+A broker appends a batch from its first byte on. So a file may end within a batch, and only a part
+of its last batches may be on the disk. Such bytes begin with a header whose fields are plausible,
 as far as they are in the file. All other bytes at the end are damage.
 """
 
@@ -17,8 +17,8 @@ from seglake.segment_codec.walk.zero_bytes import ZeroEnd
 _MOST_FILE_BYTES = (1 << 31) - 1  # a segment's size is an int32 in brokers
 _INT16, _INT32, _INT64 = ((1 << bits) - 1 for bits in (15, 31, 63))
 _KNOWN_ATTRIBUTES = 0x7F  # attribute bits that Kafka has defined for magic 2
-_MOST_RECORDS = 1 << 24  # highest plausible number of records
-_NONE = -1  # Kafka's value for no epoch, time, producer or sequence
+_MOST_RECORDS = 1 << 24  # most records that are plausible
+_NONE = -1  # Kafka's value for a missing epoch, time, producer or sequence
 
 
 class HeaderClaims(NamedTuple):
@@ -45,7 +45,7 @@ class HeaderClaims(NamedTuple):
     def believed_end(self, expected_offset: int) -> int | None:
         """Return the exclusive end of the batch's offsets if its header is plausible, else None.
 
-        No checksum can be verified. A plausible batch begins where the log ends, and has one record
+        No checksum can be verified. A plausible batch begins at the end of the log, has one record
         for each offset, and no more records than a producer may send.
 
         Args:
@@ -56,7 +56,7 @@ class HeaderClaims(NamedTuple):
             return None
         is_wrapper = (
             self.magic in (0, 1) and self.codec_id != Codec.NONE
-        )  # the header of a wrapper has its last offset
+        )  # a wrapper's header has the last offset of the wrapper
         start = expected_offset if is_wrapper else self.base_offset
         count = end - start
         has_all = self.record_count in (None, count)
@@ -81,7 +81,7 @@ class UnfinishedEnd:
         self._is_walked_to_end = False
 
     def claims(self, position: int, low_offset: int) -> HeaderClaims | None:
-        """Return the header at a position; None if it cannot be that of an unfinished batch.
+        """Return the header at a position; None if no unfinished batch can have this header.
 
         Args:
             position: position of the header.
@@ -108,10 +108,10 @@ class UnfinishedEnd:
         return _message_claims(head, offset, size_bytes, magic)
 
     def reaches_end(self, position: int, low_offset: int) -> bool:
-        """Return whether unfinished batches and zeros are all there is from a position to the end.
+        """Return whether only unfinished batches and zeros follow, up to the end.
 
-        Many calls take time linear in the number of batches, because all batches that one call
-        passes have the same answer.
+        The result of one call holds for all batches that it passes, so many calls take time linear
+        in the number of batches.
 
         Args:
             position: position of a batch.
@@ -192,7 +192,7 @@ def _offset_of(head: bytes) -> int | None:
 
 
 def _fits(head: bytes, start: int, size: int, bounds: tuple[int, int]) -> bool:
-    """Return whether a field, of which bytes may be cut off, can have a value within the bounds."""
+    """Return whether a field, which may be cut off, can have a value within the bounds."""
     there = head[start : start + size]
     if not there:
         return True

@@ -12,7 +12,7 @@ _MOST_TWICE_BYTES = 4 << 20
 
 
 class ByteSource(Protocol):
-    """Interface of a source of bytes; its size is fixed when it is opened."""
+    """Interface of a source of bytes; opening it fixes its size."""
 
     @property
     def size_bytes(self) -> int:
@@ -54,7 +54,7 @@ class Window:
 
     Attributes:
         size_bytes: number of bytes to read; a source that has grown may be longer.
-        holed: the source if some of its bytes may be unreadable, as in a remote tier; else None.
+        holed: the source, if some of its bytes may be unreadable, as in a remote tier; else None.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Window:
         Args:
             source: source of the bytes, which the caller closes.
             read_bytes: size of a read; a longer view reads more.
-            size_bytes: size of the source to use, if it may have grown; None for its size.
+            size_bytes: number of bytes to use of a source that may have grown; None for all.
             most_read_bytes: limit up to which reads grow while the window advances in small steps.
             most_passed_bytes: highest number of bytes that such a step may skip.
         """
@@ -99,12 +99,12 @@ class Window:
         return self._piece[position - self._start : stop - self._start]
 
     def buffered(self, position: int, least: int, most: int) -> memoryview:
-        """Return at least `least` bytes, and up to `most` if they are already in memory."""
+        """Return at least `least` bytes; up to `most` if they are already in memory."""
         self.view(position, least)
         return self.view(position, min(most, self._stop - position))
 
     def beside(self, position: int, length: int) -> Views:
-        """Return this window if the bytes are in memory, else a cache for reads elsewhere.
+        """Return this window if it has the bytes in memory, else a cache for reads elsewhere.
 
         Each of many false headers may need bytes far away. Moving the window there and back would
         read megabytes for each of them.
@@ -123,7 +123,7 @@ class Window:
             self._read_bytes = min(2 * self._read_bytes, self._most_read_bytes)
         else:
             self._read_bytes = self._least_read_bytes
-        # Read twice a long view: many false headers may state the same length close by.
+        # Read twice the length of a long view: many false headers nearby may state the same length.
         twice_bytes = min(2 * length, _MOST_TWICE_BYTES)
         size_bytes = min(max(length, twice_bytes, self._read_bytes), self.size_bytes - position)
         # Free the old piece first, so that the new one may reuse its memory.
@@ -135,8 +135,8 @@ class Window:
 class KeptBlocks:
     """Cache of a file's blocks, for reads at any position.
 
-    The newest blocks are kept, up to 32 MiB. So in a file of at most 32 MiB, no block is read
-    twice, however many false headers there are.
+    The newest blocks are kept, up to 32 MiB. So no block of a file of at most 32 MiB is read twice,
+    even with many false headers.
     """
 
     def __init__(self, source: ByteSource, block_bytes: int, size_bytes: int) -> None:
@@ -152,7 +152,7 @@ class KeptBlocks:
         self._size_bytes = size_bytes
         self._most_blocks = max(1, _MOST_KEPT_BYTES // block_bytes)
         self._blocks: dict[int, memoryview] = {}
-        self._next = -1  # the block after the last one that was read
+        self._next = -1  # number of the block after the last one that was read
         self._ahead = 1  # number of blocks to read at once
 
     def view(self, position: int, length: int) -> memoryview:
@@ -167,7 +167,7 @@ class KeptBlocks:
         return memoryview(content)[start : start + length]
 
     def _through(self, first: int, last: int) -> list[memoryview]:
-        """Return the blocks from `first` to `last`; read each run of missing blocks at once."""
+        """Return the blocks from `first` to `last`; read adjacent missing blocks at once."""
         blocks: list[memoryview] = []
         while first <= last:
             block = self._blocks.get(first)

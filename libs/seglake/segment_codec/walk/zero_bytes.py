@@ -1,4 +1,4 @@
-"""Finds ranges of zero bytes, which lost writes and preallocated files leave."""
+"""Finds ranges of zero bytes, which come from lost writes and preallocated files."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class ZeroEnd:
         return position >= self._start
 
     def _found(self) -> int:
-        """Return the position of the first of the zero bytes before the stop."""
+        """Return the position of the first zero byte before the stop."""
         stop = self._stop
         while stop > 0:
             size_bytes = min(_PIECE_BYTES, stop)

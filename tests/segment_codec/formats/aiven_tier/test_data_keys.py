@@ -46,10 +46,10 @@ def test_files_without_a_private_rsa_key_say_why() -> None:
         _PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     reasons = {
-        public: "it holds a public key",
-        curve: "it holds a private key, but not of RSA",
-        pem(key, password=b"x"): "it is encrypted with a passphrase",
-        b"": "it holds no private key",
+        public: "the file has a public key",
+        curve: "the private key is no RSA key",
+        pem(key, password=b"x"): "the key is encrypted with a passphrase",
+        b"": "the file has no private key",
         b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n": "no private key",
     }
     for data, reason in reasons.items():

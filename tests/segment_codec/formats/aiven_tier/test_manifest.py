@@ -66,12 +66,12 @@ _AAD = "ab" * 16
 _MIDDLE_IS_LONGER = packed([30, 31, 30, 10])
 _REFUSED: list[tuple[object, str]] = [
     (chunks(type="variable", transformedChunks=_MIDDLE_IS_LONGER), "chunks of 101 bytes"),
-    ([], "the manifest is no JSON object"),
-    (content(version="2"), "version '2' is not known"),
+    ([], "the manifest is not a JSON object"),
+    (content(version="2"), "version '2' is unknown"),
     (content(version=1), "version is not a text"),
     (content(compression=0), "compression is not true or false"),
-    (content(chunkIndex=None), "chunkIndex is no JSON object"),
-    (chunks(type="other"), "chunkIndex.type 'other' is not known"),
+    (content(chunkIndex=None), "chunkIndex is not a JSON object"),
+    (chunks(type="other"), "chunkIndex.type 'other' is unknown"),
     (chunks(originalChunkSize=0), "originalChunkSize is not a number from 1"),
     (chunks(originalChunkSize=True), "originalChunkSize is not a whole number"),
     (chunks(originalFileSize=-1), "originalFileSize is not a number from 0"),
@@ -86,7 +86,7 @@ _REFUSED: list[tuple[object, str]] = [
     (content(encryption={"dataKey": "a:YQ==", "aad": "YQ=="}), "aad has 1 bytes, expected 32"),
     (owned(endOffset=4), "endOffset is not a number from 5"),
     (owned(segmentLeaderEpochs={"x": 5}), "an epoch of segmentLeaderEpochs is no number"),
-    (owned(remoteLogSegmentId={}), "topicIdPartition is no JSON object"),
+    (owned(remoteLogSegmentId={}), "topicIdPartition is not a JSON object"),
 ]
 
 

@@ -140,5 +140,5 @@ def test_a_kind_whose_values_are_not_read_is_named_with_its_group(
     key = int16(key_type) + b"".join(map(string, parts))
     record = group_record(key, b"\x00\x00\x07")
     assert (record.kind, list(record.key_fields.values())) == (kind, parts)
-    assert record.unread_reason == "values of this kind are not read"
+    assert record.unread_reason == "values of this kind are not parsed"
     assert group_record(key, None).unread_reason is None

@@ -46,13 +46,13 @@ def scram_value(name: str) -> bytes:
     ("value", "reason"),
     [
         (None, "the value is null"),
-        (b"", "1 bytes are needed at 0, 0 are left"),
+        (b"", "1 bytes are needed at position 0, 0 remain"),
         (uvarint(0) + uvarint(2) + uvarint(0), "frame version 0, expected 1"),
-        (metadata_value(30, 0), "type 30 is not known"),
-        (metadata_value(6, 0), "type 6 is not known"),
-        (metadata_value(2, 1), "version 1, known are 0 to 0"),
-        (topic_value("orders", ID)[:-1], "1 bytes are needed at 26, 0 are left"),
-        (topic_value("orders", ID) + b"\x00", "1 bytes are left at 27"),
+        (metadata_value(30, 0), "type 30 is unknown"),
+        (metadata_value(6, 0), "type 6 is unknown"),
+        (metadata_value(2, 1), "version 1 is not in 0 to 0"),
+        (topic_value("orders", ID)[:-1], "1 bytes are needed at position 26, 0 remain"),
+        (topic_value("orders", ID) + b"\x00", "1 bytes remain after position 27"),
     ],
 )
 def test_bytes_that_are_no_record_are_said_to_be_none(value: bytes | None, reason: str) -> None:

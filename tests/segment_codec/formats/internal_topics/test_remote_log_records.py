@@ -102,10 +102,10 @@ def test_a_snapshot_has_a_copy_without_its_partition() -> None:
     ("value", "reason"),
     [
         (None, "the value is null"),
-        (b"", "1 bytes are needed at 0, 0 are left"),
+        (b"", "1 bytes are needed at position 0, 0 remain"),
         (b"\x00\x00\x00", "frame version 0, expected 1"),
-        (b"\x01\x09\x00", "type 9 is not known"),
-        (b"\x01\x00\x01", "version 1, known are 0 to 0"),
+        (b"\x01\x09\x00", "type 9 is unknown"),
+        (b"\x01\x00\x01", "version 1 is not in 0 to 0"),
     ],
 )
 def test_what_cannot_be_read_says_why(value: bytes | None, reason: str) -> None:
@@ -116,4 +116,4 @@ def test_what_cannot_be_read_says_why(value: bytes | None, reason: str) -> None:
 def test_nothing_may_follow_the_fields() -> None:
     deleted = framed(2, PARTITION, int32(-1), int64(99), int8(2), tagged(), b"\x00")
     assert (deleted.fields, deleted.is_secret) == ({}, False)
-    assert str(deleted.unread_reason).startswith("1 bytes are left at")
+    assert str(deleted.unread_reason).startswith("1 bytes remain after position")

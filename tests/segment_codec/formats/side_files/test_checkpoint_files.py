@@ -63,8 +63,8 @@ def test_any_white_space_parts_the_fields_and_any_line_end_the_lines() -> None:
         (b" 0\n0\n", 1, "expected version from 0 to 2147483647, found ' 0'"),
         (b"0\n", 2, "expected count of entries from 0 to 2147483647, found ''"),
         (b"0\n-1\n", 2, "expected count of entries from 0 to 2147483647, found '-1'"),
-        (b"0\n2\na 0 1\n", 2, "2 entries promised, 1 found"),
-        (b"0\n0\na 0 1\n", 2, "0 entries promised, 1 found"),
+        (b"0\n2\na 0 1\n", 2, "the count says 2 entries, found 1"),
+        (b"0\n0\na 0 1\n", 2, "the count says 0 entries, found 1"),
         (b"0\n2\na 0 1\n\n", 4, "expected topic, partition, offset; found ''"),
         (b"0\n1\na 0\n", 3, "expected topic, partition, offset; found 'a 0'"),
         (b"0\n1\na b 0 1\n", 3, "expected topic, partition, offset; found 'a b 0 1'"),
@@ -90,7 +90,7 @@ def test_any_white_space_parts_the_fields_and_any_line_end_the_lines() -> None:
         (bytes(1), 1, "expected version from 0 to 2147483647, found 1 zero byte"),
         (b"0\n1\na/b 0 1\n", 3, "'a/b' is not a legal topic name"),
         (b"0\n1\n\xff 0 1\n", 3, "'\ufffd' is not a legal topic name"),
-        (b"0\n2\na 0 1\na 0 1\n", 4, "a-0 comes a second time"),
+        (b"0\n2\na 0 1\na 0 1\n", 4, "a-0 appears twice"),
     ],
 )
 def test_malformed_offset_checkpoint_is_refused_with_its_line(

@@ -95,7 +95,7 @@ def test_count_that_is_not_the_length_is_damage(count: int, extra: bytes) -> Non
     assert snapshot.crc_is_valid
     assert snapshot.entries == ()
     assert snapshot.damage is not None
-    assert f"{count} entries take" in snapshot.damage
+    assert f"{count} entries need" in snapshot.damage
 
 
 @pytest.mark.parametrize("size_bytes", range(10))

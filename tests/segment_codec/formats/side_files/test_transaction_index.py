@@ -43,7 +43,7 @@ def test_empty_file_has_no_entries_and_no_damage() -> None:
         (SECOND._replace(last_stable_offset=20), "last stable offset 20 after marker 18"),
         (
             SECOND._replace(last_offset=15, last_stable_offset=0),
-            "marker 15 does not come after marker 15",
+            "marker 15 is not above marker 15",
         ),
         (AbortedTransaction(0, 0, 0, 0, 0), "a transaction from offset 0 to marker 0"),
     ],

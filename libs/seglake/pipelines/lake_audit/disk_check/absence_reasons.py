@@ -1,4 +1,4 @@
-"""Reasons why the lake lacks records of a disk, found in the lake's own tables."""
+"""Reasons why the lake lacks records of a disk, found in the lake's tables."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ IN_QUARANTINE = "in quarantine"
 
 
 class DiskRecords(NamedTuple):
-    """Records of a disk, each with the checksum and leader epoch (-1 for none) of its batch.
+    """Records of a disk, each with its batch's checksum and leader epoch (-1 for none).
 
     `is_quarantined` flags records of batches that are in quarantine and were not ingested later.
     """
@@ -28,7 +28,7 @@ class DiskRecords(NamedTuple):
     is_quarantined: Flags
 
     def filtered(self, chosen: Flags) -> "DiskRecords":
-        """Return those of the records that are flagged in `chosen`."""
+        """Return the records that are flagged in `chosen`."""
         return DiskRecords._make(column[chosen] for column in self)
 
 
@@ -60,7 +60,7 @@ def why_absent(
         ("rewritten by the cleaner", (place >= 0) & has_other_crc),
     ]
     found = gaps.column("cause").unique().to_pylist()
-    # If older segments are in a remote tier, the log start of the disk is above these segments.
+    # If older segments are in a remote tier, the disk's log start is above these segments.
     if GapCause.REMOTE in found:
         reasons.append(_in_gap(records, gaps, GapCause.REMOTE))
     reasons.append(("below the log start", records.offsets < known_start_offset))
@@ -100,7 +100,7 @@ def _explained(records: DiskRecords, reasons: Iterable[Reason]) -> Explained:
 
 
 def _batch_of(offsets: Offsets, batches: pa.Table) -> Offsets:
-    """Return, for each offset, the row number of the batch that includes it; -1 without one."""
+    """Return, for each offset, the row number of the batch that includes it; -1 without a batch."""
     bases, lasts = numbers(batches, "base_offset"), numbers(batches, "last_offset")
     found = np.searchsorted(bases, offsets, side="right") - 1
     if not len(bases):
@@ -123,7 +123,7 @@ def _at(values: Offsets, place: Offsets) -> Offsets:
 
 
 def _is_in_gap(offsets: Offsets, gaps: pa.Table) -> Flags:
-    # A gap may contain another gap, because a repair records the rest of a gap as a new one.
+    # A gap may contain another gap, because a repair records the rest of a gap as a new gap.
     ordered = gaps.sort_by("start_offset")
     starts = numbers(ordered, "start_offset")
     reached = np.maximum.accumulate(numbers(ordered, "next_offset"))

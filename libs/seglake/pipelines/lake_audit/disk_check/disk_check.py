@@ -47,14 +47,14 @@ class CopyCheck:
 
     Attributes:
         partition: name of the partition.
-        folder: the replica's folder, or a text that names a replica without a folder.
+        folder: the replica's folder, or a text for a replica without a folder.
         broker_id: the disk's broker; None if unknown.
-        lake_records: number of the partition's records, from the ledger. If the replica lacks
-            some, they were deleted or compacted since, or are on another disk.
+        lake_records: number of the partition's records, from the ledger. Records that the replica
+            lacks were deleted or compacted since, or are on another disk.
         high_watermark: the replica's high watermark; None if unknown.
         superseded: ranges whose rows in the lake all lost an election.
         report: counts of equal and different records.
-        failures: reasons why all of the replica, or files of unknown offsets, could not be read.
+        failures: reasons why the whole replica, or files with unknown offsets, could not be read.
     """
 
     partition: str
@@ -102,7 +102,7 @@ class _Lake:
 def find_disks(
     sources: Sequence[str], lake: str, storage: Storage, settings: Settings
 ) -> Discovery:
-    """List the partitions of the sources, internal topics too.
+    """List the partitions of the sources, including internal topics.
 
     A log dir without a cluster id is assumed to belong to the lake's only cluster. The result's
     notes name globs that select nothing, and skipped folders and files.
@@ -128,7 +128,7 @@ def find_disks(
         known=known,
         tier_policy=settings.tier_policy,
     )
-    # If a folder could not be listed, a topic that seems to be missing may be in this folder.
+    # A folder that could not be listed may have a topic that seems to be missing.
     check = check_selection if found.has_all_topics else unmatched_globs
     missing, notes = check(found.topics, select, place="sources")
     return replace(found, notes=(*notes, *found.notes), missing_topics=missing)
@@ -145,7 +145,7 @@ def check_disks(
     """Decode the ingested offsets of each replica again, and compare them with the lake's rows.
 
     Args:
-        disks: the sources' partitions, of `find_disks`.
+        disks: the sources' partitions, from `find_disks`.
         lake: the lake's path or URI.
         storage: the storage of the sources and of the lake.
         settings: settings that limit memory and the size of tasks.
@@ -156,7 +156,7 @@ def check_disks(
         One check for each replica.
 
     Raises:
-        WrongSourceError: the lake has nothing of the sources' cluster.
+        WrongSourceError: the lake has no rows of the sources' cluster.
         SeglakeError: the lake cannot be read, or a worker failed.
     """
     known = _read_lake(lake, storage, disks.source_id)
@@ -210,7 +210,7 @@ def _compare(
 
 
 def _not_read(replica: Replica) -> list[str]:
-    """Return why some files of the replica's folder cannot be compared; empty if all can be."""
+    """Return why some files of the replica's folder cannot be compared; empty if all can."""
     return [described(replica.unread)] if replica.unread else []
 
 
@@ -221,7 +221,7 @@ def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
         if subtracted((start, stop), ledger.of(key).covered):
             is_mark = stated_by is SideFile.HIGH_WATERMARKS
             what = "high watermark" if is_mark else "recovery point"
-            reason = f"there is no folder, and the {what} in {log_dir} is {stop}"
+            reason = f"there is no folder, but the {what} in {log_dir} is {stop}"
             yield CopyCheck(str(key), folder=log_dir, high_watermark=stop, failures=[reason])
 
 
@@ -240,7 +240,7 @@ def _read_lake(lake: str, storage: Storage, source_id: str) -> _Lake:
     # The ledger is read first, so that tables read later have all rows that it covers.
     rows = tables.ledger(source_id).to_pylist()
     if not rows:
-        raise WrongSourceError(f"the lake {path} has nothing of the sources' cluster {source_id}")
+        raise WrongSourceError(f"the lake {path} has no rows of the sources' cluster {source_id}")
     ledger = SourceLedger(rows)
     return _Lake(
         storage=storage,

@@ -63,7 +63,7 @@ def to_text(checks: Sequence[CopyCheck], *, is_quiet: bool = False) -> str:
 
     Args:
         checks: one for each replica.
-        is_quiet: whether to leave out replicas without a problem.
+        is_quiet: whether to omit replicas without a problem.
     """
     listed = [check for check in checks if check.has_problem or not is_quiet]
     ordered = sorted(listed, key=lambda check: (not check.has_problem, check.partition))
@@ -103,7 +103,7 @@ def _equal(count: int) -> str:
 
 
 def _not_equal(checks: Sequence[CopyCheck]) -> Iterator[str]:
-    """Yield lines on all records that are not equal on disk and in the lake."""
+    """Yield lines on all records that differ between disk and lake."""
     reports = [check.report for check in checks]
     different = sum(report.explained_differences.total() for report in reports)
     on_disk = sum(report.left_out.total() for report in reports)

@@ -1,9 +1,8 @@
 """Decodes a part of a disk again and compares its records with the lake's. Runs in tasks.
 
-Each byte is read once, with the decoder of ingests; nothing is written. Only the task's argument is
-sent to the worker.
-Memory: one window of the file, twice the decompressed bytes of one flush, and the lake's rows of
-the same offsets.
+Each byte is read once, by the decoder that ingests use; nothing is written. Only the task's
+argument is sent to the worker. Memory: one window of the file, twice the decompressed bytes of one
+flush, and the lake's rows of the same offsets.
 """
 
 from bisect import bisect_right
@@ -69,7 +68,7 @@ class DiskPiece:
         stop_offset: start of the segment after the last one; None if it is the last one of the log.
         checkpoints: the replica's checkpoints.
         log_start_offset: the replica's log start.
-        known_start_offset: the highest log start that the lake knows.
+        known_start_offset: the highest log start in the lake.
         covered: merged ranges that the lake has ingested.
         read: settings that limit memory.
         max_decompressed_batch_bytes: limit of one batch.
@@ -100,12 +99,12 @@ class Places(NamedTuple):
     first_offsets: tuple[int, ...] = ()
 
     def joined(self, other: "Places") -> "Places":
-        """Return the sum of these records and the other ones."""
+        """Return the sum of these and other records."""
         shown = sorted([*self.first_offsets, *other.first_offsets])[:_MOST_OFFSETS]
         return Places(self.records + other.records, tuple(shown))
 
     def and_more(self, offsets: Offsets) -> "Places":
-        """Return the sum of these records and further ones, given by their offsets."""
+        """Return the sum of these and further records, given by their offsets."""
         return self.joined(Places(len(offsets), tuple(np.sort(offsets)[:_MOST_OFFSETS].tolist())))
 
 
@@ -113,7 +112,7 @@ _NOWHERE = Places()
 
 
 class Unread(NamedTuple):
-    """Offsets of a replica that could not be read; without `next_offset`, up to the log's end."""
+    """Unreadable offsets of a replica; without `next_offset`, up to the log's end."""
 
     start_offset: int
     next_offset: int | None
@@ -131,7 +130,7 @@ class PieceReport:
         explained_differences: number of explained records with another payload, by reason.
         left_out: number of explained records that the lake lacks, by reason.
         not_ingested: offset ranges that the lake does not cover.
-        damaged_spans: number of spans that cannot be decoded, so not compared.
+        damaged_spans: number of byte spans that were not compared, because they cannot be decoded.
         failures: offsets that could not be read, with the reason.
     """
 
@@ -162,7 +161,7 @@ def check_pieces(pieces: tuple[DiskPiece, ...]) -> list[PieceReport]:
 
 
 class _AnyOrder(OffsetOrder):
-    """Check of batch order that accepts every batch, since an ingest quarantines misplaced ones."""
+    """Check of batch order that accepts every batch: an ingest would quarantine misplaced ones."""
 
     def judge(
         self, unit: Unit, base_offset: int, limit_offset: int, first_offset: int | None = None
@@ -181,7 +180,7 @@ class _Check:
         self._builder = ColumnBuilder(
             piece.max_decompressed_batch_bytes, piece.read.decoded_bytes, LOWEST_OFFSET
         )
-        self._is_quarantined: list[bool] = []  # whether each queued batch is in quarantine
+        self._is_quarantined: list[bool] = []  # for each queued batch, whether it is in quarantine
         self._highest = LOWEST_OFFSET  # exclusive end of the highest offsets so far
         # Ends of the covered ranges, in rising order.
         self._covered_stops = [stop for _, stop in piece.covered]
@@ -195,7 +194,7 @@ class _Check:
             for index in range(len(files)):
                 try:
                     self._read(index)
-                # A segment that cannot be read costs only its own piece.
+                # An unreadable segment affects only its own piece.
                 except (TierObjectError, SourceVanishedError) as error:
                     self._fail(files[index].base_offset, index + 1, error)
             self._flush()
@@ -205,7 +204,7 @@ class _Check:
         return self._report
 
     def _fail(self, start_offset: int, stop: int, error: Exception) -> None:
-        """Record why the segments before a number could not be read, from an offset on."""
+        """Record why the segments before number `stop` could not be read, from an offset on."""
         files = self._piece.files
         stop_offset = files[stop].base_offset if stop < len(files) else self._piece.stop_offset
         self._report.failures.append(Unread(start_offset, stop_offset, str(error)))
@@ -236,7 +235,7 @@ class _Check:
                     self._account(item, is_there or batch in self._of_losers)
 
     def _account(self, unit: Unit, is_quarantined: bool) -> None:
-        """Queue what the lake may have of a batch, and record the offsets that it lacks."""
+        """Queue the part of a batch that the lake may have; record the offsets that it lacks."""
         piece = self._piece
         if unit.last_offset < piece.log_start_offset:
             return
@@ -258,7 +257,7 @@ class _Check:
         self._highest = max(self._highest, unit.last_offset + 1)
 
     def _queue(self, unit: Unit, span: OffsetRange, is_quarantined: bool, *, is_late: bool) -> None:
-        """Queue those records of a batch that are in a range of offsets, to compare them."""
+        """Queue a batch's records in a range of offsets, to compare them."""
         if not self._builder.accepts(unit):
             self._flush()
         try:
@@ -322,7 +321,7 @@ class _Check:
 
 
 def _as_kept(topic: str, disk: pa.Table) -> pa.Table:
-    """Return the records without values that may be secrets, since the lake has none of these."""
+    """Return the records without possible secrets, which the lake never has."""
     if not CLUSTER_METADATA.serves(topic):
         return disk
     interpret = INTERPRETERS[topic][1]

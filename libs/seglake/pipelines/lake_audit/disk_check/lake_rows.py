@@ -15,7 +15,7 @@ from seglake.segment_codec.formats.errors import DefectCode
 from seglake.storage.storage import Storage
 
 _KEY_COLUMNS = ("source_id", "topic_id", "partition")
-# Tables whose rows have a generation (number of the topic's commit), and their offset column.
+# Tables whose rows have a generation (number of the topic's commit), with their offset column.
 _PLACES = {RECORDS.name: "offset", BATCHES.name: "base_offset"}
 
 
@@ -25,7 +25,7 @@ class LakeRows:
 
     Attributes:
         storage: storage of the lake.
-        ledger: shows which rows lost an election, or are not in the ledger yet.
+        ledger: decides which rows lost an election, or are not in the ledger yet.
         has_null_id: whether rows without a topic id also belong to the partition.
         files: data files by table.
     """
@@ -75,7 +75,7 @@ class LakeRows:
     def of_losers(self) -> frozenset[tuple[int, int, int]]:
         """Return last offset, CRC and size of quarantined batches whose replica lost an election.
 
-        A batch that several replicas have in common is listed for one replica only.
+        A batch that several replicas have is listed only once.
         """
         columns = ("topic", "defect_code", "last_offset", "expected_crc", "length_bytes")
         return frozenset(

@@ -1,6 +1,6 @@
 """Finds a partition's rows that lost no election.
 
-A generation is the number of a topic's commit; each commit has a higher one.
+A generation is the number of a topic's commit; it rises with each commit.
 """
 
 from collections.abc import Container, Iterable
@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 
 
 class LostRange(NamedTuple):
-    """Offsets whose rows lost an election, unless they were written after commit `generation`."""
+    """Offsets whose rows lost an election, except rows of commits after `generation`."""
 
     start_offset: int
     next_offset: int
@@ -28,7 +28,7 @@ class LostRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerFacts:
-    """The ranges of a partition that lost an election, and its newest commit; pickled to tasks."""
+    """Ranges of a partition that lost an election, and its newest commit; pickled to tasks."""
 
     partition: LakePartition
     lost: tuple[LostRange, ...]
@@ -68,7 +68,7 @@ def look_up(rising: Offsets, requested: Offsets) -> tuple[Offsets, Flags]:
 
 def is_one_of(rows: pa.Table, column: str, requested: Container[str | None]) -> Flags:
     """Flag the rows whose text is requested, without a Python object for each row."""
-    # Any: pyarrow's stubs give any column the type of a chunk.
+    # Any: pyarrow's stubs give each column the type of a chunk.
     chunk: Any = rows.column(column).combine_chunks()
     if not isinstance(chunk, pa.DictionaryArray):
         chunk = chunk.dictionary_encode()

@@ -17,7 +17,7 @@ PAYLOAD_COLUMNS = ("offset", *_PLAIN_COLUMNS, "timestamp_ms", "timestampType", "
 
 
 class Match(NamedTuple):
-    """Flags of each disk record: whether the lake has its offset, and an equal payload there."""
+    """Flags of each disk record: whether the lake has its offset, and an equal payload."""
 
     is_there: Flags
     is_equal: Flags
@@ -37,7 +37,7 @@ def match(disk: pa.Table, lake: pa.Table) -> Match:
 
 
 def _rows_at(rows: pa.Table, places: Offsets) -> pa.Table:
-    """Return the rows at some indexes; if these are consecutive, as usual, without copying."""
+    """Return the rows at some indexes; without copying if the indexes are consecutive, as usual."""
     if len(places) and (np.diff(places) == 1).all():
         return rows.slice(int(places[0]), len(places))
     return rows.take(places)
@@ -53,14 +53,14 @@ def _equal(one: pa.Table, other: pa.Table) -> Flags:
 
 
 def _equal_times(one: pa.Table, other: pa.Table) -> Flags:
-    """Flag the rows with equal times of equal type, or without a time on both sides.
+    """Flag the rows with equal times of equal type; two missing times are equal, too.
 
-    Messages of magic 0 have neither; the log cleaner since Kafka 4.0 writes them with type
-    CreateTime and time -1.
+    Messages of magic 0 have neither time nor type; the log cleaner since Kafka 4.0 writes them with
+    type CreateTime and time -1.
     """
     result = _equal_values(one.column("timestampType"), other.column("timestampType"))
     result &= _equal_values(one.column("timestamp_ms"), other.column("timestamp_ms"))
-    # Kafka writes -1 for no time, seglake null.
+    # Kafka writes -1 for a missing time, seglake writes null.
     times, others = numbers(one, "timestamp_ms"), numbers(other, "timestamp_ms")
     have_none: Flags = (times == NULL_NUMBER) & (others == NULL_NUMBER)
     return result | have_none

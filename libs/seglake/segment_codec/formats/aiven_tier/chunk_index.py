@@ -9,7 +9,7 @@ Sizes of compressed chunks, big-endian::
     count 1:  last i32
     count 2+: base i32, width i8 (1 to 4), (count - 1) x unsigned of `width` bytes, last i32
 
-Each size but the last one is `base` plus the unsigned number in its place.
+Each size except the last one is `base` plus its unsigned number.
 
 Source: Aiven-Open/tiered-storage-for-apache-kafka 8fb1581, ChunkSizesBinaryCodec.java,
 FixedSizeChunkIndex.java and VariableSizeChunkIndex.java.
@@ -50,7 +50,7 @@ class ChunkIndex:
     """Positions of all chunks of a segment.
 
     Attributes:
-        chunk_bytes: size of each chunk but the last one, in the original segment.
+        chunk_bytes: size of each chunk except the last one, in the original segment.
         size_bytes: size of the original segment.
         stored_starts: position of each chunk in the object.
         stored_bytes: size of the object.
@@ -132,18 +132,18 @@ def packed_sizes(data: bytes, count: int) -> "array[int]":
     try:
         (found,) = _INT32.unpack_from(data)
         if found != count:
-            raise TierObjectError(f"sizes of {found} chunks, expected {count}")
+            raise TierObjectError(f"the list has sizes of {found} chunks, expected {count}")
         if count == 0:
             return _whole(data, _INT32.size, array("q"))
         return _whole(data, *_sizes(data, count))
     except struct.error:
-        raise TierObjectError("the sizes of the chunks are cut") from None
+        raise TierObjectError("the list of chunk sizes is truncated") from None
 
 
 def _whole(data: bytes, stop: int, sizes: "array[int]") -> "array[int]":
     """Return `sizes` if their encoding ends exactly at `stop`; else raise TierObjectError."""
     if stop != len(data):
-        raise TierObjectError(f"{len(data)} bytes of chunk sizes, expected {stop}")
+        raise TierObjectError(f"the list of chunk sizes has {len(data)} bytes, expected {stop}")
     return sizes
 
 
@@ -153,7 +153,7 @@ def _sizes(data: bytes, count: int) -> "tuple[int, array[int]]":
     if count > 1:
         base, width = _BASE.unpack_from(data, position)
         if width not in _WIDTHS:
-            raise TierObjectError(f"sizes in {width} bytes, expected 1 to 4")
+            raise TierObjectError(f"chunk sizes of {width} bytes each, expected 1 to 4")
         start = position + _BASE.size
         position = start + width * (count - 1)
         _INT32.unpack_from(data, position)  # the length was checked above

@@ -42,7 +42,7 @@ def chunk_decryption(encryption: Encryption, key: PrivateKey) -> Decrypt:
     def decrypt(stored: bytes | memoryview) -> bytes:
         """Return the content of an encrypted chunk."""
         if len(stored) < _IV_BYTES + _TAG_BYTES:
-            raise ChunkError(f"{len(stored)} bytes are no encrypted chunk")
+            raise ChunkError(f"an encrypted chunk cannot have only {len(stored)} bytes")
         try:
             plain: bytes = cipher.decrypt(stored[:_IV_BYTES], stored[_IV_BYTES:], encryption.aad)
         except InvalidTag:

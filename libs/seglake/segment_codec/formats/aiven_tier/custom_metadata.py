@@ -5,7 +5,7 @@ Layout, all tagged fields of Kafka's encoding::
     count  uvarint, then of each field: tag uvarint, size uvarint, its bytes
     tag 0  size of all objects, zigzag varlong
     tag 1  prefix of the keys of .log and .indexes, compact string
-    tag 2  their key after the prefix, without suffix, compact string
+    tag 2  rest of the keys, without suffix, compact string
 
 Source: Aiven-Open/tiered-storage-for-apache-kafka 8fb1581, SegmentCustomMetadataSerde.java.
 """
@@ -18,7 +18,7 @@ _PREFIX, _KEY = 1, 2
 
 
 class CustomMetadata(NamedTuple):
-    """Key of a segment's objects as prefix and rest; None for a part that the plugin left out."""
+    """Key of a segment's objects as prefix and rest; None for a part that the plugin omitted."""
 
     prefix: str | None
     key: str | None

@@ -35,11 +35,11 @@ class PrivateKey:
 
     @property
     def size_bytes(self) -> int:
-        """Return the size of an encrypted message in bytes, which is that of the modulus."""
+        """Return the size of an encrypted message in bytes, which is the size of the modulus."""
         return -(-self.modulus.bit_length() // 8)
 
     def decrypted(self, message: int) -> int:
-        """Decrypt a number with the private key, by the Chinese remainder theorem, which is faster.
+        """Decrypt a number with the private key; the Chinese remainder theorem makes it faster.
 
         Args:
             message: the encrypted number, below the modulus.
@@ -63,17 +63,17 @@ def private_key(data: bytes) -> PrivateKey:
     except ImportError:
         raise TierKeyError(NO_PACKAGE) from None
     if b"-----BEGIN PUBLIC KEY-----" in data or b"-----BEGIN RSA PUBLIC KEY-----" in data:
-        raise TierKeyError("it holds a public key; only the private one decrypts")
+        raise TierKeyError("the file has a public key; only the private key can decrypt")
     is_text = data.lstrip().startswith(b"-----BEGIN")
     load = serialization.load_pem_private_key if is_text else serialization.load_der_private_key
     try:
         found = load(data, password=None)
     except TypeError:
-        raise TierKeyError("it is encrypted with a passphrase; give it without one") from None
+        raise TierKeyError("the key is encrypted with a passphrase; store it without one") from None
     except (ValueError, UnsupportedAlgorithm):
-        raise TierKeyError("it holds no private key in PKCS#8 or PKCS#1") from None
+        raise TierKeyError("the file has no private key in PKCS#8 or PKCS#1") from None
     if not isinstance(found, RSAPrivateKey):
-        raise TierKeyError("it holds a private key, but not of RSA")
+        raise TierKeyError("the private key is no RSA key")
     numbers = found.private_numbers()
     return PrivateKey(numbers.p, numbers.q, numbers.d)
 

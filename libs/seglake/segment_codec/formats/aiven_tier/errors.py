@@ -1,10 +1,10 @@
-"""Errors of objects in a tier that do not fit their layout, and of keys."""
+"""Errors for invalid objects of a remote tier, and for private keys."""
 
 from seglake.segment_codec.formats.errors import SegmentCodecError
 
 
 class TierObjectError(SegmentCodecError):
-    """An object of a tier does not fit its layout, so it cannot be read."""
+    """An object of a remote tier does not fit its layout, so it cannot be read."""
 
     def __init__(self, reason: str) -> None:
         """Store the reason, as text."""

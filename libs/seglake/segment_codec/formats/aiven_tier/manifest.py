@@ -46,7 +46,7 @@ _MOST_INT64 = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """Encryption of a segment: a data key for all chunks, which is encrypted for a key pair."""
+    """Encryption of a segment: one data key for all chunks, itself encrypted with a key pair."""
 
     key_id: str
     data_key: bytes = field(repr=False)
@@ -54,7 +54,7 @@ class Encryption:
 
 
 class SegmentOwner(NamedTuple):
-    """Identity of a segment in its manifest; no record need have the inclusive `end_offset`."""
+    """Identity of a segment in its manifest; the inclusive `end_offset` may have no record."""
 
     topic: str
     partition: int
@@ -85,18 +85,18 @@ def parse_manifest(data: bytes) -> Manifest:
     """Parse a manifest.
 
     Raises:
-        TierObjectError: it is no manifest of a known version, or contradicts itself.
+        TierObjectError: the text is no manifest of a known version, or contradicts itself.
     """
     if len(data) > MOST_BYTES:
-        raise TierObjectError(f"{len(data)} bytes, more than a manifest has ({MOST_BYTES})")
+        raise TierObjectError(f"{len(data)} bytes, more than a manifest can have ({MOST_BYTES})")
     try:
         content = json.loads(data)
     except (ValueError, RecursionError):
-        raise TierObjectError("it is no JSON") from None
+        raise TierObjectError("the manifest is not JSON") from None
     fields = _Fields("", content)
     version = fields.text("version")
     if version != "1":
-        raise TierObjectError(f"version {version!r} is not known, only '1'")
+        raise TierObjectError(f"version {version!r} is unknown, expected '1'")
     encryption = fields.optional("encryption")
     owner = fields.optional("remoteLogSegmentMetadata")
     manifest = Manifest(
@@ -114,7 +114,7 @@ class _Fields:
 
     def __init__(self, name: str, content: object) -> None:
         if not isinstance(content, dict):
-            raise TierObjectError(f"{name or 'the manifest'} is no JSON object")
+            raise TierObjectError(f"{name or 'the manifest'} is not a JSON object")
         self._name = name
         self._content: dict[str, Any] = content  # Any: values may be of any JSON type
 
@@ -146,7 +146,7 @@ class _Fields:
         return value
 
     def binary(self, name: str) -> bytes:
-        """Return the bytes of a field that is a text in base64."""
+        """Return the bytes of a field whose text is base64."""
         return decoded_base64(self._path(name), self.text(name))
 
     def struct(self, name: str) -> "_Fields":
@@ -184,7 +184,7 @@ def _chunks(fields: _Fields) -> ChunkIndex:
         stored = fields.number("transformedChunkSize", 1)
         return fixed_index(*sizes, stored, fields.number("finalTransformedChunkSize"))
     if kind != "variable":
-        raise TierObjectError(f"chunkIndex.type {kind!r} is not known, only fixed and variable")
+        raise TierObjectError(f"chunkIndex.type {kind!r} is unknown, expected fixed or variable")
     packed = memoryview(fields.binary("transformedChunks"))
     try:
         return variable_index(*sizes, decompress_zstd(packed, _MOST_PACKED_BYTES))
@@ -243,6 +243,6 @@ def _check_sizes(manifest: Manifest) -> None:
         for place in map(chunks.chunk, {0, len(chunks) - 1} if len(chunks) else ())
     ):
         raise TierObjectError(
-            f"chunks of {chunks.stored_bytes} bytes for a segment of {chunks.size_bytes}, expected"
-            f" {expected}"
+            f"chunks of {chunks.stored_bytes} bytes for a segment of {chunks.size_bytes}, "
+            f"expected {expected}"
         )

@@ -40,7 +40,7 @@ class CoordinatorRecord:
         key_fields: fields of the key by Kafka's names; empty if the key is unreadable.
         value_fields: fields of the value by Kafka's names; empty if the value is unreadable.
         is_tombstone: whether the value is null.
-        unread_reason: why key or value could not be parsed to its end; None if they could.
+        unread_reason: why key or value could not be parsed to its end; None if both were.
     """
 
     kind: str
@@ -99,21 +99,21 @@ def _key_fields(form: Form | None, key_type: int | None, key: bytes | None) -> M
     if key is None or key_type is None:
         raise MessageError("the key is null" if key is None else f"a key of {len(key)} bytes")
     if form is None:
-        raise MessageError(f"key type {key_type} is not known")
+        raise MessageError(f"key type {key_type} is unknown")
     return _fields(form.key, 0, key, "key")
 
 
 def _value_fields(form: Form, version: int | None, value: bytes) -> Mapping[str, Json]:
     """Return the fields of a value; raise MessageError if it cannot be parsed."""
     if form.value is None:
-        raise MessageError("values of this kind are not read")
+        raise MessageError("values of this kind are not parsed")
     if version is None:
         raise MessageError(f"a value of {len(value)} bytes")
     return _fields(form.value, version, value, "value")
 
 
 def _fields(layout: Layout, version: int, data: bytes, what: str) -> Mapping[str, Json]:
-    """Return the fields after the leading i16 of a key or value; `what` names it in errors."""
+    """Return the fields after the leading i16 of a key or value; `what` is its name in errors."""
     cursor = Cursor(data, NUMBER.size)
     try:
         fields = layout.read(cursor, version)

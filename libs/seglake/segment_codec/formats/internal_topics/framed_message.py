@@ -29,7 +29,7 @@ class FramedMessage:
         fields: fields by Kafka's names; tagged fields only if they are set. Empty if the message is
             secret or unreadable.
         is_secret: whether the fields of the type are secret, so that they were not parsed.
-        unread_reason: why the value could not be parsed to its end; None if it could.
+        unread_reason: why the value could not be parsed to its end; None if it was.
     """
 
     name: str
@@ -55,7 +55,7 @@ def framed_message(topic: str, value: bytes | None) -> FramedMessage:
         type_id, version = cursor.uvarint(), cursor.uvarint()
         form = forms.get(type_id)
         if form is None:
-            raise MessageError(f"type {type_id} is not known")
+            raise MessageError(f"type {type_id} is unknown")
         if form.value is not None:
             found = form.value.read(cursor, version)
             cursor.end()

@@ -11,9 +11,9 @@ A layout has one field per line, in the order of the bytes::
     members   []        2+
       id      string
 
-`versions` are the versions that have the field; without it, all have. The type `[]` is an array of
-structs, `{}` one struct; their fields are the indented lines below. Integers are big-endian. These
-encodings depend on the version:
+`versions` are the versions that have the field; by default, all have it. The type `[]` is an array
+of structs, `{}` one struct; their fields are the indented lines below. Integers are big-endian.
+These encodings depend on the version:
 
     ===============  ==============================  ==========================================
     type             before the flexible versions    in them
@@ -99,11 +99,11 @@ class Cursor:
     def end(self) -> None:
         """Require that the message ends here; raise MessageError if bytes are left."""
         if self.left_bytes:
-            raise MessageError(f"{self.left_bytes} bytes are left at {self.position}")
+            raise MessageError(f"{self.left_bytes} bytes remain after position {self.position}")
 
     def _too_short(self, length: int) -> MessageError:
-        """Return the error for a read of `length` bytes when fewer are left."""
-        where = f"at {self.position}, {self.left_bytes} are left"
+        """Return the error for a read of `length` bytes when fewer remain."""
+        where = f"at position {self.position}, {self.left_bytes} remain"
         return MessageError(f"{length} bytes are needed {where}")
 
 
@@ -173,14 +173,14 @@ _SCALARS: Mapping[bool, Mapping[str, _Reader]] = {
 
 
 def _array(element: _Reader, is_flexible: bool) -> _Reader:
-    """Return a function that reads an array of such elements from a cursor."""
+    """Return a function that reads an array of the given elements from a cursor."""
 
     def read(cursor: Cursor) -> Json:
         """Return the array's elements; None if the array is null."""
         count = cursor.uvarint() - 1 if is_flexible else cursor.number(_INT32)
-        # An element has at least one byte, so a larger count is false.
+        # An element has at least one byte, so a larger count is wrong.
         if count > cursor.left_bytes:
-            raise MessageError(f"{count} elements in the {cursor.left_bytes} bytes left")
+            raise MessageError(f"{count} elements in the {cursor.left_bytes} bytes that remain")
         return None if count < 0 else [element(cursor) for _ in range(count)]
 
     return read
@@ -219,7 +219,7 @@ class _Struct:
 
 
 def _tagged(field: _Field, content: Cursor) -> Json:
-    """Parse a tagged field from its own bytes; positions in errors are relative to them."""
+    """Parse a tagged field from its own bytes; positions in errors are relative to these bytes."""
     try:
         value = field.read(content)
         content.end()
@@ -262,7 +262,7 @@ class Layout:
             MessageError: the version is unknown, or the bytes do not fit its layout.
         """
         if not 0 <= version < len(self._versions):
-            raise MessageError(f"version {version}, known are 0 to {len(self._versions) - 1}")
+            raise MessageError(f"version {version} is not in 0 to {len(self._versions) - 1}")
         return self._versions[version].read(cursor)
 
 
@@ -295,7 +295,7 @@ class _Line(NamedTuple):
 
 
 def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
-    """Make a struct: lines indented like the first are its fields, deeper lines theirs."""
+    """Make a struct: lines indented like the first are fields, deeper lines are subfields."""
     fields: list[_Field] = []
     for index, line in enumerate(lines):
         if line.indent != lines[0].indent:
@@ -315,7 +315,7 @@ def _struct(lines: list[_Line], version: int, is_flexible: bool) -> _Struct:
 
 
 def _reader(line: _Line, below: list[_Line], version: int, is_flexible: bool) -> _Reader:
-    """Return a function that reads a field; `below` are the indented lines after its own."""
+    """Return a function that reads a field; `below` are the indented lines after the field's."""
     if line.type == "[]":
         return _array(_struct(below, version, is_flexible).read, is_flexible)
     if line.type == "{}":

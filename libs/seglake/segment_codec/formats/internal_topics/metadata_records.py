@@ -2,9 +2,9 @@
 
 Values are framed messages, see `framed_message`; these records have no key.
 
-The log contains secrets. Values that are or may be secret are omitted. Only the type of records
-with credentials and tokens is read. The value of a config is omitted unless the config's name
-proves that the value is no secret. Kafka has the same rule: it treats unknown configs as sensitive.
+The log contains secrets. Values that are or may be secret are omitted. Of records with credentials
+or tokens, only the type is read. The value of a config is omitted unless the config's name proves
+that the value is no secret. Kafka has the same rule: it treats unknown configs as sensitive.
 
 Source for sensitive configs: apache/kafka 1eb7644, KafkaConfigSchema.java,
 DynamicBrokerConfig.java and BrokerSecurityConfigs.java.
@@ -53,7 +53,7 @@ class MetadataRecord:
         fields: fields by Kafka's names; tagged fields only if they are set. A redacted value is
             None.
         is_redacted: whether a value was omitted that is or may be a secret.
-        unread_reason: why the value could not be parsed; None if it could. An unreadable value may
+        unread_reason: why the value could not be parsed; None if it was. An unreadable value may
             contain a secret.
     """
 
@@ -88,9 +88,9 @@ def metadata_record(value: bytes | None) -> MetadataRecord:
 
 
 def _may_be_secret(config: Mapping[str, Json]) -> bool:
-    """Return whether a config's value may be a secret: it is not null, and not known as harmless.
+    """Return whether a config's value may be a secret: not null, and not known to be harmless.
 
-    A null value is in the record of a removed config.
+    Records of removed configs have a null value.
     """
     if config["value"] is None:
         return False

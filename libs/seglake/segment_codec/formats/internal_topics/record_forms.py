@@ -1,4 +1,4 @@
-"""Loads the layouts of records in internal topics: for each record type its key and value.
+"""Loads the layouts of records in internal topics: a key and a value for each record type.
 
 The layouts are data: each topic has a TOML file with its name beside this module.
 """

@@ -1,8 +1,7 @@
 r"""Reads Java's properties format by the rules of `java.util.Properties`.
 
 A line is `key=value`, `key: value` or `key value`; `#` and `!` begin a comment; a backslash escapes
-the next character, gives `\uXXXX`, or at the end of a line joins the next one to it. Text is
-Latin-1.
+the next character, begins `\uXXXX`, or at the end of a line joins the next line. Text is Latin-1.
 
 Source: the class comment of java.util.Properties.load, Java SE 17.
 """

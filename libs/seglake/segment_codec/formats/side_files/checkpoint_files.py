@@ -16,8 +16,8 @@ Offset checkpoints and leader epochs, UTF-8, one item a line::
 or node.id (version 1).
 
 These readers are stricter than Kafka's: they reject content that Kafka never writes, because a
-wrong number would move the bounds of an ingest. An empty file is valid and has no entries. It is
-left by a broker that was stopped between creating and writing the file.
+wrong number would move the bounds of an ingest. An empty file is valid and has no entries: its
+broker was stopped after creating it and before writing it.
 
 Source: apache/kafka 1eb7644, CheckpointFile.java, OffsetCheckpointFile, LeaderEpochCheckpointFile,
 PartitionMetadataFile, MetaProperties.java.
@@ -40,7 +40,7 @@ INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 
 _DECIMAL = re.compile(rb"[0-9]{1,20}")
-# 22 letters hold 132 bits, an id 128: the last four are 0.
+# 22 letters encode 132 bits, but an id has 128: the last four bits are 0.
 _TOPIC_ID = re.compile(rb"[A-Za-z0-9_-]{21}[AQgw]")
 _TOPIC_ID_NONE = b"A" * 22
 
@@ -110,9 +110,7 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
         partition = _number(raw_partition, "partition", number, INT_MAX)
         key = TopicPartition(topic, partition)
         if key in offsets:
-            raise CheckpointFileError(
-                what=f"{topic}-{partition} comes a second time", line_number=number
-            )
+            raise CheckpointFileError(what=f"{topic}-{partition} appears twice", line_number=number)
         offsets[key] = _number(raw_offset, "offset", number, LONG_MAX)
     return offsets
 
@@ -133,7 +131,7 @@ def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
         epoch = _number(raw_epoch, "epoch", number, INT_MAX)
         start_offset = _number(raw_start_offset, "start offset", number, LONG_MAX)
         if epochs and (epoch <= epochs[-1].epoch or start_offset < epochs[-1].start_offset):
-            what = f"epoch {epoch} from offset {start_offset} does not follow {epochs[-1]}"
+            what = f"epoch {epoch} from offset {start_offset} is not above {epochs[-1]}"
             raise CheckpointFileError(what=what, line_number=number)
         epochs.append(EpochStart(epoch, start_offset))
     return tuple(epochs)
@@ -198,7 +196,7 @@ def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes
     count = _number(lines[1] if len(lines) > 1 else b"", "count of entries", 2, INT_MAX)
     if count != len(lines) - 2:
         raise CheckpointFileError(
-            what=f"{count} entries promised, {len(lines) - 2} found", line_number=2
+            what=f"the count says {count} entries, found {len(lines) - 2}", line_number=2
         )
     entries = [(number, line.split()) for number, line in enumerate(lines[2:], start=3)]
     for number, words in entries:

@@ -1,8 +1,8 @@
 """Patterns of all names that brokers give to files and folders in their log dirs.
 
-Each row has the folder where a name is found, and its use. A name without a row is not from a
-broker, and is reported. Digits are decimal digits of any script: brokers format offsets by Java's
-locale.
+Each row has the folder in which a name is found, and its use. Names without a row are reported,
+since no broker writes them. Digits are decimal digits of any script: brokers format offsets by
+Java's locale.
 
 Source: apache/kafka 1eb7644, LocalLog, UnifiedLog, LogFileUtils, LogManager, LogCleanerManager,
 ReplicaManager, CleanShutdownFileHandler, CheckpointFile, MetaPropertiesEnsemble,
@@ -30,8 +30,8 @@ class Place(StrEnum):
     PARTITION = "partition folder"
 
 
-# Names that look like a segment's.
-# In a log dir the pattern is narrower: applications put logs there, such as gc.log.0 or 1.log.
+# Names that look like a segment's. In a log dir the pattern is narrower: applications write logs
+# there, such as gc.log.0 or 1.log.
 _SEGMENT_LIKE = {
     place: re.compile(rf"(?!\._).*{digits}.*\.(?:log|kafka)(?:[^a-z].*)?", re.I | re.S)
     for place, digits in ((Place.LOG_DIR, r"\d{20}"), (Place.PARTITION, r"\d"))
@@ -50,7 +50,7 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """Kind of a name that brokers give, with its form in the documentation and its pattern."""
+    """Kind of a name that brokers give, with its pattern and its form in the documentation."""
 
     place: Place
     shown: str

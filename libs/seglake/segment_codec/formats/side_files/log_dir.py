@@ -1,11 +1,11 @@
 """Parses names in a broker's log dir, and plans which segment files are read.
 
-No folder is listed and no file opened. A log dir has one folder per partition replica::
+This module lists no folder and opens no file. A log dir has one folder per partition replica::
 
     <topic>-<partition>                        live; the last '-' separates the two
     <topic>-<partition>.<32 hex>-delete        deletion pending; the topic may be cut short
     <topic>-<partition>.<32 hex>-future        being copied to another disk of the same broker
-    <topic>-<partition>.<32 hex>-stray         no longer this broker's; the topic may be cut short
+    <topic>-<partition>.<32 hex>-stray         not assigned to this broker; topic may be cut short
 
 A folder has segment files, whose names begin with an offset of 20 digits, and a few other files.
 The digits may be of any script, since brokers format them by Java's locale::
@@ -127,8 +127,8 @@ class SegmentFileName:
     """Parsed name of a segment file.
 
     Attributes:
-        base_offset: the number in the name; in a snapshot's name it is the exclusive end of what
-            the snapshot covers.
+        base_offset: the number in the name; for a snapshot, the exclusive end of the offsets that
+            it covers.
         name: the whole name.
     """
 
@@ -223,7 +223,7 @@ def parse_folder_name(name: str) -> PartitionFolder | None:
     return PartitionFolder(topic, int(digits), kind, is_complete)
 
 
-@lru_cache(1 << 12)  # partitions have the same file names, thousands of times
+@lru_cache(1 << 12)  # all partitions have the same file names
 def parse_file_name(name: str) -> SegmentFileName | None:
     """Parse the name of a segment file; return None for any other name."""
     match = _FILE_NAME.fullmatch(name)
@@ -350,5 +350,5 @@ def parse_metadata_snapshot_name(name: str) -> MetadataSnapshotName | None:
 
 
 def _is_side_file(name: str) -> bool:
-    """Return whether a name is that of a file of Kafka besides the segment files."""
+    """Return whether a name is that of a Kafka file that is no segment file."""
     return _FILE_NAME.fullmatch(name) is None and known_name(Place.PARTITION, name) is not None

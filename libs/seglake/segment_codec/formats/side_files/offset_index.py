@@ -2,7 +2,7 @@
 
 Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
-     0  relative_offset  i32  record offset, less the base offset in the file's name
+     0  relative_offset  i32  record offset minus the base offset in the file's name
      4  position         i32  first byte of a batch in the segment file
 
 The file has no checksum and is only a hint. The position is always the start of a batch. The offset
@@ -10,8 +10,8 @@ depends on Kafka's version: the first or the last offset of an append, or the la
 use an entry only if the batch at its position is valid.
 
 Kafka preallocates the file of the active segment and truncates it at a clean stop, so the file of a
-live or killed broker ends in zeros, which are no entries. Kafka never writes an entry of zeros,
-because position 0 is the first batch, and the first entry is for a later one.
+live or killed broker ends in zeros. Zeros are never an entry: position 0 is the first batch, and
+the first entry is for a later batch.
 
 Source: apache/kafka 1eb7644, OffsetIndex.java, AbstractIndex.java.
 """
@@ -43,7 +43,7 @@ class OffsetIndex:
     """Entries of an offset index before any damage; offsets and positions both rise.
 
     Attributes:
-        damage: why the entries end early; None if the file has nothing but zeros after them.
+        damage: why the entries end early; None if only zeros follow them.
     """
 
     base_offset: int
@@ -51,10 +51,10 @@ class OffsetIndex:
     damage: str | None
 
     def lookups(self, offset: int) -> Iterator[OffsetPosition]:
-        """Yield the entries at or below the offset from which to try a search, in this order.
+        """Yield the entries at or below an offset, in the order in which a search should try them.
 
-        The highest entry is the first. The steps back double each time, so that few tries are
-        needed even if many entries are wrong.
+        The highest entry comes first. Each step back is twice the previous one, so a search needs
+        few tries even if many entries are wrong.
         """
         place, step = bisect_right(self.entries, offset, key=attrgetter("offset")) - 1, 1
         while place >= 0:

@@ -12,12 +12,12 @@ Layout of an entry, in bytes from its start::
 
      0  producer_id               i64
      8  producer_epoch            i16
-    10  last_sequence             i32  -1 when the producer's last batch is not known
-    14  last_offset               i64  last record of the last batch; -1 when it is not known
-    22  offset_delta              i32  last_offset less the offset of that batch's first record
+    10  last_sequence             i32  -1 if the producer's last batch is unknown
+    14  last_offset               i64  last record of the last batch; -1 if unknown
+    22  offset_delta              i32  last_offset minus the offset of that batch's first record
     26  timestamp_ms              i64  of the last batch, ms since the epoch
-    34  coordinator_epoch         i32  of the last marker; -1 when there was none
-    38  current_txn_first_offset  i64  -1 when no transaction is open
+    34  coordinator_epoch         i32  of the last marker; -1 if there was none
+    38  current_txn_first_offset  i64  -1 if no transaction is open
 
 The checksum covers the entries; their fields are not checked otherwise.
 
@@ -38,7 +38,7 @@ VERSION = 1
 
 
 class ProducerState(NamedTuple):
-    """State of one producer; None for an offset that the file states as -1."""
+    """State of one producer; offsets that the file states as -1 are None."""
 
     producer_id: int
     producer_epoch: int
@@ -56,7 +56,7 @@ class ProducerSnapshot:
 
     Attributes:
         version: version in the header; None if the file is too short.
-        damage: why the entries cannot be used; None if they can.
+        damage: why the entries are unusable; None if they are usable.
     """
 
     version: int | None
@@ -82,9 +82,9 @@ def parse(data: bytes | memoryview) -> ProducerSnapshot:
     if version != VERSION:
         damage = f"version {version}, expected {VERSION}"
     elif not crc_is_valid:
-        damage = f"checksum {computed_crc:08x}, the header says {stored_crc:08x}"
+        damage = f"checksum {computed_crc:08x}, the header states {stored_crc:08x}"
     elif len(data) != expected_bytes:
-        damage = f"{len(data)} bytes, {count} entries take {expected_bytes}"
+        damage = f"{len(data)} bytes, but {count} entries need {expected_bytes}"
     else:
         entries = tuple(map(_producer_state, ENTRY.iter_unpack(bytes(data[HEADER.size :]))))
     return ProducerSnapshot(version, crc_is_valid, entries, damage)

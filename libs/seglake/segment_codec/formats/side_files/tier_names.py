@@ -1,6 +1,6 @@
 """Parses the names of folders and files in remote tiers.
 
-Aiven's plugin, to be read from the right, since `key.prefix` may be any text without a separator::
+Aiven's plugin; parsed from the right, since `key.prefix` may be any text, without a separator::
 
     <prefix><topic>-<topic id>/<partition>/<20 digits: start offset>-<segment id>.<suffix>
 
@@ -10,7 +10,7 @@ Apache Kafka's own LocalTieredStorage, and a plugin for HDFS with one file for a
     <topic>-<partition>-<topic id>/<segment id>
 
 An id is 16 bytes in URL-safe base64 without padding, so 22 characters, which may include `-` and
-`_`. The topic's own name cannot be told from a prefix without a slash: the manifest has it.
+`_`. A prefix without a slash cannot be separated from the topic's name: the manifest has the name.
 
 Source: Aiven-Open/tiered-storage-for-apache-kafka 8fb1581, ObjectKeyFactory.java; apache/kafka
 1eb7644, LocalTieredStorage.java and RemoteLogSegmentFileset.java.
@@ -114,7 +114,7 @@ def is_tier_object(name: str) -> bool:
 
 
 def is_hdfs_segment(folder: str, name: str) -> bool:
-    """Return whether a plugin for HDFS keeps a segment and its indexes in this one file.
+    """Return whether a file is a segment with its indexes, as a plugin for HDFS writes them.
 
     Args:
         folder: name of the file's folder.

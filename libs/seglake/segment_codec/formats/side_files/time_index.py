@@ -3,13 +3,13 @@
 Layout of an entry, in bytes from its start, integers big-endian; the file has only entries::
 
      0  timestamp_ms     i64  largest timestamp of the segment so far, ms since the epoch
-     8  relative_offset  i32  offset of a record with that timestamp, less the base offset
+     8  relative_offset  i32  offset of a record with that timestamp, minus the base offset
 
 The file has no checksum and is only a hint. Zeroed files occur, and up to Kafka 3.8 the offset may
 be in the middle of a batch. Segments written before 0.10.1 have no time index.
 
 Kafka preallocates the file of the active segment and truncates it at a clean stop, so the file of a
-live or killed broker ends in zeros, which are no entries.
+live or killed broker ends in zeros, which are not entries.
 
 Source: apache/kafka 1eb7644, TimeIndex.java, AbstractIndex.java.
 """
@@ -54,14 +54,14 @@ def parse(data: bytes | memoryview, base_offset: int) -> TimeIndex:
     damage = length_damage(len(data), ENTRY.size)
     timestamp_ms = relative_offset = 0
     content = bytes(data)
-    # One such entry is valid: a closed segment whose only record has timestamp 0.
+    # A single entry of zeros is valid: a closed segment whose only record has timestamp 0.
     if len(data) != ENTRY.size:
         content = without_zero_tail(data, ENTRY.size)
     for next_timestamp_ms, next_offset in ENTRY.iter_unpack(content):
         if next_timestamp_ms < timestamp_ms or next_offset < relative_offset:
             damage = (
                 f"entry {len(entries)} (timestamp {next_timestamp_ms}, relative offset "
-                f"{next_offset}) lies before timestamp {timestamp_ms}, relative offset "
+                f"{next_offset}) is below timestamp {timestamp_ms}, relative offset "
                 f"{relative_offset}"
             )
             break

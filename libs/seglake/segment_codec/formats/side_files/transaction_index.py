@@ -4,13 +4,14 @@ Layout of an entry, in bytes from its start, integers big-endian; the file has o
 
      0  version             i16  0
      2  producer_id         i64
-    10  first_offset        i64  first record of the transaction; may lie in an earlier segment
+    10  first_offset        i64  first record of the transaction; may be in an earlier segment
     18  last_offset         i64  the abort marker itself
     26  last_stable_offset  i64  first record of the oldest transaction still open after the marker,
                                  else the offset after the marker
 
-The file is created with its first entry and grows by whole entries. So without a file nothing was
-aborted, and zeros are damage. It has no checksum; the markers in the log override it.
+The file is created with its first entry and grows by whole entries. So without a file no
+transaction was aborted, and zeros are damage. The file has no checksum; the markers in the log
+override it.
 
 Source: apache/kafka 1eb7644, TransactionIndex.java, AbortedTxn.java.
 """
@@ -77,5 +78,5 @@ def _fault(entry: AbortedTransaction, last_offset: int) -> str | None:
     if not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
         return f"last stable offset {entry.last_stable_offset} after marker {entry.last_offset}"
     if entry.last_offset <= last_offset:
-        return f"marker {entry.last_offset} does not come after marker {last_offset}"
+        return f"marker {entry.last_offset} is not above marker {last_offset}"
     return None

@@ -1,12 +1,12 @@
-"""Recognises names of files that have records but cannot be read as they are.
+"""Recognises names of files with records that cannot be read in their present form.
 
-A user has compressed a segment or archived a folder, or another system uses its own names (those
-of remote tiers with Kafka's segments are in `tier_names`)::
+A user has compressed a segment or archived a folder, or another system uses its own names (for
+names in remote tiers with Kafka's segments, see `tier_names`)::
 
     <20 digits>.log.<gz, zst, ...>       one segment, compressed
     <anything>.<tar, tar.gz, zip, ...>   an archive
     <anything>.tierstate                 state of a partition in Confluent's tiered storage
-    <offset>-<term>-v<version>.log       a segment of Redpanda; on S3 with sizes in it, and a term
+    <offset>-<term>-v<version>.log       a segment of Redpanda; on S3 also sizes and another term
 """
 
 import re
