@@ -68,7 +68,7 @@ def test_an_older_copy_of_the_same_leader_takes_nothing_away(lake: Path, disk: P
     summary = _whole(lake, disk)
     assert (summary.exit_code, summary.released) == (3, [])
     assert summary.left_out == {
-        "orders-0": f"orders-0: [35, 60) stays as it is: the log in {disk}/orders-0 may be read "
+        "orders-0": f"orders-0: [35, 60) is not replaced: the log in {disk}/orders-0 may be read "
         "up to 35 only"
     }
     assert summary.retaken == [("orders-0", (0, 35))]
@@ -81,7 +81,7 @@ def test_a_copy_that_does_not_know_the_last_leader_is_left_out_whole(lake: Path)
     summary = _whole(lake, broker_disks.log_dir("08_replicas", "lagging"), topic="rep")
     assert (summary.exit_code, summary.retaken, summary.released) == (3, [], [])
     assert [*summary.left_out] == ["rep-0", "rep-1", "rep-2"]
-    assert "the lake knows leader epoch 4, and this log none above 0" in summary.to_text()
+    assert "the lake has leader epoch 4, but this log has none above 0" in summary.to_text()
     for partition in (0, 1, 2):
         assert records_in(lake, "current_records", partition) == [
             *expected_records("08_replicas", "diverged", "rep", partition)

@@ -42,7 +42,7 @@ def test_section_that_is_no_table_is_refused() -> None:
                 ("b", {"select": {"to_timestamp": "2026-01-01"}}),
             ],
             "a and b",
-            "must lie after from_timestamp",
+            "must be after from_timestamp",
         ),
         ([("a", {"read": {"split_bytes": 70_000}})], "a", "is above read.split_bytes 70000"),
         ([("a", {"write": {"wave_bytes": 5}})], "a", "5 is below read.split_bytes"),

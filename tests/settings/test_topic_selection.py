@@ -35,7 +35,7 @@ def _notes(*globs: str, internal: bool = False, topics: tuple[str, ...] = _TOPIC
             ("orders", "orders.eu,payments"),
             False,
             [
-                "orders.eu,payments selects no topic of the sources; give each glob by itself",
+                "orders.eu,payments selects no topic of the sources; give each glob separately",
             ],
         ),
         (("orders", "stock*"), False, ["stock* selects no topic of the sources"]),
@@ -49,7 +49,7 @@ def _notes(*globs: str, internal: bool = False, topics: tuple[str, ...] = _TOPIC
             ("payments", "orders*", "!ord*", "!x"),
             False,
             [
-                "orders* selects no topic of the sources: all that it matches is excluded",
+                "orders* selects no topic of the sources: all topics that it matches are excluded",
                 "!x excludes no topic of the sources",
             ],
         ),

@@ -1,1 +1,1 @@
-"""The surroundings of a run: settings files, credentials, Java, JARs, Spark's start."""
+"""Environment of a run: settings files, credentials, Java, JARs, Spark's start."""

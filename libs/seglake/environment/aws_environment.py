@@ -1,4 +1,4 @@
-"""Reads S3 settings as AWS's own tools do: from variables and profile files."""
+"""Reads S3 settings from variables and profile files, as AWS's own tools do."""
 
 import configparser
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def aws_variables(environment: Mapping[str, str]) -> dict[str, str]:
     profile = environment.get("AWS_PROFILE", "default")
     folder = Path(environment["HOME"], ".aws") if "HOME" in environment else None
     if _KEY not in set_ones:
-        # If the variables have no access key, a session token among them belongs to another key.
+        # If the variables have no access key, a session token in them belongs to another key.
         for name in _OF_CREDENTIALS.values():
             set_ones.pop(name, None)
         path = _place(environment, "AWS_SHARED_CREDENTIALS_FILE", folder, "credentials")
@@ -52,7 +52,7 @@ def _section(path: Path | None, section: str, names: Mapping[str, str]) -> dict[
     try:
         if path is None or not parser.read(path, "utf-8"):
             return {}
-    # The parser's message would show the wrong line, which may hold a secret.
+    # The parser's message would quote the wrong line, which may have a secret.
     except (configparser.Error, UnicodeDecodeError):
         raise WrongCallError(f"cannot read the profiles in {path}: it is not an INI file") from None
     if not parser.has_section(section):

@@ -1,7 +1,7 @@
-"""Finds the two JARs with which Spark reads Delta tables, or fetches them once.
+"""Finds or fetches the two JARs with which Spark reads Delta tables.
 
-PySpark has none of Delta's JARs. Spark could resolve them itself (`spark.jars.packages`), but
-would fetch 33 instead of two, take some seconds at every start, and fill the screen.
+PySpark has none of Delta's JARs. Spark could resolve them itself (`spark.jars.packages`), but would
+fetch 33 JARs instead of two, need some seconds at every start, and fill the screen with output.
 
 `python -m seglake.environment.delta_jars` prints them as a class path.
 """
@@ -51,7 +51,7 @@ _DELTA = {
     ),
 }
 NEWEST = ("4.2", "2.13")
-"""The newest release of Spark, with its Scala, for which there is a Delta."""
+"""Newest releases of Spark and Scala that have a Delta."""
 
 
 def all_jars() -> tuple[Jar, ...]:
@@ -69,7 +69,7 @@ def jars_of(spark: str, scala: str) -> tuple[Jar, ...]:
 
 
 def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
-    """Return the JARs to give to Spark; none if Spark's own folder has them.
+    """Return the JARs that Spark needs; none if Spark's own folder has them.
 
     Args:
         environment: the variables of the process, with a JAVA_HOME that works.
@@ -113,26 +113,26 @@ def delta_package(spark_home: Path) -> str:
 def _jars_for(build: SparkBuild | None) -> tuple[Jar, ...]:
     """Return the JARs of Delta that fit a Spark.
 
-    If the names of its own JARs are unknown, the newest Spark's JARs are returned.
+    If the names of Spark's own JARs are unknown, the JARs for the newest Spark are returned.
     """
     return jars_of(build.release, build.scala) if build is not None else jars_of(*NEWEST)
 
 
 def _jars_in(folder: Path, jars: tuple[Jar, ...]) -> list[Path]:
-    """Return the JARs of a folder; raise DeltaJarsError unless Delta's are among them."""
+    """Return the JARs of a folder; raise DeltaJarsError if Delta's JARs are missing."""
     found = sorted(folder.glob("*.jar"))
     named = [(jar.module, jar.name) for jar in jars] or [(_MODULE, f"{_MODULE}_*.jar")]
     for module, name in named:
         if not any(path.name.startswith(module) for path in found):
             raise DeltaJarsError(
-                f"{FOLDER_VARIABLE} names {folder}, but no {name} is there."
-                f" Put it there, or unset {FOLDER_VARIABLE} to have it fetched."
+                f"{FOLDER_VARIABLE} names {folder}, but the folder has no {name}. Put it there, "
+                f"or unset {FOLDER_VARIABLE} to have it fetched."
             )
     return found
 
 
 def main() -> int:
-    """Print the JARs, which are fetched if they are missing, and return the exit code."""
+    """Print the JARs, fetching missing ones, and return the exit code."""
     return print_jars(delta_jars, os.pathsep)
 
 

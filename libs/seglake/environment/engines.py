@@ -34,7 +34,7 @@ def open_engine(
     Args:
         kind: "local" or "spark".
         settings: settings with the number of processes, or Spark's master and properties.
-        verbosity: how much Spark prints; below 1 nothing.
+        verbosity: amount of Spark's output; nothing below 1.
         preloaded: modules that local workers import once, before the first task.
 
     Raises:
@@ -59,7 +59,7 @@ def open_engine(
 
 
 class _LateSparkEngine:
-    """Engine that starts Spark with its first tasks, since wrong calls and empty runs need none."""
+    """Engine that starts Spark with its first tasks: wrong calls and empty runs need no Spark."""
 
     def __init__(self, settings: Settings, verbosity: int, stack: ExitStack) -> None:
         self._settings = settings
@@ -68,11 +68,11 @@ class _LateSparkEngine:
         self._engine: SparkEngine | None = None
 
     def spark_context(self) -> "SparkContext":
-        """Start Spark if it does not run, and return its context."""
+        """Start Spark if it is not running, and return its context."""
         return self._started().spark_context()
 
     def start(self) -> None:
-        """Start Spark if it does not run, and wait until it does."""
+        """Start Spark if it is not running, and wait for it."""
         self._started()
 
     def run(
@@ -115,7 +115,7 @@ class _LateSparkEngine:
                     self._settings.spark, application="ingest", verbosity=self._verbosity
                 )
                 running = self._stack.enter_context(context)
-            else:  # a notebook started this Spark, and still uses it
+            else:  # a notebook started this Spark, and is still using it
                 _check_fits(self._settings, is_ours=is_ours(running))
             _LOG.debug("Spark %s runs as %s", running.version, running.applicationId)
             self._engine = SparkEngine(running)
@@ -127,18 +127,18 @@ def _check_fits(settings: Settings, *, is_ours: bool) -> None:
 
     Raises:
         SparkStartError: another call of seglake started it, or an interrupted call left it.
-        WrongCallError: the settings have properties that only a new Spark would read.
+        WrongCallError: the settings have properties that a running Spark ignores.
     """
     if is_ours:
         raise SparkStartError(
-            "Spark runs in this process for another call of seglake, or was left by one that was"
-            " interrupted: wait for that call, or start a new process."
+            "Spark runs in this process for another call of seglake, or was left by an "
+            "interrupted call: wait for that call, or start a new process."
         )
     late = [name for name, _ in settings.spark.properties if not name.startswith("spark.hadoop.")]
     if settings.spark.master != SparkSettings().master:
         late.append("spark.master")
     if late:
         raise WrongCallError(
-            f"a Spark session runs in this process already, so {late[0]} can have no effect: set it"
-            " where that session is made, or stop the session."
+            f"a Spark session is already running in this process, so {late[0]} has no effect: "
+            "set it where that session is created, or stop the session."
         )

@@ -20,11 +20,11 @@ class DeltaJarsError(SeglakeError):
 
 
 class NoDeltaError(DeltaJarsError):
-    """Error for a Spark that no release of Delta fits."""
+    """Error for a Spark without a matching release of Delta."""
 
 
 class SparkUnpreparedError(SeglakeError):
-    """There is no Spark whose first run could be prepared; everything else is done."""
+    """There is no Spark to prepare for its first run; everything else is done."""
 
 
 class S3JarsError(SeglakeError):

@@ -1,6 +1,6 @@
 """Reads Hadoop's properties from its XML files and from spark-defaults.conf.
 
-The XML files have `<property>` elements with a `<name>` and a `<value>`, in which `${env.NAME}`
+The XML files have `<property>` elements with a `<name>` and a `<value>`. In a value, `${env.NAME}`
 stands for a variable and `${name}` for another property. Included files are not read. No message
 shows a value, which may be a secret.
 """
@@ -83,7 +83,7 @@ def _text_of(path: Path) -> str | None:
 
 
 def _expanded(value: str, properties: Mapping[str, str], environment: Mapping[str, str]) -> str:
-    """Return a value with each `${...}` replaced, except names that are unknown."""
+    """Return a value with each `${...}` replaced; unknown names stay."""
 
     def known(match: re.Match[str]) -> str:
         name = match[1]

@@ -1,6 +1,6 @@
-"""Flag that says whether Ctrl-C ends the process while Spark starts.
+"""Flag whether Ctrl-C ends the process while Spark starts.
 
-It does in commands, but not in notebooks.
+Ctrl-C ends commands, but not notebooks.
 """
 
 from contextvars import ContextVar

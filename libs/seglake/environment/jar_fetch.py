@@ -1,6 +1,6 @@
 """Fetches JARs once into the user's cache folder and checks their checksums.
 
-Spark's own Ivy fetches them. It first trusts Java's certificates, and if that fails, the machine's
+Spark's own Ivy fetches them. It uses Java's certificates or, if that fails, the machine's
 certificates.
 """
 
@@ -20,7 +20,7 @@ from seglake.errors import SeglakeError
 from seglake.progress.run_reporter import step_within
 
 FOLDER_VARIABLE = "SEGLAKE_JARS"
-"""Variable that names a folder of JARs to use as it is, for machines without access to Maven."""
+"""Variable with a folder of JARs to use unchecked, for machines without access to Maven."""
 
 _FETCH_SECONDS = 300
 
@@ -50,14 +50,14 @@ class NotFetchedError(SeglakeError):
 def fetched(
     jars: Sequence[Jar], name: str, environment: Mapping[str, str], spark_home: Path
 ) -> list[Path]:
-    """Return the paths of the JARs in the user's cache folder, fetched if one is missing.
+    """Return the paths of the JARs in the user's cache folder; fetch them if one is missing.
 
-    Several processes may do this at once, because JARs are moved into the folder only after all are
-    checked.
+    Several processes may do this at once, because JARs are moved into the folder only after all
+    have been checked.
 
     Args:
         jars: the JARs to return.
-        name: the folder's name inside of the cache folder.
+        name: the folder's name in the cache folder.
         environment: the variables of the process, with a JAVA_HOME that works.
         spark_home: folder of Spark, whose `jars` have Ivy.
 

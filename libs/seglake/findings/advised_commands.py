@@ -10,11 +10,11 @@ HIGHEST_LIMIT = f"{MOST_DECOMPRESSED_BATCH_BYTES >> 30}GiB"
 
 
 def replay_with_highest_limit(lake: str, log_dirs: Iterable[str] = ()) -> str:
-    """Return a `replay` command with the highest limit of decompressed bytes, in local processes.
+    """Return a `replay` command with the highest decompression limit, in local processes.
 
     Args:
-        lake: the lake as the person gave it.
-        log_dirs: folders with the batches; none if the lake keeps all of their bytes.
+        lake: the lake's path or URI as the user typed it.
+        log_dirs: folders with the batches; none if the lake has all of their bytes.
     """
     sources = [word for log_dir in log_dirs for word in ("--source", log_dir)]
     limit = f"limits.max_decompressed_batch_bytes={HIGHEST_LIMIT}"

@@ -1,7 +1,7 @@
 """Merges layers of settings, and remembers the origin of each value.
 
-A layer is one settings file or one option of the command line. Its sections and keys are checked
-against the settings classes, and unknown ones are refused.
+A layer is one settings file or one option of the command line. Sections and keys that the settings
+classes lack are rejected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +17,14 @@ Layer = tuple[str, Mapping[str, object]]
 class Chosen(NamedTuple):
     """Values from all layers.
 
-    Their types are checked; bounds and contradictions are not checked yet.
+    Types are checked; bounds and contradictions are not checked yet.
     """
 
     values: dict[str, dict[str, Any]]  # by section and key
-    origins: dict[str, str]  # by "section.key": name of the layer whose value is used
+    origins: dict[str, str]  # by "section.key": name of the layer from which the value came
 
     def blamed(self, error: SettingsError) -> SettingsError:
-        """Return a copy of the error that names the layers from which its values came."""
+        """Return a copy of the error that names the layers of its values."""
         keys = [error.key] if error.other_key is None else [error.key, error.other_key]
         places = sorted({self.origins[key] for key in keys if key in self.origins})
         return SettingsError(

@@ -54,7 +54,7 @@ class SourceSettings:
     def __post_init__(self) -> None:
         """Raise SettingsError if the id has characters that are not allowed."""
         if self.source_id is not None and not _SOURCE_ID.fullmatch(self.source_id):
-            problem = f"may hold letters, digits, _ and - only; got {self.source_id!r}"
+            problem = f"may only have letters, digits, _ and -; got {self.source_id!r}"
             raise SettingsError("source.source_id", problem)
 
 
@@ -63,7 +63,7 @@ class SelectSettings:
     """Settings of the topics and times to ingest.
 
     Attributes:
-        settled: unread files and folders that a person has dealt with elsewhere.
+        settled: unread files and folders that a person has handled elsewhere.
     """
 
     topics: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class SelectSettings:
                 raise SettingsError("select.topics", problem, other_key="select.internal_topics")
         start, end = self.from_timestamp, self.to_timestamp
         if start is not None and end is not None and start >= end:
-            problem = f"{end.isoformat()} must lie after from_timestamp {start.isoformat()}"
+            problem = f"{end.isoformat()} must be after from_timestamp {start.isoformat()}"
             raise SettingsError("select.to_timestamp", problem, other_key="select.from_timestamp")
 
     @property
@@ -100,15 +100,15 @@ class SelectSettings:
 
     @property
     def has_window(self) -> bool:
-        """Return whether only a window of time is selected."""
+        """Return whether the settings select a window of time."""
         return self.from_timestamp is not None or self.to_timestamp is not None
 
     def selects_topic(self, topic: str) -> bool:
-        """Return whether a topic is not excluded, and matches `topics` if that has a glob."""
+        """Return whether `topics` selects a topic and does not exclude it."""
         return self._matches(topic) and (self.internal_topics or not is_internal_topic(topic))
 
     def leaves_out_internal(self, topic: str) -> bool:
-        """Return whether a topic would be selected if it was not internal."""
+        """Return whether a topic is not selected only because it is internal."""
         return self._matches(topic) and not self.selects_topic(topic)
 
     def _matches(self, topic: str) -> bool:
@@ -120,7 +120,7 @@ class SelectSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """Settings of reading, and of cutting segments into tasks."""
+    """Settings for reading, and for splitting segments into tasks."""
 
     isolation: Isolation = Isolation.READ_COMMITTED
     upper_bound: UpperBound = UpperBound.HIGH_WATERMARK
@@ -142,7 +142,7 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class WriteSettings:
-    """Settings of the tables' format, and of the sizes of files and commits."""
+    """Settings for the tables' format, and for the sizes of files and commits."""
 
     format: LakeFormat = LakeFormat.DELTA
     wave_bytes: int = _number(64 * 1024 * _MIB)
@@ -157,7 +157,7 @@ class WriteSettings:
 
 @dataclass(frozen=True, slots=True)
 class QuarantineSettings:
-    """Settings of keeping damaged bytes."""
+    """Settings for storing damaged bytes."""
 
     max_raw_bytes: int = _number(_MIB, at_least=0)
 
@@ -168,18 +168,18 @@ class QuarantineSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetentionSettings:
-    """Settings of what a maintenance removes.
+    """Settings for the removal of old records and files by a maintenance.
 
     Attributes:
-        records: how old records may become, by topic glob. The longest glob that matches a topic
-            counts; None keeps its records for ever. Topics whose name begins with `_`, such as
+        records: highest age of records by topic glob. The longest glob that matches a topic counts;
+            None keeps the topic's records for ever. Topics whose name begins with `_`, such as
             `_schemas`, match only globs that begin with `_`.
     """
 
     records: TopicDurations = ()
 
     def records_of(self, topic: str) -> timedelta | None:
-        """Return how old the records of a topic may become; None for any age."""
+        """Return the highest age of a topic's records; None for any age."""
         found = [
             (len(glob), glob, limit)
             for glob, limit in self.records
@@ -190,9 +190,10 @@ class RetentionSettings:
 
 @dataclass(frozen=True, slots=True)
 class LimitsSettings:
-    """Settings of refusals, and of findings that end a run with exit code 3."""
+    """Settings for limits: hard ones, and ones that end a run with exit code 3."""
 
-    # With the buffered bytes (read.decoded_bytes) it stays below 2 GiB, the limit of Arrow's views.
+    # Together with the buffered bytes (read.decoded_bytes) it stays below 2 GiB, the limit of
+    # Arrow's views.
     max_decompressed_batch_bytes: int = _number(64 * _MIB, at_most=MOST_DECOMPRESSED_BATCH_BYTES)
     fail_on_quarantine: bool = True
     fail_on_unexplained_gap: bool = True
@@ -224,10 +225,10 @@ class TieredSettings:
 
     Attributes:
         keys: files of the private keys of encrypted tiers, by key id.
-        take_deleted: whether to read also segments that the cluster has deleted, if the tier still
-            has them.
-        take_other_ids: whether to read also tiers whose topics have other ids than the cluster's,
-            because all of their topics were created again.
+        take_deleted: whether to also read segments that the cluster has deleted but the tier still
+            has.
+        take_other_ids: whether to also read tiers whose topics have other ids than the cluster's,
+            because all topics were created again.
     """
 
     keys: Properties = ()
@@ -237,17 +238,17 @@ class TieredSettings:
 
 @dataclass(frozen=True, slots=True)
 class ValuesSettings:
-    """Settings of keys and values that name no schema themselves.
+    """Settings for keys and values that do not name their schemas.
 
     Attributes:
-        subjects: subjects of the registry, each by `<topic>-value` or `<topic>-key`; of Protobuf
-            with the message: `<subject>#<full name>`.
+        subjects: subject of the registry by `<topic>-value` or `<topic>-key`; for Protobuf,
+            `<subject>#<full name of the message>`.
     """
 
     subjects: Properties = ()
 
     def __post_init__(self) -> None:
-        """Raise SettingsError if a name is not of values or keys, or a subject is empty."""
+        """Raise SettingsError if a name has the wrong form, or a subject is empty."""
         for name, subject in self.subjects:
             if not name.endswith(("-value", "-key")):
                 problem = f"{name} must be <topic>-value or <topic>-key"
@@ -258,7 +259,7 @@ class ValuesSettings:
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """Settings of Spark: its master, and its own properties."""
+    """Settings for Spark: its master, and its own properties."""
 
     master: str = "local[*]"
     properties: Properties = ()
@@ -266,7 +267,7 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All settings of a run; they can be pickled, so tasks carry them."""
+    """All settings of a run; they can be pickled, so tasks may contain them."""
 
     source: SourceSettings = field(default_factory=SourceSettings)
     select: SelectSettings = field(default_factory=SelectSettings)
@@ -302,12 +303,12 @@ class Settings:
 
     @property
     def reads_dead_logs(self) -> bool:
-        """Return whether whole logs are read to their end, as if no broker wrote to them."""
+        """Return whether logs are read to their end, as for a dead cluster."""
         return self.read.upper_bound is UpperBound.LOG_END and not self.select.has_window
 
     @property
     def read_policy(self) -> ReadPolicy:
-        """Return the rules for where reading of a log ends."""
+        """Return the rules for the end of reading and for open transactions."""
         return ReadPolicy(
             isolation=self.read.isolation,
             upper_bound=self.read.upper_bound,

@@ -1,4 +1,4 @@
-"""Checks that the topics which a person names exist."""
+"""Checks that the topics in a selection exist."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,8 @@ class Unmatched(NamedTuple):
     """Problems of globs that select or exclude no topic that exists.
 
     Attributes:
-        missing: reasons by topic that was named in full and does not exist: exit code 3.
+        missing: reasons by topic, for topics that were named in full but do not exist (exit code
+            3).
         notes: notes on the other globs.
     """
 
@@ -92,12 +93,14 @@ def unmatched_globs(topics: Iterable[str], select: SelectSettings, *, place: str
             else:
                 missing[glob] = note
         elif not any(map(select.selects_topic, matched)):
-            notes.append(f"{glob} selects no topic of the {place}: all that it matches is excluded")
+            notes.append(
+                f"{glob} selects no topic of the {place}: all topics that it matches are excluded"
+            )
     return Unmatched(missing, notes)
 
 
 def _selectable(topics: Iterable[str], select: SelectSettings) -> list[str]:
-    """Return the topics that some glob could select."""
+    """Return the topics that a glob could select."""
     without_globs = replace(select, topics=())
     return [topic for topic in topics if without_globs.selects_topic(topic)]
 
@@ -113,5 +116,5 @@ def _with_near(glob: str, topics: Sequence[str]) -> str:
 
 def _near(glob: str, topics: Iterable[str]) -> str:
     if _SEVERAL.search(glob):
-        return "; give each glob by itself"
+        return "; give each glob separately"
     return did_you_mean(_WILDCARDS.sub("", glob), topics)

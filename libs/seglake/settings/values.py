@@ -1,4 +1,4 @@
-"""Reads single setting values strictly, each by the type of its key.
+"""Reads single setting values strictly, according to the type of their key.
 
 Values are not converted, so `"5"` is not a number and `1` is not a switch. A timestamp is a TOML
 date-time or ISO-8601 text, in UTC if it has no zone. A duration is text: a number with its unit. A
@@ -43,7 +43,7 @@ class SettingsError(WrongCallError):
 
     Attributes:
         key: `section.key`.
-        problem: text that says what is wrong, and what was expected.
+        problem: text with the fault and the expected value.
         other_key: the setting that `key` contradicts; None for other problems.
         origin: the files or options that the values came from; None for values set in code.
     """
@@ -51,7 +51,7 @@ class SettingsError(WrongCallError):
     def __init__(
         self, key: str, problem: str, *, other_key: str | None = None, origin: str | None = None
     ) -> None:
-        """Store the facts, which the class explains."""
+        """Store the arguments, which the class documents."""
         super().__init__(key, problem)
         self.key = key
         self.problem = problem
@@ -64,7 +64,7 @@ class SettingsError(WrongCallError):
         return f"setting {self.key}{place}: {self.problem}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with all arguments, also those that are keywords only."""
+        """Pickle with all arguments, including keyword-only ones."""
         make = partial(SettingsError, other_key=self.other_key, origin=self.origin)
         return make, (self.key, self.problem)
 
@@ -73,9 +73,9 @@ def read_value(kind: object, key: str, value: object) -> object:
     """Read a value as the type of its setting.
 
     Args:
-        kind: the type that the settings class has for the key.
+        kind: the key's type in the settings class.
         key: `section.key`, for errors.
-        value: the value as TOML or a caller gave it.
+        value: the value from TOML or from a caller.
 
     Raises:
         SettingsError: the value has another type, or is not one of the choices.
@@ -147,7 +147,7 @@ def _read_timestamp(key: str, value: object) -> datetime:
     try:
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     except OverflowError:
-        raise SettingsError(key, f"{value} is outside of the years 1 to 9999 in UTC") from None
+        raise SettingsError(key, f"{value} is outside the years 1 to 9999 in UTC") from None
 
 
 def _read_duration(key: str, value: object) -> timedelta:

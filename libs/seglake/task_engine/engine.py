@@ -2,8 +2,8 @@
 
 Functions must be importable by name; tasks and results must be picklable. Both engines return the
 results in the order of the tasks, and call `on_done` in the caller's thread with the number of
-finished tasks. A task may run twice, after a lost worker or as a speculative copy; only one result
-is returned.
+finished tasks. A task may run twice, after its worker was lost or as a speculative copy; only one
+result is returned.
 """
 
 import contextlib
@@ -56,7 +56,7 @@ class Engine(Protocol):
         Args:
             function: a top-level function, which every worker can import.
             tasks: its arguments, one per call; they must pickle.
-            on_done: called in this thread with the number of finished tasks, each time it grows.
+            on_done: called in this thread with the number of finished tasks, whenever it grows.
 
         Raises:
             EngineError: a task raised an error, or its worker died; the other tasks are abandoned.
@@ -67,14 +67,14 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """Pool of local processes, started with the first run of more than one task.
+    """Pool of local processes; the first run of more than one task starts it.
 
     A single task runs in the caller's process. There are never more processes than tasks. Use the
     engine in a `with` block; leaving it ends the processes.
     """
 
     def __init__(self, processes: int, *, preloaded: Sequence[str] = ()) -> None:
-        """Store the settings; no process is started yet.
+        """Store the arguments; no process is started yet.
 
         Args:
             processes: highest number of tasks that run at a time.
@@ -89,7 +89,7 @@ class LocalEngine:
         """Return None, since tasks run without Spark."""
 
     def start(self) -> None:
-        """Start the fork server, without waiting for its imports.
+        """Start the fork server; do not wait for its imports.
 
         Systems other than Linux have no fork server, so nothing is started there.
         """
@@ -177,15 +177,15 @@ class LocalEngine:
 
 
 def _process_context(preloaded: list[str]) -> BaseContext:
-    """Return how worker processes are started: never as forks of the caller.
+    """Return the start method of worker processes, which are never forks of the caller.
 
-    delta-rs does not work in a fork of a process that has used it. The imports for decoding take
-    0.8 s of a core.
+    delta-rs does not work in a fork of a process that has already used it. The imports for decoding
+    take 0.8 s of a core.
 
     On Linux the fork server imports them once, without starting a thread, and workers are forked
-    from it. It lives as long as the caller's process, and serves later runs too. In two cases each
-    worker does its own imports: on other systems, and if the folder for temporary files cannot hold
-    a socket, for example because its path exceeds some 70 bytes.
+    from it. The fork server lives as long as the caller's process, and serves later runs too. In
+    two cases each worker does its own imports: on other systems, and if the folder for temporary
+    files cannot have a socket, for example because its path exceeds some 70 bytes.
     """
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
@@ -201,10 +201,10 @@ def _process_context(preloaded: list[str]) -> BaseContext:
 # do this only once, because changing the environment is unsafe while libraries run threads
 @functools.cache
 def _start_fork_server() -> None:
-    """Start the fork server, whose numpy starts no threads.
+    """Start the fork server; its numpy starts no threads.
 
-    numpy's threads serve linear algebra, which is not used here, and spin for a tenth of a second
-    before they sleep. The caller's numpy is not affected.
+    numpy's threads are for linear algebra, which workers do not use, and they spin for a tenth of a
+    second before they sleep. The caller's numpy is not affected.
     """
     is_ours = _LINEAR_ALGEBRA not in os.environ
     if is_ours:
@@ -246,7 +246,7 @@ def _finished_of(futures: Sequence[Future[R]]) -> SimpleQueue[Future[R]]:
     """Return a queue that receives each future when it is done.
 
     Call it inside `_held_interrupts`: a Ctrl-C during the call could leave a future locked, and the
-    pool would wait for it.
+    pool would wait for that future.
     """
     finished: SimpleQueue[Future[R]] = SimpleQueue()
     for future in futures:
@@ -284,7 +284,7 @@ def _task_failed(error: BaseException, task_index: int) -> EngineError:
 def _prepare_worker(environment: dict[str, str]) -> None:
     """Make a worker ignore Ctrl-C, end with the driver, and use the driver's environment.
 
-    The fork server still has the environment of the first run.
+    This is needed because the fork server still has the environment of the first run.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_driver, daemon=True).start()
@@ -293,7 +293,7 @@ def _prepare_worker(environment: dict[str, str]) -> None:
 
 
 def _end_with_driver() -> None:
-    """End this process when the driver has ended."""
+    """End this process when the driver ends."""
     driver = multiprocessing.parent_process()
     if driver is not None:
         driver.join()

@@ -38,7 +38,7 @@ def packed(
 def spread(
     items: Sequence[T], size_of: Callable[[T], int], most: int, *, fewest: int = 1
 ) -> list[list[T]]:
-    """Group consecutive items into as few groups of about equal size as possible.
+    """Group consecutive items into as few groups of similar size as possible.
 
     A group may exceed `most` by half an item.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-_POLL_SECONDS = 0.5  # each poll calls Java some ten times
+_POLL_SECONDS = 0.5  # each poll makes some ten calls to Java
 _OUR_CLASS = re.compile(r"^(?:\w+\.)*errors\.\w+: ")
 
 
@@ -30,7 +30,7 @@ class SparkEngine:
     """
 
     def __init__(self, spark_context: "SparkContext") -> None:
-        """Store the running Spark.
+        """Store the running Spark context.
 
         Args:
             spark_context: the context, which the caller stops. PYSPARK_PYTHON must name an
@@ -79,7 +79,7 @@ class SparkEngine:
                     done_count = latest_count
                     on_done(done_count)
         except BaseException:
-            # cancel future jobs too, because the thread may still submit one
+            # cancel future jobs too, because the thread may still submit a job
             with suppress(*_lost_jvm()):
                 self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
             raise
@@ -117,7 +117,7 @@ def _lost_jvm() -> tuple[type[Exception], ...]:
 
 
 class _StageProgress:
-    """Progress of a job group's only job, from Spark's status tracker."""
+    """Progress of the only job of a job group, from Spark's status tracker."""
 
     def __init__(self, context: "SparkContext", group: str) -> None:
         """Store the job group, without a request to Spark."""
@@ -129,7 +129,7 @@ class _StageProgress:
     def done_count(self) -> int:
         """Return the number of finished tasks, or the last known number if the JVM has died.
 
-        A dead JVM is reported by the thread that waits for results.
+        The thread that waits for results reports a dead JVM.
         """
         with suppress(*_lost_jvm()):
             self._done_count = self._asked()
@@ -145,7 +145,7 @@ class _StageProgress:
 
 
 def _in_worker(function: Callable[[T], R], task: T) -> R:
-    """Run a task in a PySpark worker, whose garbage collection skips older objects.
+    """Run a task in a PySpark worker, with a garbage collection that skips older objects.
 
     PySpark's workers collect garbage after each task. Scanning all imported modules takes 0.08 s
     with numba and Arrow, so objects that exist when a task begins are frozen.
@@ -155,9 +155,9 @@ def _in_worker(function: Callable[[T], R], task: T) -> R:
 
 
 def _python_cause(text: str) -> str:
-    """Return the line of Spark's long message that names the cause.
+    """Return the line with the cause from Spark's long message.
 
-    It is the line after the last Python traceback, or, without a traceback, the last line before
+    It is the last line of the last Python traceback or, without a traceback, the last line before
     the Java frames. The class name of seglake's exceptions is removed.
     """
     message, _, _ = text.partition("\n\tat ")

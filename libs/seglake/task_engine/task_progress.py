@@ -1,9 +1,9 @@
-"""Progress of running tasks: each task writes its done work, and the driver reads it.
+"""Progress of running tasks: each task counts its finished work, and the driver reads it.
 
 The numbers are in one small local file with a slot per task, so all processes on the driver's
 machine can write them: workers of the local engine, of Spark's `local[*]`, and of a Spark worker on
-the driver's machine. On other machines the file does not exist, which is no error. Then only
-finished tasks count. PySpark's accumulators are not used, since they arrive only at a task's end.
+the driver's machine. On other machines the file does not exist, so only finished tasks count.
+PySpark's accumulators are not used, since they arrive only at a task's end.
 """
 
 import mmap
@@ -35,7 +35,7 @@ class _Reader(Protocol):
 
 
 class TaskProgress:
-    """Progress of a run's tasks, as the driver sees it; use it in a `with` block."""
+    """Progress of a run's tasks as the driver reads it; use it in a `with` block."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         """Store the amounts of work; entering the `with` block creates the file.
@@ -67,14 +67,14 @@ class TaskProgress:
         with suppress(OSError):  # without room on the disk, only finished tasks count
             handle, self.path = tempfile.mkstemp(prefix="seglake-progress-")
             with os.fdopen(handle, "r+b") as file:
-                # Zeros, since after truncate() a page missing on a full disk would kill tasks.
+                # Write zeros: after truncate(), a page missing on a full disk would kill tasks.
                 file.write(bytes(_BYTES * max(len(self.sizes), 1)))
                 file.flush()  # raises an error if a zero could not be written
                 self._slots = memoryview(mmap.mmap(handle, 0)).cast("Q")
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Delete the file, and count all work as done."""
+        """Delete the file; count all work as done."""
         self._slots, self._ended_count = None, len(self.sizes)
         if self.path:
             with suppress(OSError):
@@ -114,7 +114,7 @@ class _Watched(Generic[T, R]):
         """Run a task, and count all its work as done at the end."""
         with _slot_open(self._path, numbered.slot):
             result = self.function(numbered.task)
-            advance(numbered.size)  # counts the task's whole size; `done` limits the sum
+            advance(numbered.size)  # count the task's whole size; `done` limits the sum
             return result
 
 
@@ -155,22 +155,22 @@ def advance(amount: int) -> None:
         _slot[0] += amount
 
 
-_slot: memoryview | None = None  # counter of the task that this process runs now
+_slot: memoryview | None = None  # counter of the task that this process is running
 
 
 @contextmanager
 def _slot_open(path: str, index: int) -> Iterator[None]:
-    """Open the slot of a task in the progress file, if the file is usable."""
+    """Open a task's slot in the progress file, if the file is usable."""
     global _slot
     slots: memoryview | None = None
-    # The file may be on another machine, another user's, or truncated on a full disk.
+    # The file may be on another machine, belong to another user, or be truncated by a full disk.
     with suppress(OSError, ValueError, TypeError), Path(path).open("r+b", buffering=0) as file:
         slots = memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
     if slots is None or index >= len(slots):
         yield
         return
     _slot = slots[index : index + 1]
-    _slot[0] = 0  # an earlier try of this task may have counted work
+    _slot[0] = 0  # an earlier attempt of this task may have counted work
     try:
         yield
     finally:

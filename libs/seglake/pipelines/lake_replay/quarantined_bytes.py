@@ -1,4 +1,4 @@
-"""Makes replicas of quarantined bytes: a newer version, or another setting, may decode them.
+"""Makes replicas of quarantined bytes: a newer version or another setting may decode them.
 
 The bytes are written to files in the lake's own folder, which every task can reach.
 """
@@ -32,7 +32,7 @@ def quarantined_sources(
 ) -> Iterator[list[RepairSource]]:
     """Yield a replica for each quarantined batch that may decode now.
 
-    Its file is deleted afterwards.
+    The replica's file is deleted afterwards.
 
     Args:
         tables: the lake's tables.
@@ -65,7 +65,7 @@ def quarantined_sources(
 def _quarantined_bytes(
     tables: LakeTables, source_id: str
 ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-    """Yield the bytes of each quarantined row that has any, with the row's identifying columns."""
+    """Yield the stored bytes of each quarantined row, with the row's identifying columns."""
     for path in tables.file_paths(QUARANTINE):
         for rows in read_rows(tables.storage, path, ["source_id", "raw", *IDENTITY]):
             for row in rows.to_pylist():
@@ -76,9 +76,9 @@ def _quarantined_bytes(
 def _copy(
     key: PartitionKey, row: Row, path: str, size_bytes: int, state: RepairState
 ) -> list[RepairSource]:
-    """Return the bytes as a log of one segment, in a list; empty if they cannot fill a gap.
+    """Return the bytes as a log of one segment, in a list; an empty list if they can fill no gap.
 
-    Only gaps that damage explains are used, because for other gaps these bytes prove nothing.
+    Only gaps explained by damage are used, because these bytes prove nothing about other gaps.
     """
     before, after = row["previous_offset"], row["next_offset"]
     fillable = tuple(
@@ -91,7 +91,7 @@ def _copy(
     if not fillable:
         return []
     claimed = fillable[0].start_offset if row["base_offset"] is None else row["base_offset"]
-    base_offset = min(fillable[0].start_offset, claimed)  # the gap may begin inside of the batch
+    base_offset = min(fillable[0].start_offset, claimed)  # the gap may begin inside the batch
     file = SegmentFile(
         base_offset=base_offset,
         path=path,

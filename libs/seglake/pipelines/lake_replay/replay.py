@@ -1,4 +1,4 @@
-"""Steps of a replay: gaps are filled from quarantined bytes and from other replicas."""
+"""Steps of a replay: fills gaps from quarantined bytes and from other replicas."""
 
 import time
 import uuid
@@ -53,11 +53,11 @@ def replay(
 
     Args:
         lake: the lake's path or URI.
-        sources: log dirs with other replicas; if empty, only the bytes kept in the lake are read.
+        sources: log dirs with other replicas; if empty, only the bytes in the lake are read.
         scan: context with the storage of sources and lake; the caller closes its engine.
-        run_id: label of the run, written with every row; made up if None.
-        dry_run: whether only to report what would be filled, and commit nothing. During the run,
-            the bytes to decode again are in the lake's work folder.
+        run_id: label of the run, written with every row; None for a new one.
+        dry_run: whether to report the gaps that would be filled, and commit nothing. Even a dry run
+            writes the bytes to decode to the lake's work folder.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
@@ -127,7 +127,7 @@ def _refuse_other_clusters(
 
 
 def _add_too_large(summary: ReplaySummary, sources: Sequence[str], limit_bytes: int) -> None:
-    """Add a finding on batches above the decompression limit, if the limit can be raised."""
+    """Add a finding on batches above the decompression limit, if a higher limit is possible."""
     if limit_bytes < MOST_DECOMPRESSED_BATCH_BYTES:
         found = too_large(summary.left_spans, limit_bytes, summary.lake, sources)
         summary.findings.add(found)
@@ -136,7 +136,7 @@ def _add_too_large(summary: ReplaySummary, sources: Sequence[str], limit_bytes: 
 def _replay_source(
     replicas: Iterable[Replica], context: RunContext, summary: ReplaySummary
 ) -> None:
-    """Fill the gaps of one cluster, with the isolation of each topic's ingests."""
+    """Fill the gaps of one cluster, with the isolation level of each topic's ingests."""
     _, ledger = published(context, [])
     topics = [topic for topic in ledger.topics if context.settings.select.selects_topic(topic)]
     for isolation in Isolation:

@@ -43,10 +43,10 @@ class ReplaySummary(WithFindings):
         lake: path of the lake.
         is_dry_run: whether nothing was written.
         planned_fills: gaps that a dry run would fill.
-        repaired_gaps: number of gaps that were filled, wholly or in part.
+        repaired_gaps: number of gaps that were filled, completely or in part.
         repaired_records: number of records that filled gaps.
-        repaired: for each partition, gaps that were filled or that a dry run would fill. Only
-            filled offsets are counted.
+        repaired: gaps that were filled or that a dry run would fill, by partition; only filled
+            offsets are counted.
         refilled: for each partition, records that were added from older copies or that a dry run
             would add.
         left_in_copies: for each partition, records that older copies have and that were not
@@ -55,9 +55,9 @@ class ReplaySummary(WithFindings):
         nothing_salvaged: lines to print if a requested salvage found nothing.
         left_spans: unresolved quarantined spans, by defect code.
         left_damaged: unresolved quarantined spans, by partition.
-        cut_spans: unresolved spans whose bytes the lake keeps only in part.
-        left_gaps: by cause and partition, gaps that remain or would remain after a dry run's plan.
-            Gaps that the log cleaner left are not included.
+        cut_spans: unresolved spans whose bytes are incomplete in the lake.
+        left_gaps: gaps that remain, or would remain after a dry run's plan, by cause and partition;
+            gaps left by the log cleaner are not included.
         findings: findings for a person, the most urgent first.
         seconds: duration of the run.
     """
@@ -92,11 +92,11 @@ class ReplaySummary(WithFindings):
 
     @property
     def left_offsets(self) -> dict[str, int]:
-        """Return, by cause, the number of offsets in the gaps that remain or would remain."""
+        """Return the number of offsets in gaps that remain or would remain, by cause."""
         return {cause: offset_count(found) for cause, found in self.left_gaps.items()}
 
     def add(self, *searches: RepairResult) -> None:
-        """Add the results of a run, or of a dry run, on one cluster's gaps."""
+        """Add the results of a run, or of a dry run, for one cluster's gaps."""
         for found in searches:
             self.planned_fills += found.planned_fills
             self.repaired = gaps_joined((self.repaired, repaired_gaps(found)))
@@ -115,8 +115,7 @@ class ReplaySummary(WithFindings):
 
         Args:
             left: the damage and gaps after the searches.
-            fills: gaps that a dry run would fill; gaps that would be filled completely do not
-                remain.
+            fills: gaps that a dry run would fill; completely filled gaps do not remain.
         """
         for (partition, code), count in left.left_spans.items():
             self.left_spans[code] = self.left_spans.get(code, 0) + count

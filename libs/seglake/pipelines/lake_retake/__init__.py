@@ -1,1 +1,1 @@
-"""Ingests ranges again whose rows in the lake lost an election."""
+"""Ingests again the ranges whose rows in the lake lost an election."""

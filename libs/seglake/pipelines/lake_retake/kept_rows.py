@@ -1,4 +1,4 @@
-"""Finds rows that a retake keeps because the log cannot replace them. Reads tables."""
+"""Finds rows that a retake keeps because the log cannot supply their offsets. Reads tables."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -26,7 +26,7 @@ def kept_rows(
     counting: Sequence[OffsetRange],
     context: RunContext,
 ) -> KeptRows:
-    """Return the rows below the log start, in unread segments or above the readable offsets.
+    """Return the rows below the log start, in unread segments, or above the readable offsets.
 
     A row (record, batch or gap) that is partly in such a range is kept whole.
 
@@ -51,11 +51,13 @@ def kept_rows(
     reasons = []
     if waiting:
         why = why_unread(partition.replica.unread)
-        reasons.append(f"{shown_ranges(waiting)} stays as it is: not read in {folder}: {why}")
+        reasons.append(
+            f"{shown_ranges(waiting)} is not replaced: it cannot be read in {folder}: {why}"
+        )
     if above:
         reasons.append(
-            f"{shown_ranges(above)} stays as it is: the log in {folder} may be read up to "
-            f"{bounds.next_offset} only"
+            f"{shown_ranges(above)} is not replaced: the log in {folder} may only be read up to "
+            f"{bounds.next_offset}"
         )
     return KeptRows(merged([*below, *waiting, *above]), "; ".join(reasons))
 

@@ -1,4 +1,4 @@
-"""Steps of a retake, which ingests ranges that lost an election from the winning log."""
+"""Steps of a retake: ingests ranges that lost an election from the winning log."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -59,7 +59,7 @@ def retake(
         lake: the lake's path or URI.
         scan: context with the storage of sources and lake; the caller closes its engine.
         selection: the partitions of the selected topics.
-        run_id: label of the run, written with every row; made up if None.
+        run_id: label of the run, written with every row; None for a new one.
         dry_run: whether only to plan, and write nothing.
         after: called with the name of each step of a commit, for tests that stop there.
 
@@ -110,7 +110,7 @@ def _retake(
     context: RunContext,
     summary: RetakeSummary,
 ) -> None:
-    """Retake partitions of topics with one isolation, and fill the gaps that remain."""
+    """Retake the partitions of topics with one isolation level, and fill the remaining gaps."""
     lost, rounds = keys, 0
     whole = {key: [(0, OPEN_END)] for key in keys} if selection.is_whole else {}
     committed: list[RangeResult] = []
@@ -136,7 +136,7 @@ def _retake(
 
 
 def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
-    """Add a reason for each superseded range that is above what its log lets be read."""
+    """Add a reason for each superseded range above the offset up to which its log may be read."""
     _, ledger = published(context, [])
     for key in sorted(keys, key=str):
         ranges = ledger.of(key).superseded
@@ -157,8 +157,8 @@ def _round(
 
     Args:
         keys: the partitions to retake.
-        whole: for each partition whose current rows are replaced too, the offsets still to ingest.
-            The round removes the offsets that it has ingested.
+        whole: offsets still to ingest, for each partition whose current rows are replaced, too. The
+            round removes the offsets that it has ingested.
         replicas: the sources' replicas.
         context: the run.
         summary: the plan and the results are added to it.

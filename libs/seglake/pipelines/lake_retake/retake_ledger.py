@@ -1,4 +1,4 @@
-"""A retake's own rows in the ledger: superseded and released ranges."""
+"""Superseded and released ranges of a retake, as rows of the ledger."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -28,15 +28,15 @@ from seglake.pipelines.lake_retake.retake_plan import PartitionRetake, free_rang
 
 @dataclass(slots=True)
 class RetakeLedger:
-    """A retake's own rows in the ledger, committed together with its waves.
+    """Ledger rows of a retake besides those of its waves; committed together with the waves.
 
     Attributes:
         retakes: the planned work by partition.
         ledger: the ledger when the round began.
         generations: number of each topic's newest commit; each commit increments it.
         context: the run.
-        whole: for each partition whose current rows are replaced too, the offsets still to ingest.
-            The commit that ingests these offsets supersedes the current rows.
+        whole: offsets still to ingest, for each partition whose current rows are replaced, too. The
+            commit that ingests these offsets supersedes the current rows.
         released: ranges whose release was committed.
     """
 
@@ -46,7 +46,7 @@ class RetakeLedger:
     context: RunContext
     whole: dict[PartitionKey, list[OffsetRange]]
     released: list[ReleasedRange] = field(default_factory=list)
-    # Re-ingested ranges of the commit that is being prepared.
+    # ranges of the commit in preparation that are ingested again
     _replaced: list[RangeResult] = field(default_factory=list)
     _released: list[ReleasedRange] = field(default_factory=list)
 
@@ -88,8 +88,8 @@ class RetakeLedger:
     def _lost(self, result: RangeResult, left: Sequence[OffsetRange]) -> list[SupersededRange]:
         """Return the ranges of current rows that a re-ingested range replaces.
 
-        A row that is partly in the range is superseded whole, except for offsets that this run has
-        already re-ingested.
+        A row that is partly in the range is superseded completely, except offsets that this run has
+        already ingested again.
 
         Args:
             result: the re-ingested range.
@@ -110,7 +110,7 @@ class RetakeLedger:
     def _free(self, result: RangeResult) -> list[ReleasedRange]:
         """Return the superseded offsets above the log's end, which the commit releases.
 
-        There are none unless `result` is the log's last range.
+        Only the log's last range releases offsets.
         """
         retake = self.retakes[result.key]
         if not retake.free or result.plan is not retake.plans[-1]:

@@ -39,7 +39,7 @@ class Selection:
 
     Attributes:
         partitions: numbers of partitions; empty for all.
-        is_whole: whether to replace rows that lost no election, too.
+        is_whole: whether to also replace rows that lost no election.
     """
 
     partitions: frozenset[int] = frozenset()
@@ -54,7 +54,7 @@ class PartitionRetake:
         key: the partition.
         plans: ranges to ingest again, ordered by offset.
         free: superseded offsets above the end of the log.
-        kept: why some current rows are not replaced; empty if all are.
+        kept: why some current rows are not replaced; empty if all are replaced.
     """
 
     key: PartitionKey
@@ -72,7 +72,7 @@ class RetakePlan(NamedTuple):
 
     @property
     def ranges(self) -> list[RangePlan]:
-        """Return the ranges that the retake ingests again, of all partitions."""
+        """Return the ranges of all partitions that the retake ingests again."""
         return [plan for retake in self.retakes for plan in retake.plans]
 
 
@@ -115,7 +115,7 @@ def _listed(partitions: Iterable[int]) -> str:
 def requested_ranges_of(
     keys: set[PartitionKey], whole: Whole, ledger: SourceLedger
 ) -> dict[PartitionKey, list[OffsetRange]]:
-    """Return, for each partition that has any, the ranges to ingest again.
+    """Return the ranges to ingest again, by partition.
 
     Args:
         keys: the selected partitions.
@@ -168,13 +168,15 @@ def planned(
     return RetakePlan(tuple(retakes), left_out, tuple(notes))
 
 
-NOTHING_YET = "its log may not be read that far yet (high watermark, or an open transaction)"
+NOTHING_YET = (
+    "its log may not be read up to this offset yet (high watermark, or an open transaction)"
+)
 
 
 def _judged(
     judged: JudgedPartition, ranges: Sequence[OffsetRange], context: RunContext
 ) -> PartitionRetake | str:
-    """Return the plan of a partition, or why nothing is ingested."""
+    """Return the plan of a partition, or why no offset is ingested."""
     ledger, surveyed = judged.listed.ledger, judged.surveyed
     if surveyed is None:
         return _not_reached(judged.listed, ranges)
@@ -208,9 +210,9 @@ def _counting(ranges: Sequence[OffsetRange], ledger: PartitionLedger) -> list[Of
 
 
 def _winning_epoch(counting: Sequence[OffsetRange], ledger: PartitionLedger) -> int:
-    """Return the lowest leader epoch that the log to read from must have reached; -1 for any log.
+    """Return the lowest leader epoch that the log to read must have; -1 for any log.
 
-    It is the epoch that won the election, or the epoch of the rows to replace if this is higher.
+    It is the epoch that won the election, or the rows' own epoch if that is higher.
     """
     frontier = ledger.frontier if counting else None
     last_batch = None if frontier is None else frontier.last_batch
@@ -222,8 +224,8 @@ def _other_log(replica: Replica, last_epoch: int, winning: int) -> str:
     if last_epoch >= winning:
         return f"{replica.folder} lost an election to the ingested log"
     return (
-        f"{replica.folder} is not the log that won, or an old copy of it: the lake knows leader "
-        f"epoch {winning}, and this log none above {last_epoch}"
+        f"{replica.folder} is not the log that won, or an old copy of it: the lake has leader "
+        f"epoch {winning}, but this log has none above {last_epoch}"
     )
 
 

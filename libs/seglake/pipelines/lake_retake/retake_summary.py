@@ -61,7 +61,7 @@ class RetakeSummary(WithFindings):
         gaps: gaps in the ranges ingested again, by cause and partition.
         defects: damaged spans in these ranges, by defect code.
         damaged: damaged spans in these ranges, by partition.
-        mended: damaged spans of these ranges that a repair has resolved, by partition.
+        mended: damaged spans in these ranges that a repair has resolved, by partition.
         quarantined_bytes: bytes of the damaged spans.
         findings: findings for a person, the most urgent first.
         seconds: duration of the run.

@@ -1,4 +1,4 @@
-"""The work of `seglake schemas`: reads a lake's registries, and writes exports."""
+"""Steps of `seglake schemas`: reads a lake's registries, and writes exports."""
 
 from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LakeTables
@@ -39,12 +39,12 @@ def export_schemas(found: SchemaList, folder: str, storage: Storage) -> int:
     """Write a registry's schemas into a folder, and return the number of files.
 
     Args:
-        found: the registries; there must be one.
-        folder: path or URI; made if it is missing. Files of the same names are replaced.
+        found: the registries; there must be exactly one.
+        folder: path or URI; a missing folder is created. Files with the same names are replaced.
         storage: the storage of the folder.
 
     Raises:
-        WrongCallError: there are several registries, whose ids may differ; or the place is a file.
+        WrongCallError: there are several registries, whose ids may differ; or the folder is a file.
         PlaceError: a file cannot be written.
     """
     registry = _only(found).registry
@@ -63,7 +63,7 @@ def _only(found: SchemaList) -> LakeRegistry:
     if len(found.registries) > 1:
         named = ", ".join(f"{each.topic} of {each.source_id}" for each in found.registries)
         raise WrongCallError(
-            f"the lake has several registries, with ids of their own: {named}; select one with"
-            " --source-id"
+            f"the lake has several registries, whose ids may differ: {named}; select one with "
+            "--source-id"
         )
     return found.registries[0]

@@ -1,8 +1,8 @@
-"""Files that hold a registry's schemas, for other programs and for reading.
+"""Makes the files of an export of a registry's schemas, for programs and people.
 
-`schemas.json` has every schema with its place, in the form of the registry's `GET /schemas`. Beside
-it, each id has a file with the text of its schema. Ids of other contexts are in a folder for each
-context.
+`schemas.json` has every schema with subject, version and id, in the form of the registry's `GET
+/schemas`. Each id also has a file with the text of its schema. Ids of other contexts are in a
+folder for each context.
 """
 
 import json
@@ -21,7 +21,7 @@ _ENDINGS: Mapping[str, str] = {
 
 
 def exported_files(registry: SchemaRegistry) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the names below the export's folder, and the content, of each file."""
+    """Yield each file of an export: its names below the export's folder, and its content."""
     values = [_value(stored) for stored in registry.schemas]
     listed = json.dumps(values, ensure_ascii=False, indent=1)
     yield ("schemas.json",), _encoded(f"{listed}\n")
@@ -45,13 +45,13 @@ def _folder(context: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Return a text as UTF-8, with question marks for lone surrogates, which JSON can hold."""
+    """Encode a text as UTF-8, with question marks for lone surrogates, which JSON may contain."""
     return text.encode("utf-8", "replace")
 
 
 # Any: the types that JSON can hold.
 def _value(stored: StoredSchema) -> dict[str, Any]:
-    """Return a schema as the registry's value object, which has no empty members."""
+    """Return a schema as the registry's value object, without empty members."""
     content = stored.content
     members = {
         "subject": stored.place.subject,

@@ -1,4 +1,4 @@
-"""A list of the schemas of a lake's registries: as text for a person, or as JSON."""
+"""A list of the schemas of a lake's registries, as text for a person or as JSON."""
 
 import json
 from collections import Counter
@@ -36,7 +36,7 @@ class SchemaList:
 
     # Any: the types that JSON can hold.
     def to_mapping(self) -> dict[str, Any]:
-        """Return the list as a mapping, which `--json` prints."""
+        """Return the list as a mapping for `--json`."""
         return {
             "registries": [_registry_facts(found) for found in self.registries],
             "exit_code": self.exit_code,
@@ -91,7 +91,7 @@ def _schema_facts(found: LakeRegistry, stored: StoredSchema) -> dict[str, Any]:
 
 
 def _lines(found: LakeRegistry) -> Iterator[str]:
-    """Yield a registry's headline, its schemas, and what a person should look at."""
+    """Yield a registry's headline, its schemas, and the facts that a person should check."""
     yield _headline(found)
     rows = [_HEADINGS, *(_row(found, stored) for stored in _all(found))]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -111,7 +111,7 @@ def _lines(found: LakeRegistry) -> Iterator[str]:
 
 
 def _headline(found: LakeRegistry) -> str:
-    """Return how many schemas a registry has, of which types, and how many have a problem."""
+    """Return a line with the number of schemas of each type, and of those with a problem."""
     ids = {(stored.place.context, stored.schema_id) for stored in _all(found)}
     kinds = Counter(stored.content.schema_type for stored in _all(found))
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
@@ -123,7 +123,7 @@ def _headline(found: LakeRegistry) -> str:
 
 
 def _row(found: LakeRegistry, stored: StoredSchema) -> tuple[str, ...]:
-    """Return the cells of the line that lists a schema."""
+    """Return the cells of a schema's line."""
     content = stored.content
     states: Iterable[str] = (
         f"{stored.deletion} deleted" if stored.deletion else "",

@@ -1,8 +1,8 @@
 """Writes records as JSON, one per line, column by column.
 
-The payload is in Arrow already, and most of the work is to quote it. A Python object for each
+The payload is already in Arrow, and most of the time goes into quoting it. A Python object for each
 record would take ten times as long, even with a JSON library in C. The text columns have 64-bit
-offsets, because a text of control characters grows to six times its size.
+offsets, because escaping makes a text up to six times longer.
 """
 
 import json
@@ -52,7 +52,7 @@ def json_lines(rows: pa.RecordBatch, typed: Mapping[str, Any] = MappingProxyType
 
 
 def _joined(*parts: Any) -> Any:
-    """Join texts and columns of texts row by row; null if one of the texts is null."""
+    """Join texts and columns of texts row by row; a row with a null becomes null."""
     found: list[Any] = []
     for is_text, group in groupby(parts, lambda part: isinstance(part, str)):
         several = [*group]
@@ -61,8 +61,8 @@ def _joined(*parts: Any) -> Any:
 
 
 def _times(times: Any) -> _Parts:
-    """Return times in UTC with milliseconds, quoted; `null` for no time."""
-    # The casts take a tenth of the time of strftime.
+    """Return times in UTC with milliseconds, quoted; `null` for a missing time."""
+    # These casts need a tenth of the time of strftime.
     whole = times.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(pa.timestamp("ms"))
     days = whole.cast(pa.date32()).cast(_TEXT)
     clock = whole.cast(pa.time32("ms")).cast(_TEXT)
@@ -82,12 +82,12 @@ def _payload(name: str, column: Any) -> _Parts:
 
 
 def _or_else(parts: _Parts, otherwise: str, *, has_nulls: bool) -> _Parts:
-    """Return joined parts; in rows with a null among them, another text."""
+    """Return joined parts; replace rows with a null by another text."""
     return [_joined(*parts).fill_null(otherwise)] if has_nulls else parts
 
 
 def _apart(column: Any) -> tuple[Any, Any]:
-    """Split a column: UTF-8 values as text, the others as base64; each column is null elsewhere."""
+    """Split a column into UTF-8 texts, and base64 of other values; null where the other has one."""
     texts: list[bytes | None] = []
     others: list[bytes | None] = []
     for data in column.to_pylist():
@@ -102,7 +102,7 @@ def _apart(column: Any) -> tuple[Any, Any]:
 
 
 def _escaped(texts: Any) -> Any:
-    """Return texts with JSON's escapes, as they are between quotes."""
+    """Return texts with JSON's escapes, without the quotes around them."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     content = np.frombuffer(data or b"", np.uint8)[offsets[0] : offsets[-1]]
@@ -118,13 +118,13 @@ def _escaped(texts: Any) -> Any:
 def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Any:
     """Return the texts with a backslash before each quote and backslash.
 
-    The column is cut before these characters and joined again in one pass, which takes half the
-    time of `replace_substring`.
+    The column is cut before these characters and joined again in one pass, in half the time of
+    `replace_substring`.
 
     Args:
         texts: a column of large strings.
         content: the bytes of all texts.
-        offsets: edges of the texts in `content`.
+        offsets: start of each text in `content`, and the end of the last one.
     """
     places = np.flatnonzero((content == ord('"')) | (content == ord("\\")))
     if not len(places):
@@ -135,7 +135,7 @@ def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[n
     )
     whole: Any = pa.LargeListArray.from_arrays(pa.array([0, len(pieces)], pa.int64()), pieces)
     joined: Any = pc.binary_join(whole, pa.scalar("\\", _TEXT))
-    # Nulls counted as empty texts up to here.
+    # Until here, nulls are empty texts.
     stops = offsets + np.searchsorted(places, offsets)
     escaped: Any = pa.Array.from_buffers(
         _TEXT, len(texts), [None, _buffer(stops), joined.buffers()[2]]

@@ -66,7 +66,7 @@ class LakeChoice:
     records: RecordChoice
 
     def conditions(self, partition: int) -> list[Within]:
-        """Return conditions that each requested row meets, and perhaps other rows too."""
+        """Return conditions that all requested rows meet; other rows may meet them, too."""
         first, stop = self.offsets
         from_ms, to_ms = self.records.from_ms, self.records.to_ms
         found = [Within("partition", partition, partition), Within("offset", first, _last(stop))]
@@ -81,7 +81,7 @@ class LakeChoice:
         return self.records.from_ms is not None or self.records.to_ms is not None
 
     def holes(self, gaps: Iterable[CurrentGap]) -> list[CurrentGap]:
-        """Return the gaps in the requested offsets, except gaps left by retention."""
+        """Return the gaps in the requested offsets, except gaps made by retention."""
         first, stop = self.offsets
         return [
             gap
@@ -117,8 +117,8 @@ class _Ledger(NamedTuple):
 class _Part(NamedTuple):
     """A partition of a lake, with the files that may have its rows, and conditions on the rows.
 
-    `hidden` counts rows that are not shown because their transaction is open or aborted; if it is
-    None, all rows are shown.
+    `hidden` counts the rows of open or aborted transactions, which are not shown; None if all rows
+    are shown.
     """
 
     storage: Storage
@@ -130,7 +130,7 @@ class _Part(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """File or row group to read; `start` is at or below all of its offsets."""
+    """File or row group to read; all its offsets are at or above `start`."""
 
     start: int
     path: str
@@ -161,7 +161,7 @@ def lake_records(
     tables.require()
     ledgers = _ledgers(tables, settings.source.source_id)
     _report_missing_topics(ledgers, settings, receiver)
-    # The ledger is read before the files are listed: so the files have all rows that it covers.
+    # Read the ledger before listing the files, so that the files have all rows that it covers.
     listed = read_snapshots(tables, [RECORDS])[RECORDS.name].files
     files = grouped((file.topic, file) for file in listed)
     hidden: Counter[str] = Counter()
@@ -238,14 +238,14 @@ def _place(key: PartitionKey) -> tuple[str, int, str]:
 def _between_holes(
     part: _Part, holes: Iterable[CurrentGap], receiver: NoteReceiver, *, is_of_times: bool
 ) -> Iterator[pa.Table]:
-    """Yield the rows in parts, and report each hole when the rows before it have been yielded.
+    """Yield the rows in parts; report each hole once the rows before it have been yielded.
 
     Args:
         part: the partition.
         holes: its gaps, by offset.
         receiver: receives the holes.
-        is_of_times: whether a window of time is requested. Then holes before the first row and
-            after the last row are not reported, because they may be outside of the window.
+        is_of_times: whether a window of time is requested. If so, holes before the first row and
+            after the last row are not reported, since they may be outside the window.
     """
     waiting, has_rows = deque(holes), False
     for rows in _in_order(part):
@@ -312,13 +312,13 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
 
 
 def _is_one_of(rows: pa.Table, column: str, requested: Sequence[str | None]) -> Any:
-    """Flag the rows whose text is among the requested ones; None among them stands for null."""
+    """Flag the rows whose text is requested; a requested None stands for null."""
     texts = rows.column(column).cast(pa.string())
     return pc.is_in(texts, value_set=pa.array(requested, pa.string())).to_numpy()
 
 
 def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:
-    """Split waiting rows at an offset: those below it, in order, and the others."""
+    """Split rows at an offset: the rows below it, in order, and the others."""
     whole = pa.concat_tables(waiting) if waiting else None
     if whole is None or not whole.num_rows:
         return [], []

@@ -1,4 +1,4 @@
-"""Formats of printed records, apart from the rest so that the command line imports them quickly."""
+"""Formats of printed records, in a small module that the command line imports quickly."""
 
 from enum import StrEnum
 

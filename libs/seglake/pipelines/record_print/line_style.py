@@ -11,7 +11,7 @@ from seglake.pipelines.record_print.line_format import LineFormat
 from seglake.pipelines.record_print.typed_parts import TypedParts
 
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestamp_ms", "key", "value", "headers")
-"""Columns of `records` that are printed, or that decide what is printed."""
+"""Columns of `records` that are printed, or needed to print them."""
 
 _BYTES = pa.large_binary()
 
@@ -24,7 +24,7 @@ class LineStyle:
         format: the printed parts of a record.
         delimiter: bytes after each record; not used for JSON, which has one line each.
         key_delimiter: bytes after each key.
-        typed: decodes keys and values of lines of JSON; None to print them as they are.
+        typed: decodes keys and values for JSON lines; None to print them without decoding.
     """
 
     format: LineFormat = LineFormat.JSON
@@ -49,7 +49,7 @@ class LineStyle:
         return memoryview(content)[ends[lines.offset] : ends[lines.offset + len(lines)]]
 
     def _payloads(self, rows: pa.RecordBatch) -> Any:
-        """Return keys and values unchanged, with nothing for null."""
+        """Return keys and values unchanged; a null is printed as nothing."""
         parts: list[Any] = [rows.column("value"), self.delimiter]
         if self.format is LineFormat.KEY_VALUE:
             parts = [rows.column("key"), self.key_delimiter, *parts]

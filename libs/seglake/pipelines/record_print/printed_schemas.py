@@ -1,4 +1,4 @@
-"""Finds the registry whose schemas decode printed records."""
+"""Finds the registry with the schemas to decode printed records."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -43,7 +43,7 @@ def registry_of_lake(
 def registry_of_records(
     records: Iterable[pa.RecordBatch], topic: str, storage: Storage, schemas: str | None
 ) -> SchemaRegistry:
-    """Return the registry that the records of its topic add up to.
+    """Return the registry built from the records of its topic.
 
     Args:
         records: the records of the topic, with keys, values, offsets and timestamps.

@@ -13,7 +13,7 @@ _NO_TIME_MS = -1
 
 @dataclass(frozen=True, slots=True)
 class RecordChoice:
-    """Selection of records by timestamp, in [from_ms, to_ms), and by number; None for no bound.
+    """Selection of records by timestamp in [from_ms, to_ms), and by number; None for no bound.
 
     A record without a timestamp is in no time range.
     """
@@ -23,7 +23,7 @@ class RecordChoice:
     limit: int | None = None
 
     def of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the selected records in batches that are not empty; stop reading at the limit.
+        """Yield the selected records in nonempty batches; stop reading at the limit.
 
         Args:
             batches: the records, in any order.

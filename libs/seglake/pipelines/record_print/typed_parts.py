@@ -29,7 +29,7 @@ class _Outcome(NamedTuple):
     Attributes:
         text: the value as JSON; None if it does not decode.
         schema: name of the schema in the frame, such as its id; "" if there is no frame.
-        reason: why it does not decode.
+        reason: why the value does not decode.
         position: index of the first byte that could not be read, frame included; -1 if unknown.
     """
 
@@ -42,11 +42,12 @@ class _Outcome(NamedTuple):
 class TypedParts:
     """Decoder of the keys and values of records.
 
-    The form of a topic's keys or values is chosen from the first rows that show one with frames.
+    The form of a topic's keys or values is chosen from the first rows with frames (bytes that name
+    the schema).
 
     Attributes:
         rejects: number of keys or values that do not decode, by topic, part and reason.
-        untyped: topics and parts whose rows have shown no frames so far.
+        untyped: topics and parts (key or value) without frames so far.
     """
 
     def __init__(self, registry: SchemaRegistry) -> None:

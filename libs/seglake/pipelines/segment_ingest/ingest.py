@@ -70,9 +70,9 @@ def ingest(
 
     Args:
         sources: log dirs, partition folders, or folders above log dirs: paths or URIs.
-        lake: the lake's path or URI; made if it is missing.
+        lake: the lake's path or URI; a missing lake is created.
         scan: context with the storage of sources and lake; the caller opens and closes its engine.
-        run_id: label of the run, written with every row; made up if None.
+        run_id: label of the run, written with every row; None for a new one.
         dry_run: whether only to plan, and write nothing, not even the tables.
         after: called with the name of each step of a commit, for tests that stop there.
 
@@ -110,12 +110,12 @@ def _listed(
 def _opened(
     discovery: Discovery, known: LakeSources, context: RunContext
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Make the lake ready.
+    """Open or create the lake, and complete interrupted commits.
 
-    Returns the topics whose interrupted last commit is complete now, and notes.
+    Returns the topics whose interrupted commit is now complete, and notes.
 
-    This check runs before the work, so that a wrong lake path fails at once, and a source of
-    another cluster is refused before anything is written.
+    This runs before the work, so that a wrong lake path fails at once, and a source of another
+    cluster is refused before any write.
     """
     context.reporter.step("opening the lake")
     check_source(discovery, known, context)
@@ -141,7 +141,7 @@ def _worked(discovery: Discovery, context: RunContext) -> RunFacts:
         salvaged=salvage(context),
         left=left,
         short_logs=short,
-        now=datetime.now(UTC),  # later than the last commit
+        now=datetime.now(UTC),  # after the last commit
     )
 
 
@@ -160,7 +160,7 @@ def _recorded(facts: RunFacts) -> RunFacts:
     has_news = any(done.committed for done in rounds)
     places = standing_places(left, earlier, seen.every, ledger, context, has_news=has_news)
     is_changed = places.every != earlier and context.tables.has(OBSERVATIONS)
-    # A newer row replaces earlier rows on unread files: write one even if none is unread now.
+    # Newer rows on unread files replace earlier ones: write one even if no file is unread now.
     to_record = seen.to_record or (seen.renewed(context.run_id) if is_changed else ())
     if to_record or is_changed:
         append_observations(
@@ -189,7 +189,7 @@ def _ingested(
     if not (unread or short or discovery.absent):
         return rounds, unread, []
     now: Discovery | None = None
-    # If the sources cannot be listed again, the next run tries what was left unread.
+    # If the sources cannot be listed again, the next run tries the unread files.
     with suppress(WrongSourceError, StorageError):
         now = list_sources(discovery.sources, context, known=LakeSources(context.tables))
     replicas = () if now is None else now.replicas
@@ -214,7 +214,7 @@ def _ingested(
 def _rounds(
     replicas: Sequence[Replica], context: RunContext, unread: dict[str, str]
 ) -> list[Round]:
-    """Plan and execute rounds, until no other run commits to the same topics first."""
+    """Plan and execute rounds until no other run commits first to the same topics."""
     rounds: list[Round] = []
     for _ in range(_MOST_ROUNDS):
         done = ingest_round(replicas, context)
@@ -238,7 +238,7 @@ def _repaired(
     unread: Container[str],
     context: RunContext,
 ) -> RepairResult:
-    """Fill gaps, or plan to in a dry run, from logs that were neither refused nor unreadable."""
+    """Fill gaps (in a dry run, plan it) from logs that were neither refused nor unreadable."""
     if not context.tables.exists():
         return RepairResult()
     every = [each for done in rounds for each in done.partitions]
@@ -257,7 +257,7 @@ def _repaired(
 
 
 def _own(rounds: Iterable[Round]) -> dict[str, list[OffsetRange]]:
-    """Return, by folder, the merged ranges that this run ingested from each replica."""
+    """Return the merged ranges that this run ingested from each replica, by folder."""
     found: dict[str, list[OffsetRange]] = {}
     for each in (each for done in rounds for each in done.partitions):
         if each.readable is not None and each.committed:

@@ -44,7 +44,7 @@ def convert(
         findings.add_reasons(FindingKind.LEFT_OUT, _without_a_folder(summary.topics))
         is_whole = not findings.of(FindingKind.LEFT_OUT, FindingKind.REFUSED)
         if not is_whole:
-            note = f"{path} lacks the data that was left out, so it has no {SUCCESS}"
+            note = f"{path} lacks data that was left out, so it has no {SUCCESS}"
             findings.add_texts(FindingKind.NOTE, [note])
         to_plain_parquet(tables, is_whole=is_whole)
     return summary

@@ -1,10 +1,10 @@
-"""Errors of queries that read segments, not tables."""
+"""Errors of queries that read segments instead of tables."""
 
 from seglake.errors import SeglakeError
 
 
 class DataLossError(SeglakeError):
-    """A query found damage or missing offsets, and `failOnDataLoss` does not allow them."""
+    """A query found damage or missing offsets, and `failOnDataLoss` is true."""
 
     def __init__(self, reason: str) -> None:
         """Make the message.

@@ -1,7 +1,7 @@
 """Reads the records of sources in order: partition by partition, by offset.
 
-The partitions are planned one after the other, so that the first records come early and memory
-holds the headers of one partition only.
+The partitions are planned one after the other: the first records come early, and only one
+partition's headers are in memory.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ _Segments: TypeAlias = Mapping[str, Sequence[int]]  # base offsets by partition 
 
 
 class Reports(NamedTuple):
-    """Receivers of notes for a person.
+    """Receivers of messages to a person.
 
     Attributes:
         damage: receives damage.
@@ -83,7 +83,7 @@ def ordered_records(
         settings: settings that select topics, and limit memory.
         requested: the requested partitions and offsets.
         reports: receives notes, while the records are read.
-        columns: the columns to read, among them `offset`; each costs time.
+        columns: the columns to read, including `offset`; each one costs time.
 
     Raises:
         WrongSourceError, NothingSelectedError, WrongCallError: a wrong call.
@@ -126,11 +126,11 @@ def _records(
 def _between_damage(
     rows: pa.RecordBatch, found: list[Damage], reports: Reports
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in parts, and report damage when the rows before it have been yielded.
+    """Yield the rows in parts; report damage once the rows before it have been yielded.
 
     Args:
         rows: rows in order.
-        found: unreported damage; afterwards, only damage that follows all of these rows.
+        found: unreported damage; afterwards, it has only damage after all of these rows.
         reports: receives the damage.
     """
     offsets: NDArray[np.int64] = rows.column("offset").to_numpy()
@@ -168,7 +168,7 @@ def _chosen(discovery: Discovery, requested: Requested, storage: Storage) -> lis
     """Return the listed logs of the requested partitions.
 
     Raises:
-        WrongCallError: no selected topic has a partition of a requested number.
+        WrongCallError: no selected topic has a requested partition number.
     """
     there = {replica.key.partition for replica in discovery.replicas}
     missing = sorted((requested.partitions or frozenset()) - there)
@@ -206,14 +206,14 @@ def _partition_folder(segment: str, storage: Storage) -> str:
     folder = storage.without_links(path.rpartition("/")[0])
     if parse_folder_name(folder.rsplit("/", 1)[-1]) is None:
         raise WrongSourceError(
-            f"the segment {segment} lies in no partition folder, so its partition is unknown:"
-            " put it into one, such as orders-0"
+            f"the segment {segment} is in no partition folder, so its partition is unknown: "
+            "move it into one, such as orders-0"
         )
     return folder
 
 
 def _offsets(replica: Replica, segments: _Segments, requested: Requested) -> Sequence[OffsetRange]:
-    """Return one or more requested ranges of offsets of a replica or of some of its segments."""
+    """Return the requested offset ranges of a replica, or of some of its segments."""
     if replica.folder not in segments:
         return (requested.offsets,)
     bases = [segment.base_offset for segment in replica.segments]

@@ -1,4 +1,4 @@
-"""Plans what a query reads, as an ingest into an empty lake would.
+"""Plans the reads of a query, as an ingest into an empty lake would.
 
 Lists folders and reads headers, in this process.
 """
@@ -42,12 +42,12 @@ from seglake.settings.settings import Settings
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import LocalEngine
 
-_NO_TIER = "they are only in a remote tier: give it as one more source"
+_NO_TIER = "they are only in a remote tier: give the tier as one more source"
 
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Requested data of a query; other data need not be read.
+    """Requested data of a query.
 
     Attributes:
         topics: names of topics; None for all.
@@ -93,7 +93,7 @@ def plan_reads(
     *,
     fails_on_loss: bool,
 ) -> list[DecodeTask]:
-    """Return the tasks that read the requested data; exactly one task reads each record.
+    """Return the tasks that read the requested data; each record is read by exactly one task.
 
     Of several replicas of a partition, only the one that a run would choose is read.
 
@@ -127,7 +127,7 @@ def plan_reads(
 
 @contextmanager
 def query_context(storage: Storage, settings: Settings) -> Iterator[ScanContext]:
-    """Yield a context that plans a query in this process, silently."""
+    """Yield a context that plans a query in this process, without output."""
     with LocalEngine(1) as engine:
         yield ScanContext(
             storage=storage,
@@ -192,7 +192,7 @@ def _unread(log: UnreadLog) -> Damage:
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:
-    """Return the plan with batches that are cut at its ends.
+    """Return the plan with batches cut at its ends.
 
     An ingest would leave such batches to a later run.
     """
@@ -215,17 +215,17 @@ def _in_tier(partition: SurveyedPartition, requested: OffsetRange) -> Iterator[D
 
 
 def _losses(partition: SurveyedPartition, requested: Sequence[OffsetRange]) -> Iterator[Damage]:
-    """Yield damage that no task sees: unreadable files, and offsets missing between files."""
+    """Yield the damage that no task finds: unreadable files, and offsets missing between files."""
     key = partition.replica.key
     offsets = min(start for start, _ in requested), max(stop for _, stop in requested)
     cleaner_offset = partition.replica.checkpoints.cleaner_offset or 0
     yield from _in_tier(partition, offsets)
     reached: int | None = None
-    is_damaged = False  # the task that reads the damage reports what it hides
+    is_damaged = False  # the task that reads the damage reports the offsets that it hides
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
         if survey.missing is not None:
             yield Damage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
-        # The previous segment must reach the offset in this segment's name.
+        # The previous segment must end at the offset in this segment's name.
         stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
         start = None if is_damaged else reached
         if start is not None and max(start, cleaner_offset, offsets[0]) < stop:

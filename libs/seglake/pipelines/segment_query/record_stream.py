@@ -22,7 +22,7 @@ from seglake.segment_decoding.tasks import (
 
 _OF_A_LAKE = ("batch_base_offset", "run_id", "generation")
 SCHEMA: pa.Schema = pa.schema([field for field in RECORDS.schema if field.name not in _OF_A_LAKE])
-"""Columns of `records`, except those that lead to rows of other tables."""
+"""Columns of `records`, except those that refer to rows of other tables."""
 
 _NO_EVIDENCE = frozenset({GapCause.QUARANTINED, GapCause.MISSING})
 _GAP = itemgetter(*map(GAPS.schema.names.index, ("cause", "start_offset", "next_offset")))
@@ -38,11 +38,11 @@ class Damage(NamedTuple):
     """Damage or missing offsets in a log, for a person.
 
     Attributes:
-        text: the damage and its place.
+        text: the damage and its position.
         is_lost: whether records may be missing; False if an earlier batch has these offsets.
-        after_offset: the damage follows the records up to this offset; -1 if it precedes all.
-        is_in_tier: whether the offsets are in a remote tier, which is not given or cannot be read;
-            the log itself is not damaged.
+        after_offset: offset of the last record before the damage; -1 if it precedes all records.
+        is_in_tier: whether the offsets are in a remote tier that is not given or is unreadable; the
+            log itself is undamaged.
     """
 
     text: str
@@ -128,7 +128,7 @@ def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
 
 
 def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage]:
-    """Yield the offsets missing before the first batch, which no row of `gaps` has."""
+    """Yield the offsets missing before the first batch, for which `gaps` has no row."""
     piece = split.segment_splits[0]
     start = max(split.floor_offset, piece.expected_offset)
     if report.first_offset is None:
