@@ -134,5 +134,5 @@ def test_a_running_spark_session_is_used_and_left_running(
     small = ["read.split_bytes=65536", "read.window_bytes=65536"]
     assert seglake.ingest(_PARTITION, tmp_path, set=small).records > 0
     assert SparkContext._active_spark_context is not None
-    with pytest.raises(seglake.WrongCallError, match=r"spark\.master can have no effect"):
+    with pytest.raises(seglake.WrongCallError, match=r"spark\.master has no effect"):
         seglake.ingest(_PARTITION, tmp_path / "other", set=small, master="local[3]")

@@ -134,7 +134,7 @@ def test_what_is_not_shown_is_noted_unless_quiet() -> None:
         (["--offsets", "9:3"], "TO must lie above FROM"),
         (["--offsets", "-1:3"], "--offsets"),
         (["--from-timestamp", "noon"], "from-timestamp"),
-        (["--from-timestamp", "2026-01-02", "--to-timestamp", "2026-01-01"], "must lie after"),
+        (["--from-timestamp", "2026-01-02", "--to-timestamp", "2026-01-01"], "must be after"),
         (["--delimiter", ";"], "delimiters are for"),
         (["--format", "value", "--key-delimiter", ";"], "--format key-value"),
         (["--format", "value", "--delimiter", r"\q"], "after a backslash"),

@@ -89,8 +89,8 @@ def test_what_an_audit_cannot_explain_needs_a_look(tmp_path: Path, page: Path) -
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--dry-run"], "a dry run leaves nothing in the lake"),
-        (["--format", "parquet"], "a conversion to Parquet keeps no ledger"),
+        (["--dry-run"], "a dry run adds nothing to the lake"),
+        (["--format", "parquet"], "a conversion to Parquet has no ledger"),
         (["--report", "."], "it is a folder"),
         (["--report", "ftp://host/page"], "cannot open 'ftp://host/page'"),
     ],

@@ -81,7 +81,7 @@ def test_a_lake_without_a_registry_ends_with_2_and_a_topic_of_another_name_can_b
     assert "did you mean my_registry?" in capsys.readouterr().err
     assert schemas_command.main([*lake, "--registry", "my_registry"]) == 0
     assert schemas_command.main([*lake, "--source-id", "d"]) == 2
-    assert "nothing of a cluster d" in capsys.readouterr().err
+    assert "no rows of a cluster d" in capsys.readouterr().err
 
 
 def test_an_export_is_reported_on_stderr(
@@ -110,7 +110,9 @@ def test_a_topic_of_other_records_is_no_registry(
     lake = ["--lake", str(tmp_path / "lake"), "--registry", "orders"]
     for command in (schemas_command.main(lake), deserialize_command.main([*lake, "--dry-run"])):
         assert command == 2
-    assert capsys.readouterr().err.count("topic orders is not a schema registry's topic: it has") == 2
+    assert (
+        capsys.readouterr().err.count("topic orders is not a schema registry's topic: it has") == 2
+    )
 
 
 def test_an_export_onto_a_file_is_a_wrong_call(

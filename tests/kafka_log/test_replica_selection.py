@@ -89,7 +89,7 @@ def test_a_lone_batch_with_an_epoch_that_nobody_knows_is_not_believed() -> None:
     assert choose([flipped, sound], is_bounded=True).chosen.broker_id == 2
     assert choose([flipped], is_bounded=True).notes == (
         "orders-0: the batch at offset 90 has leader epoch 9999, the log has 0 there; no checksum "
-        "covers it",
+        "covers leader epochs",
     )
 
 

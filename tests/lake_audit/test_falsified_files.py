@@ -28,9 +28,7 @@ def test_rows_that_lying_statistics_hide_are_missed(lake: Path) -> None:
     _lie(lake, "records", lambda said: said["maxValues"].update(batch_base_offset=3))
     found = audited(lake)
     assert found.exit_code == 3
-    assert found.problems[0].startswith(
-        "records has 76 rows by its Delta log, but 0 are within"
-    )
+    assert found.problems[0].startswith("records has 76 rows by its Delta log, but 0 are within")
 
 
 @pytest.mark.parametrize("table", ["records", "batches", "quarantine", "gaps"])

@@ -48,9 +48,9 @@ def moved(**values: object) -> Callable[[list[Row]], list[Row]]:
         ("salvaged_records", moved(generation=9), "without a row in quarantine"),
         ("salvaged_records", moved(raw_sha256="0" * 64), "without a row in quarantine"),
         ("salvaged_records", moved(position=1), "without a row in quarantine"),
-        ("salvaged_records", moved(offset=34), "at offsets of the sound batches"),
+        ("salvaged_records", moved(offset=34), "at offsets that neighbouring valid batches"),
         ("salvaged_records", moved(offset=34), "salvaged more than once"),
-        ("quarantine", moved(next_offset=37), "at offsets of the sound batches"),
+        ("quarantine", moved(next_offset=37), "at offsets that neighbouring valid batches"),
         ("quarantine", moved(defect_code="bad_length"), "without a row in quarantine"),
     ],
 )

@@ -68,8 +68,9 @@ def test_an_older_copy_of_the_same_leader_takes_nothing_away(lake: Path, disk: P
     summary = _whole(lake, disk)
     assert (summary.exit_code, summary.released) == (3, [])
     assert summary.left_out == {
-        "orders-0": f"orders-0: [35, 60) is not replaced: the log in {disk}/orders-0 may be read "
-        "up to 35 only"
+        "orders-0": f"orders-0: [35, 60) is not replaced: the log in {disk}/orders-0 may only "
+        "be read "
+        "up to 35"
     }
     assert summary.retaken == [("orders-0", (0, 35))]
     assert _is_proved(lake, _LOG)
@@ -95,8 +96,8 @@ def test_rows_of_compressed_segments_stay(lake: Path, disk: Path) -> None:
     segment.unlink()
     summary = _whole(lake, disk)
     assert (summary.exit_code, summary.records) == (3, 40)
-    why = f"not read in {disk}/orders-0: decompress them in place and run again"
-    assert f"[20, 40) stays as it is: {why}" in summary.to_text()
+    why = f"it cannot be read in {disk}/orders-0: decompress them in place and run again"
+    assert f"[20, 40) is not replaced: {why}" in summary.to_text()
     assert _is_proved(lake, _LOG)
 
 

@@ -179,9 +179,11 @@ def test_chunks_that_are_too_large_are_refused(tmp_path: Path) -> None:
 def test_unreadable_key_is_named_without_its_content(tmp_path: Path) -> None:
     file = tmp_path / "key.pem"
     keys = TierKeys((("key1", str(file)),))
-    with pytest.raises(WrongSourceError, match=f"the file of key key1, {file}: the file cannot " "be read"):
+    with pytest.raises(
+        WrongSourceError, match=f"the file of key key1, {file}: the file cannot be read"
+    ):
         keys.check(_STORAGE)
     file.write_bytes(b"-----BEGIN PUBLIC KEY-----\nsecret")
-    with pytest.raises(WrongSourceError, match="it holds a public key") as raised:
+    with pytest.raises(WrongSourceError, match="the file has a public key") as raised:
         keys.check(_STORAGE)
     assert "secret" not in str(raised.value)

@@ -96,7 +96,7 @@ def test_a_file_that_would_fill_the_memory_is_ignored_as_implausible(log_dir: Pa
         file.truncate(1 << 40)  # a hole: it takes no room on the disk
     files, (note,) = _read(log_dir)
     assert note == (
-        f"{log_dir / _MARKS} is ignored as implausible: it has {1 << 40} bytes, and such a "
+        f"{log_dir / _MARKS} is ignored as implausible: it has {1 << 40} bytes, but such a "
         "file has at most 33554432"
     )
     assert files.high_watermarks is None

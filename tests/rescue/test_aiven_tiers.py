@@ -63,7 +63,10 @@ def test_a_tier_alone_gives_what_it_has(
     summary = ingested(
         remote, lake, isolation="read_committed", engine=engine, source=_CLUSTER, tiered=tiered
     )
-    assert "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more" in summary.to_text()
+    assert (
+        "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more"
+        in summary.to_text()
+    )
     everything = consumed(scenario, "read_committed")
     found = in_lake(lake)
     assert found.keys() == everything.keys()

@@ -229,8 +229,8 @@ def test_live_replicas_whose_cleaner_is_behind_are_named_and_not_read(tmp_path: 
     for summary in (once, twice, again):
         assert summary.exit_code == 0
         assert (
-            "up to 5 offsets that are compacted in the lake may be in less "
-            "compacted: orders-0 (5); --older-copies ingests them"
+            "up to 5 offsets that are compacted in the lake may be in less compacted "
+            "replicas: orders-0 (5); --older-copies ingests them"
         ) in summary.notes
     assert ingested(after, lake).notes == []
 
@@ -244,7 +244,10 @@ def test_a_copy_of_another_log_fills_nothing_and_is_named(tmp_path: Path) -> Non
     summary = replayed(lake, other, read=_OLDER)
     assert summary.refilled == {}
     assert summary.exit_code == 3
-    assert "its batches differ from the lake's; nothing is ingested from this copy" in summary.to_text()
+    assert (
+        "its batches differ from the lake's; nothing is ingested from this copy"
+        in summary.to_text()
+    )
 
 
 def test_an_older_copy_with_one_differing_batch_is_left_out(tmp_path: Path) -> None:

@@ -25,12 +25,16 @@ from support.reports import reported
 from support.taken import gaps_taken, offsets_taken
 from support.views import viewed
 
-_DOUBTFUL = "offsets below the first segment: no file shows whether Kafka deleted them or they " "were lost"
+_DOUBTFUL = (
+    "offsets below the first segment: no file shows whether Kafka deleted them or they were lost"
+)
 _HEADLINE = (
     "80 records recovered from 1 partition; perhaps lost: 40 offsets below the first segment"
     " (deleted by retention or lost: no file on the disks says which)"
 )
-_LOST = "offsets below the first segment: leader-epoch-checkpoint proves that Kafka did not " "delete them"
+_LOST = (
+    "offsets below the first segment: leader-epoch-checkpoint proves that Kafka did not delete them"
+)
 
 
 def _remove(folder: Path, *base_offsets: int) -> None:

@@ -164,7 +164,7 @@ def test_a_key_under_another_id_is_not_tried(engine: Engine, lake: Path) -> None
 def test_a_file_without_a_private_key_is_a_wrong_call(tmp_path: Path, lake: Path) -> None:
     file = tmp_path / "key.pem"
     file.write_text("-----BEGIN PUBLIC KEY-----")
-    with pytest.raises(WrongSourceError, match="it holds a public key"):
+    with pytest.raises(WrongSourceError, match="the file has a public key"):
         ingested(unpacked(_ENC), lake, tiered={"keys": {"key1": str(file)}})
 
 
@@ -197,7 +197,10 @@ def test_cat_names_the_offsets_that_it_cannot_read(capsys: pytest.CaptureFixture
     call = ["--source", str(unpacked(_ENC)), "--topics", "plain", "--partition", "0"]
     assert cat([*call, "--format", "value"]) == 3
     said = capsys.readouterr().err
-    assert "seglake: plain-0: the offsets [0, 380) are not read: the segment is encrypted with " "key key1" in said
+    assert (
+        "seglake: plain-0: the offsets [0, 380) are not read: the segment is encrypted with "
+        "key key1" in said
+    )
     assert "damage" not in said
     assert cat([*call, "--tiered-key", f"key1={aiven_objects.key_file()}"]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -267,6 +270,6 @@ def test_an_audit_names_a_partition_that_was_left_out_for_want_of_its_key(lake: 
 
 def test_a_key_that_is_given_in_place_of_its_file_is_not_shown(lake: Path) -> None:
     secret = "-----BEGIN PRIVATE KEY-----\nMIIEvQ"
-    with pytest.raises(WrongSourceError, match="key key1: got the key itself") as refused:
+    with pytest.raises(WrongSourceError, match="key key1: this is the key itself") as refused:
         ingested(unpacked(_ENC), lake, tiered={"keys": {"key1": secret}})
     assert "MIIEvQ" not in str(refused.value)

@@ -74,7 +74,9 @@ def test_the_tier_of_another_cluster_is_a_wrong_call_for_a_lake(
 def test_a_lake_says_nothing_of_a_tier_without_its_topics(disk: TieredDisk, lake: Path) -> None:
     ingested(unpacked("12_tiered") / "disks", lake)
     for call in (lambda: ingested(disk.remote, lake), lambda: replayed(lake, disk.remote)):
-        with pytest.raises(WrongSourceError, match="If it is, give --source-id, too"):
+        with pytest.raises(
+            WrongSourceError, match="If the tier is the cluster's, give --source-id, too"
+        ):
             call()
 
 

@@ -85,7 +85,10 @@ def test_a_later_ingest_with_the_tier_fills_the_gaps_of_one_without(
 
 def test_a_tier_alone_is_ingested_and_said_to_be_unconfirmed(disk: TieredDisk, lake: Path) -> None:
     summary = ingested(disk.remote, lake, isolation="read_committed", source=_CLUSTER)
-    assert "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more" in summary.to_text()
+    assert (
+        "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more"
+        in summary.to_text()
+    )
     everything = consumed(_SCENARIO, "read_committed")
     for name, rows in in_lake(lake).items():
         assert rows == [row for row in everything[name] if row[0] <= rows[-1][0]]
@@ -95,7 +98,9 @@ def test_a_tier_alone_is_ingested_and_said_to_be_unconfirmed(disk: TieredDisk, l
 
 
 def test_a_tier_alone_needs_the_name_of_its_cluster(disk: TieredDisk, lake: Path) -> None:
-    with pytest.raises(WrongSourceError, match="a remote tier names no cluster: give --source-id"):
+    with pytest.raises(
+        WrongSourceError, match="a remote tier does not name its cluster: give --source-id"
+    ):
         ingested(disk.remote, lake)
 
 

@@ -128,8 +128,7 @@ def test_more_than_a_run_may_search_is_named(
     ]
     assert (
         "not searched for damage: the offsets are not ingested yet, and a run searches at most "
-        "64 MiB of such data"
-        in first.to_text()
+        "64 MiB of such data" in first.to_text()
     )
 
 

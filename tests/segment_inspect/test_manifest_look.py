@@ -67,7 +67,9 @@ def test_encrypted_segment_without_its_key_is_said_and_ends_with_3(tmp_path: Pat
     (finding,) = of_type(lines, "finding")
     assert code is ExitCode.LOOK
     assert finding["kind"] == "no_key"
-    assert finding["text"].endswith("the segment is encrypted with key key1: give --tiered-key " "key1=FILE")
+    assert finding["text"].endswith(
+        "the segment is encrypted with key key1: give --tiered-key key1=FILE"
+    )
     assert one(lines, "entry")["key_id"] == "key1"
     assert not of_type(lines, "batch")
 
@@ -115,7 +117,7 @@ def test_missing_object_is_said(tmp_path: Path) -> None:
     code, lines = looked(path, check=True)
     (finding,) = of_type(lines, "finding")
     assert (code, finding["kind"]) == (ExitCode.LOOK, "left_out")
-    assert finding["text"].endswith(".log is not there")
+    assert finding["text"].endswith(".log does not exist")
 
 
 def test_manifest_of_an_unknown_version_is_damaged(tmp_path: Path) -> None:

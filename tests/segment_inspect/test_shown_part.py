@@ -84,7 +84,7 @@ def test_a_number_below_0_is_a_wrong_call(part: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("other", [{"from_offset": 2}, {"only_defects": True}])
 def test_an_offset_is_looked_up_alone(other: dict[str, Any]) -> None:
-    with pytest.raises(WrongCallError, match="without --from or --only-defects"):
+    with pytest.raises(WrongCallError, match="--offset excludes --from, --to and --only-defects"):
         Part(offset=3, **other)
 
 

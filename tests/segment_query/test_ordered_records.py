@@ -191,7 +191,7 @@ def test_segments_need_their_folder_and_no_other_sources(orders: Path, tmp_path:
     (tmp_path / segment.name).write_bytes(segment.read_bytes())
     lone = cat("--source", tmp_path / segment.name)
     assert (lone.code, lone.out) == (2, b"")
-    assert "lies in no partition folder" in lone.err
+    assert "is in no partition folder" in lone.err
     assert "not both in one call" in cat("--source", segment, orders.parent).err
     gone = cat("--source", orders / "00000000000000000077.log")
     assert (gone.code, "does not exist" in gone.err) == (2, True)

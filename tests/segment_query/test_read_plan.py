@@ -79,7 +79,9 @@ def test_offsets_that_only_a_remote_tier_has_end_the_queries_that_ask_for_them()
     settings = Settings.from_mappings([("test", {"select": {"topics": ["plain"]}})])
     above = Requested().with_offsets(700, None)
     assert plan_reads([str(data)], LocalStorage(), settings, above, fails_on_loss=True)
-    with pytest.raises(DataLossError, match="only in a remote tier: give it as one more source"):
+    with pytest.raises(
+        DataLossError, match="only in a remote tier: give the tier as one more source"
+    ):
         plan_reads([str(data)], LocalStorage(), settings, Requested(), fails_on_loss=True)
     both = [str(data), str(data.parent / "remote")]
     assert plan_reads(both, LocalStorage(), settings, Requested(), fails_on_loss=True)

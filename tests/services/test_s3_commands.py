@@ -241,7 +241,7 @@ _SILENT, _REFUSES = 1, 2
         (
             {"AWS_ENDPOINT_URL": "http://no-such-host.invalid"},
             _SILENT,
-            "the host of http://no-such-host.invalid is not known",
+            "the host of http://no-such-host.invalid is unknown",
         ),
         ({"AWS_SECRET_ACCESS_KEY": "wrong-secret-1c5e"}, _REFUSES, "refuses the secret key"),
         ({"AWS_ACCESS_KEY_ID": "wrong-key-77ab"}, _REFUSES, "the access key is unknown"),

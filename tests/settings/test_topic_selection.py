@@ -66,7 +66,7 @@ def test_each_glob_that_selects_nothing_is_named_beside_one_that_does(
     [
         (("ordrs",), "is selected by ordrs (did you mean orders?). There are orders,"),
         (("ordr*", "nosuch"), "by ordr* (did you mean orders?), nosuch. There are"),
-        (("orders,payments",), "orders,payments (give each glob by itself). There"),
+        (("orders,payments",), "orders,payments (give each glob separately). There"),
         (("!*",), "is selected by !*. There are orders, orders.eu, payments"),
         (("orders", "!ord*"), "is selected by orders, !ord*. There are"),
         (("*offsets",), "is selected by *offsets. There are orders, orders.eu, payments"),

@@ -128,7 +128,7 @@ def test_providers_are_asked_in_their_order(providers: str, keys: Keys | None) -
 
 def test_unknown_provider_is_refused_when_its_turn_comes() -> None:
     assumed = f"{_S3A}.auth.AssumedRoleCredentialProvider"
-    with pytest.raises(StorageError, match="AssumedRoleCredentialProvider is not known"):
+    with pytest.raises(StorageError, match="AssumedRoleCredentialProvider is unknown"):
         access(**_VARIABLES, **{_PROVIDERS: assumed})
     simple = f"{_S3A}.SimpleAWSCredentialsProvider"
     assert access(**_KEYS, **{_PROVIDERS: f"{simple},{assumed}"}).keys == Keys("AK", "SK")

@@ -44,7 +44,7 @@ def answer(status: int, code: str = "") -> str:
             "cannot be reached",
         ),
         ("... message: Connection refused", StoreSilentError, "nothing listens at http://h:1"),
-        ('ConnectError("dns error", x)', StoreSilentError, "the host of http://h:1 is not known"),
+        ('ConnectError("dns error", x)', StoreSilentError, "the host of http://h:1 is unknown"),
         (
             "HTTP error: error sending request Debug: kind: Connect, error: InvalidCertificate(X)",
             RefusedError,

@@ -268,5 +268,5 @@ def test_blanks_around_a_cluster_id_are_said(written: str, data: Path, lake: Pat
     text = properties.read_text("utf-8")
     properties.write_text(text.replace(f"cluster.id={_ID}", f"cluster.id={written.format(_ID)}"))
     summary = ingested(disk, lake)
-    is_said = any(f"they are ignored: {_ID}" in note for note in summary.notes)
+    is_said = any(f"seglake ignores them: {_ID}" in note for note in summary.notes)
     assert (is_said, summary.exit_code) == (written.format(_ID).lstrip() != _ID, 0)

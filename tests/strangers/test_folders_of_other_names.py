@@ -62,7 +62,7 @@ def test_a_folder_whose_name_is_no_partition_s_is_named(
         shutil.move(copy, log_dir.parent / name)
     folder = log_dir.parent / above / name
     (line,) = _named(log_dir.parent, lake, engine)
-    assert line.startswith(f"not read: {folder}: 2 segments in a folder whose name is no")
+    assert line.startswith(f"not read: {folder}: 2 segments in a folder that is not named like")
     assert line.endswith("rename the folder to TOPIC-PARTITION and give it as a source")
 
 

@@ -93,8 +93,8 @@ def bad_messages(message: bytes) -> dict[str, Bad]:
         "size too small": Bad(with_size(message, 3), "malformed_record", "size is too small"),
         "negative size": Bad(with_size(message, -1), "malformed_record", "size is too small"),
         "size of a part": Bad(with_size(message, 20), "", ""),
-        "key too long": Bad(with_length(message, 0, 500), "malformed_record", "do not use up"),
-        "value too long": Bad(with_length(message, 1, 500), "malformed_record", "do not use up"),
-        "value too short": Bad(with_length(message, 1, 1), "malformed_record", "do not use up"),
-        "nested": Bad(nested, "nested_wrapper", "a wrapper itself"),
+        "key too long": Bad(with_length(message, 0, 500), "malformed_record", "do not fill"),
+        "value too long": Bad(with_length(message, 1, 500), "malformed_record", "do not fill"),
+        "value too short": Bad(with_length(message, 1, 1), "malformed_record", "do not fill"),
+        "nested": Bad(nested, "nested_wrapper", "itself a wrapper"),
     }

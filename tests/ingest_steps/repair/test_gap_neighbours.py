@@ -11,7 +11,7 @@ def test_replay_takes_nothing_of_another_log_without_topic_id(tmp_path: Path) ->
     lake = tmp_path / "lake"
     ingested(marked_log(tmp_path / "a", 1, "a", damaged=[2]), lake)
     notes = replay_notes(lake, marked_log(tmp_path / "b", 1, "b"))
-    assert any("other batches there than the lake" in note for note in notes)
+    assert any("other batches next to them than the lake" in note for note in notes)
     assert marks_in(lake) == {"a"}
     assert standing_gaps(lake) == [StandingGap("orders", 0, 10, 15, "quarantined")]
 

@@ -64,7 +64,7 @@ def test_data_is_filled_when_the_files_of_its_copy_tell_how_it_ended(
     assert _states(lake) == _expected(log, isolation)
     assert [(gap.start_offset, gap.next_offset) for gap in standing_gaps(lake)] == [(6, 7)]
     state = "committed" if first.is_commit else "aborted"
-    notes = [note for note in summary.notes if "by .txnindex and .snapshot it was" in note]
+    notes = [note for note in summary.notes if ".txnindex and .snapshot prove that it was" in note]
     assert [
         note.endswith(f"offset 3 is missing; .txnindex and .snapshot prove that it was {state}")
         for note in notes

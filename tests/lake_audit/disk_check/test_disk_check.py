@@ -108,7 +108,7 @@ def test_topics_that_are_not_there_do_not_pass_for_equal(taken: Path, lake: Path
 
 def test_sources_of_another_cluster_are_refused(taken: Path, lake: Path) -> None:
     make_log_dir(taken, {_ORDERS: [0, 20]}, cluster_id="another-cluster-000000")
-    with pytest.raises(WrongSourceError, match="nothing of the sources' cluster another-cluster"):
+    with pytest.raises(WrongSourceError, match="no rows of the sources' cluster another-cluster"):
         checked(taken, lake)
 
 

@@ -283,7 +283,10 @@ def test_of_a_wrapper_too_large_to_look_into_a_copy_is_out_of_order(
     monkeypatch.setattr("seglake.segment_codec.walk.offset_places._MOST_WRAPPED_BYTES", 10)
     log = [made("wrapper_1", span) for span in [(0, 10), (10, 20), (10, 20), (20, 30)]]
     assert reasons(walked(laid_out(*log))) == [
-        (DefectCode.OFFSET_OUT_OF_ORDER, "offsets 19 to 19 are not above 19, an offset of an " "earlier batch")
+        (
+            DefectCode.OFFSET_OUT_OF_ORDER,
+            "offsets 19 to 19 are not above 19, an offset of an earlier batch",
+        )
     ]
 
 
