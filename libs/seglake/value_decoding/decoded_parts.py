@@ -134,6 +134,8 @@ def _in_order(pieces: list[tuple[NDArray[np.int64], Any]], typing: Typing) -> An
     """Return the columns of a table in the order of the records."""
     if not pieces:
         return pa.array([], typing.merged.type)
+    if len(pieces) == 1:
+        return pieces[0][1]
     whole = pa.concat_arrays([values for _, values in pieces])
     order = np.argsort(np.concatenate([rows for rows, _ in pieces]), kind="stable")
-    return whole if len(pieces) == 1 else whole.take(pa.array(order))
+    return whole.take(pa.array(order))

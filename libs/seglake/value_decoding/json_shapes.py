@@ -61,7 +61,7 @@ def json_types(task: TypesTask) -> dict[str, JsonTypes]:
     """Return the types of JSON in the rows of a task, by part."""
     readers = SchemaReaders(SchemaRegistry())
     found = {part: JsonTypes() for part in task.forms}
-    for rows in task.rows.rows():
+    for rows in task.rows.rows(("headers", *task.forms)):
         for part, form in task.forms.items():
             bodies = part_of(rows, part).bodies
             if form is Form.JSON:

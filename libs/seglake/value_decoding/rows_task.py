@@ -1,19 +1,17 @@
 """Rows of `records` that a task reads, one row group at a time: those of a run's attempts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import Within, numbers, read_rows
 from seglake.storage.storage import Storage
 
-_COLUMNS = (
-    *("source_id", "topic_id", "partition", "offset", "timestamp", "timestamp_ms"),
-    *("transaction_state", "headers", "generation", "key", "value"),
-)
+_CHOSEN_BY = ("source_id", "partition", "generation", "offset")
 
 
 class Attempt(NamedTuple):
@@ -45,8 +43,8 @@ class RowsTask:
     first_offset: int
     last_offset: int
 
-    def rows(self) -> Iterator[pa.Table]:
-        """Yield the rows, one row group at a time."""
+    def rows(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield these columns of the rows, and where the rows are, one row group at a time."""
         import pyarrow.compute as pc  # imported only when needed, since the import takes 0.05 s
 
         partitions = [*self.generations]
@@ -54,11 +52,16 @@ class RowsTask:
             Within("partition", min(partitions), max(partitions)),
             Within("offset", self.first_offset, self.last_offset),
         ]
-        for found in read_rows(self.storage, self.path, _COLUMNS, only):
+        for found in read_rows(self.storage, self.path, (*_CHOSEN_BY, *columns), only):
             sources: Any = found.column("source_id").cast(pa.string())
-            own = found.filter(pc.equal(sources, pa.scalar(self.source_id)))
-            of, in_commit = numbers(own, "partition"), numbers(own, "generation")
-            chosen = np.zeros(own.num_rows, np.bool_)
+            is_own = pc.equal(sources, pa.scalar(self.source_id)).to_numpy()
+            of, in_commit = numbers(found, "partition"), numbers(found, "generation")
+            chosen = np.zeros(found.num_rows, np.bool_)
             for partition, generations in self.generations.items():
                 chosen |= (of == partition) & np.isin(in_commit, [*generations])
-            yield own.filter(pa.array(chosen))
+            yield those(found, chosen & is_own)
+
+
+def those(rows: pa.Table, chosen: NDArray[np.bool_]) -> pa.Table:
+    """Return the chosen rows; nothing is copied if all are."""
+    return rows if chosen.all() else rows.filter(pa.array(chosen))

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
-from seglake.lake.parquet_rows import numbers
+from seglake.lake.parquet_rows import plain_texts
 from seglake.lake.tables import Table
 from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.value_codec.frames.evidence import FormEvidence
@@ -27,9 +27,15 @@ from seglake.value_decoding.decoded_parts import DecodedPart, PartTyping, decode
 from seglake.value_decoding.record_parts import part_of
 from seglake.value_decoding.retries import are_of, decode_by_now, resolved_rows
 from seglake.value_decoding.rows_task import Attempt, RecordOffsets, RowsTask
-from seglake.value_decoding.typed_rows import Stamp, reject_rows, typed_rows
+from seglake.value_decoding.typed_rows import (
+    RECORD_COLUMNS,
+    Stamp,
+    reject_rows,
+    typed_rows,
+)
 
 Mask: TypeAlias = NDArray[np.bool_]
+_COUNTED = ("typed_rows", "value_rejects", "key_rejects")
 
 
 @dataclass(slots=True)
@@ -67,7 +73,7 @@ def survey(task: SurveyTask) -> dict[str, PartSurvey]:
     """Return the facts that show the form of keys and of values, by part."""
     readers = SchemaReaders(task.registry)
     found = {part: PartSurvey() for part in task.contexts}
-    for rows in task.rows.rows():
+    for rows in task.rows.rows(("headers", *task.contexts)):
         for part, context in task.contexts.items():
             bodies, headers = part_of(rows, part)[1:]
             evidence = found[part].evidence
@@ -158,7 +164,7 @@ def decode(task: DecodeTask) -> DecodeReport:
             )
             for table in (*task.tables, VALUE_REJECTS)
         ]
-        for rows in task.rows.rows():
+        for rows in task.rows.rows(RECORD_COLUMNS):
             if rows.num_rows and task.retried is None:
                 _decode_rows(task, rows, readers, files, report)
             elif rows.num_rows and task.retried is not None:
@@ -244,19 +250,14 @@ def _count(
         masks: which records have a typed row, a rejected value, a rejected key.
         is_again: whether the records were counted before, and their rejects are resolved now.
     """
-    ids = rows.column("topic_id").cast(pa.string()).combine_chunks().dictionary_encode()
-    names = [*ids.dictionary.to_pylist(), None]  # the last one is that of null
-    numbered = ids.indices.fill_null(len(names) - 1).to_numpy()
-    found, of_row = np.unique(
-        np.stack([numbered, numbers(rows, "partition"), numbers(rows, "generation")]),
-        axis=1,
-        return_inverse=True,
-    )
-    places, sign = found.T.tolist(), -1 if is_again else 1
-    records = np.full(rows.num_rows, not is_again)
-    counts = [np.bincount(of_row[mask], minlength=len(places)) for mask in (records, *masks)]
-    for (number, partition, generation), counted in zip(
-        places, np.stack(counts).T.tolist(), strict=True
-    ):
-        mine = Counts(counted[0], counted[1], sign * counted[2], sign * counted[3])
-        report.counts.setdefault(Attempt(names[number], partition, generation), Counts()).add(mine)
+    attempts = plain_texts(rows.select(Attempt._fields))
+    for name, mask in zip(_COUNTED, masks, strict=True):
+        attempts = attempts.append_column(name, pa.array(mask))
+    of_attempt = attempts.group_by(Attempt._fields, use_threads=False)
+    counted = of_attempt.aggregate([(name, "sum") for name in _COUNTED] + [([], "count_all")])
+    sign = -1 if is_again else 1
+    for each in counted.to_pylist():
+        typed, values, keys = (each[f"{name}_sum"] for name in _COUNTED)
+        mine = Counts(0 if is_again else each["count_all"], typed, sign * values, sign * keys)
+        attempt = Attempt(*(each[name] for name in Attempt._fields))
+        report.counts.setdefault(attempt, Counts()).add(mine)

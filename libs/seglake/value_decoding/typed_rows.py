@@ -13,7 +13,14 @@ from seglake.lake.tables import HEADERS_TYPE, Table
 from seglake.lake.typed_tables import PLACE_FIELDS
 from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.value_decoding.decoded_parts import DecodedPart
+from seglake.value_decoding.rows_task import those
 from seglake.value_decoding.typings import KEY_COLUMN
+
+
+RECORD_COLUMNS = (
+    *("topic_id", "timestamp", "timestamp_ms", "transaction_state", "headers", "key", "value"),
+)
+"""Columns of `records` that rows of typed tables and of `value_rejects` are made of."""
 
 
 class Stamp(NamedTuple):
@@ -44,7 +51,7 @@ def typed_rows(
     if not chosen.any():
         return
     key, value = parts
-    some = rows.filter(pa.array(chosen))
+    some = those(rows, chosen)
     columns = _places(some, value, chosen, stamp)
     columns["_key_schema_id"] = _ids(key, chosen)
     columns["_key_raw"] = _raw_keys(some, key, chosen)
@@ -108,6 +115,8 @@ def _spread(
     values: Any, has_values: NDArray[np.bool_], chosen: NDArray[np.bool_]
 ) -> dict[str, Any]:
     """Return columns for the chosen records; null for those without a value."""
+    if has_values.all() and chosen.all():
+        return {field.name: values.field(number) for number, field in enumerate(values.type)}
     places = np.cumsum(has_values) - 1
     indexes = pa.array(places[chosen], mask=~has_values[chosen])
     return {

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
-from seglake.value_codec.frames.frames import frames
+from seglake.value_codec.frames.frames import MAGIC_BYTES, frames
 from seglake.value_codec.frames.schema_groups import (
     Bodies,
     GroupContext,
@@ -88,11 +88,14 @@ class FormEvidence:
         self.longs += int(((found.ends - found.starts) == _LONG_BYTES).sum())
         self.in_headers += len(headers)
         named = bodies_of_bytes(headers.values())
-        bare = without(len(found.starts), np.fromiter(headers, np.int64))
+        bare = found.of(without(len(found.starts), np.fromiter(headers, np.int64)))
+        firsts = bare.data[bare.starts[bare.ends > bare.starts]]
+        seen = np.bincount(firsts, minlength=256)
         for form in FRAMED_FORMS:
-            self._add_frames(found.of(bare), GroupContext(form, readers, context))
+            if seen[[*MAGIC_BYTES[form]]].any():
+                self._add_frames(bare, GroupContext(form, readers, context))
         self._add_frames(named, GroupContext(Form.CONFLUENT, readers, context))
-        self._add_texts(found.of(bare))
+        self._add_texts(bare)
 
     def _add_frames(self, some: Bodies, context: GroupContext) -> None:
         form = context.form

@@ -17,9 +17,10 @@ Legacy8ByteIdHandler.
 """
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.value_codec.frames.forms import Form
@@ -41,6 +42,14 @@ class FrameKind(IntEnum):
     BAD_MAGIC = 5
     BAD_COMPRESSION = 6
 
+
+MAGIC_BYTES = {
+    Form.CONFLUENT: b"\x00\x01",
+    Form.SINGLE_OBJECT: b"\xc3",
+    Form.APICURIO: b"\x00",
+    Form.GLUE: b"\x03",
+}
+"""First bytes of the frames of each form."""
 
 NAMED = (FrameKind.ID, FrameKind.GUID, FrameKind.FINGERPRINT, FrameKind.ZLIB_GUID)
 """Kinds of frames that name a schema."""
@@ -131,9 +140,18 @@ def frames(
 
 def _have_id(data: NDArray[np.uint8], starts: NDArray[np.int64], end: int) -> NDArray[np.bool_]:
     """Return whether frames have an id above 0 of at most 31 bits; `end` is its end in a frame."""
-    ids = data[starts[:, None] + np.arange(1, end)]
+    ids = _heads(data, starts + 1, end - 1)
     found: NDArray[np.bool_] = ~ids[:, :-4].any(axis=1) & (ids[:, -4] < 0x80) & ids.any(axis=1)
     return found
+
+
+def _heads(data: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
+    """Return, for each index of a start, so many bytes from there: a row of an array."""
+    if not len(starts):
+        return np.zeros((0, size), np.uint8)
+    # One item for each byte of the data, which begins there: a copy of items is quick.
+    items = np.ndarray(len(data) - size + 1, f"V{size}", np.ascontiguousarray(data), strides=(1,))
+    return items[starts].view(np.uint8).reshape(-1, size)
 
 
 def _byte(
@@ -158,8 +176,11 @@ def _with_names(
     for kind, (begin, end) in spans.items():
         rows = np.flatnonzero(kinds == kind)
         sizes[rows] = end
-        found = np.ascontiguousarray(data[starts[rows, None] + np.arange(begin, end)])
-        keys = found.view(f"V{end - begin}").reshape(-1)
-        distinct, schemas[rows] = np.unique(keys, return_inverse=True)
-        names[kind] = [name.tobytes() for name in distinct]
+        # Any: numpy's stubs hide Python's buffers, and pyarrow's have no dictionaries of bytes.
+        content: Any = _heads(data, starts[rows] + begin, end - begin)
+        buffers = [None, pa.py_buffer(content)]
+        found: Any = pa.Array.from_buffers(pa.binary(end - begin), len(rows), buffers)
+        encoded = found.dictionary_encode()
+        schemas[rows] = encoded.indices
+        names[kind] = encoded.dictionary.to_pylist()
     return Frames(kinds, names, schemas, sizes, next(iter(spans.values()))[0])
