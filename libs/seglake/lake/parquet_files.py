@@ -43,6 +43,7 @@ _DELTA_COLUMNS = {
     "event_timestamp event_timestamp_ms record_offset record_timestamp record_timestamp_ms",
     "checkpoints": "start_offset next_offset",
     "salvaged_records": "offset timestamp timestamp_ms",
+    "typed": "_offset _timestamp _timestamp_ms",
 }
 _PLAIN_COLUMNS = {
     "records": "key value headers.list.element.value",
@@ -278,7 +279,7 @@ def _open_writer(
     output: BinaryIO, table: Table, schema: pa.Schema, compression_level: int
 ) -> pq.ParquetWriter:
     """Return a Parquet writer with the encoding of each column."""
-    deltas = _DELTA_COLUMNS.get(table.name, "").split()
+    deltas = _DELTA_COLUMNS.get(table.name.partition("/")[0], "").split()
     without_dictionary = {*deltas, *_PLAIN_COLUMNS.get(table.name, "").split()}
     leaves = [leaf for field in table.file_schema for leaf in _leaves(field.name, field.type)]
     dictionaries = [leaf for leaf in leaves if leaf not in without_dictionary]

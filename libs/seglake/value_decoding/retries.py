@@ -53,4 +53,4 @@ def resolved_rows(
         columns[field.name] if field.name in columns else pa.nulls(count, field.type)
         for field in schema
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, names=schema.names)

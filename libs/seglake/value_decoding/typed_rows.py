@@ -61,12 +61,18 @@ def typed_rows(
         columns |= _spread(key.values[0], key.tables == 0, chosen)
     columns |= _spread(value.values[index], value.tables == index, chosen)
     arrays = [
-        arranged(columns[field.name], field.type)
+        _of_type(columns[field.name], field.type)
         if field.name in columns
         else pa.nulls(some.num_rows, field.type)
         for field in table.schema
     ]
-    yield pa.RecordBatch.from_arrays(arrays, schema=table.schema)
+    yield pa.RecordBatch.from_arrays(arrays, names=table.schema.names)
+
+
+# Any: columns have values of many types.
+def _of_type(column: Any, kind: Any) -> Any:
+    """Return a column with the fields of a type; a dictionary stays one, since files have them."""
+    return column if pa.types.is_dictionary(column.type) else arranged(column, kind)
 
 
 # Any: columns have values of many types.
@@ -76,10 +82,10 @@ def _places(
     """Return the columns that say where the records are."""
     names = {field.name for field in PLACE_FIELDS}
     found: dict[str, Any] = {
-        f"_{name}": _plain(some.column(name)) for name in some.column_names if f"_{name}" in names
+        f"_{name}": _whole(some.column(name)) for name in some.column_names if f"_{name}" in names
     }
     found["_headers"] = some.column("headers").combine_chunks().cast(HEADERS_TYPE)
-    found["_run_id"] = pa.array([stamp.run_id] * some.num_rows, pa.string())
+    found["_run_id"] = _constant(stamp.run_id, some.num_rows)
     found["_tombstone"] = pa.array(value.is_null[chosen])
     found["_schema_id"] = _ids(value, chosen)
     rows = np.flatnonzero(chosen).tolist() if value.guids else ()
@@ -88,11 +94,15 @@ def _places(
     return found
 
 
-def _plain(column: Any) -> Any:
-    """Return a column as one array that is not dictionary-encoded."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    whole = column.cast(kind).combine_chunks()
+def _whole(column: Any) -> Any:
+    """Return a column as one array."""
+    whole = column.combine_chunks()
     return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _constant(text: str, count: int) -> Any:
+    """Return an array with a text that often, as a dictionary."""
+    return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [text])
 
 
 def _ids(part: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
@@ -107,7 +117,7 @@ def _raw_keys(some: pa.Table, key: DecodedPart | None, chosen: NDArray[np.bool_]
     if key is None:
         return pa.nulls(some.num_rows, pa.binary())
     is_bad = key.are_rejected[chosen]
-    whole = _plain(some.column("key"))
+    whole = _whole(some.column("key"))
     return pc.if_else(pa.array(is_bad), whole, pa.scalar(None, pa.binary()))
 
 
@@ -128,8 +138,8 @@ def _spread(
 def record_places(some: pa.Table) -> dict[str, Any]:
     """Return the columns of `value_rejects` that say where records are."""
     names = ("source_id", "topic_id", "partition", "offset", "timestamp")
-    found: dict[str, Any] = {name: _plain(some.column(name)) for name in names}
-    return {**found, "record_generation": _plain(some.column("generation"))}
+    found: dict[str, Any] = {name: _whole(some.column(name)) for name in names}
+    return {**found, "record_generation": _whole(some.column("generation"))}
 
 
 def reject_rows(
@@ -140,7 +150,7 @@ def reject_rows(
     if not is_bad.any():
         return None
     some = rows.filter(pa.array(is_bad))
-    raw = _plain(some.column(part)).to_pylist()
+    raw = _whole(some.column(part)).to_pylist()
     count, positions, ids = some.num_rows, found.positions[is_bad], found.ids[is_bad]
     guids = [found.guids.get(row) for row in np.flatnonzero(is_bad).tolist()]
     columns: dict[str, Any] = {
@@ -157,4 +167,4 @@ def reject_rows(
         "generation": pa.array([stamp.generation] * count, pa.int64()),
     }
     schema = VALUE_REJECTS.file_schema
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], names=schema.names)

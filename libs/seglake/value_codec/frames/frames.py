@@ -26,8 +26,14 @@ from numpy.typing import NDArray
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.reject_reasons import RejectReason
 
-_LONG_ID_BYTES = 9
-_ID_BYTES, _GUID_BYTES, _SINGLE_BYTES, _GLUE_BYTES = 5, 17, 10, 18
+_GUID_BYTES, _SINGLE_BYTES, _GLUE_BYTES = 17, 10, 18
+_LEAST_BYTES = {
+    Form.CONFLUENT: 5,
+    Form.SINGLE_OBJECT: _SINGLE_BYTES,
+    Form.APICURIO: 9,
+    Form.GLUE: _GLUE_BYTES,
+}
+_GREATEST_ID = (1 << 31) - 1
 _GLUE_PLAIN, _GLUE_ZLIB = 0, 5
 
 
@@ -105,43 +111,39 @@ def frames(
     >>> found.names[FrameKind.ID][0].hex(), found.sizes.tolist()
     ('0000001f', [5])
     """
-    lengths = ends - starts
-    first, second = _byte(data, starts, lengths, 0), _byte(data, starts, lengths, 1)
     kinds = np.full(len(starts), FrameKind.NO_FRAME, np.int8)
+    lengths = ends - starts
+    rows = np.flatnonzero(lengths >= _LEAST_BYTES[form])
+    heads = _heads(data, starts[rows], _LEAST_BYTES[form])
+    first, second = heads[:, 0], heads[:, 1]
+    spans = {FrameKind.ID: (1, _LEAST_BYTES[form])}
     match form:
         case Form.SINGLE_OBJECT:
-            is_long = lengths >= _SINGLE_BYTES
             is_magic = (first == 0xC3) & (second == 1)
-            kinds[is_long & ~is_magic] = FrameKind.BAD_MAGIC
-            kinds[is_long & is_magic] = FrameKind.FINGERPRINT
+            kinds[rows] = np.where(is_magic, FrameKind.FINGERPRINT, FrameKind.BAD_MAGIC)
             spans = {FrameKind.FINGERPRINT: (2, _SINGLE_BYTES)}
         case Form.APICURIO:
-            is_long = lengths >= _LONG_ID_BYTES
-            kinds[is_long & (first != 0)] = FrameKind.BAD_MAGIC
-            framed = np.flatnonzero(is_long & (first == 0))
-            kinds[framed[_have_id(data, starts[framed], _LONG_ID_BYTES)]] = FrameKind.ID
-            spans = {FrameKind.ID: (1, _LONG_ID_BYTES)}
+            found = np.where(_are_ids(heads, ">u8"), FrameKind.ID, FrameKind.NO_FRAME)
+            kinds[rows] = np.where(first == 0, found, FrameKind.BAD_MAGIC)
         case Form.GLUE:
-            is_long = lengths >= _GLUE_BYTES
-            kinds[is_long] = FrameKind.BAD_COMPRESSION
-            kinds[is_long & (second == _GLUE_PLAIN)] = FrameKind.GUID
-            kinds[is_long & (second == _GLUE_ZLIB)] = FrameKind.ZLIB_GUID
-            kinds[is_long & (first != 3)] = FrameKind.BAD_MAGIC
+            are = [first != 3, second == _GLUE_PLAIN, second == _GLUE_ZLIB]
+            of = [FrameKind.BAD_MAGIC, FrameKind.GUID, FrameKind.ZLIB_GUID]
+            kinds[rows] = np.select(are, of, FrameKind.BAD_COMPRESSION)
             spans = dict.fromkeys((FrameKind.GUID, FrameKind.ZLIB_GUID), (2, _GLUE_BYTES))
         case _:
-            is_long = lengths >= _ID_BYTES
-            kinds[is_long & (first > 1)] = FrameKind.BAD_MAGIC
-            kinds[(lengths >= _GUID_BYTES) & (first == 1)] = FrameKind.GUID
-            framed = np.flatnonzero(is_long & (first == 0))
-            kinds[framed[_have_id(data, starts[framed], _ID_BYTES)]] = FrameKind.ID
-            spans = {FrameKind.ID: (1, _ID_BYTES), FrameKind.GUID: (1, _GUID_BYTES)}
+            found = np.where(_are_ids(heads, ">u4"), FrameKind.ID, FrameKind.NO_FRAME)
+            kinds[rows] = np.where(first <= 1, found, FrameKind.BAD_MAGIC)
+            guids = rows[first == 1]
+            has_guid = lengths[guids] >= _GUID_BYTES
+            kinds[guids] = np.where(has_guid, FrameKind.GUID, FrameKind.NO_FRAME)
+            spans[FrameKind.GUID] = 1, _GUID_BYTES
     return _with_names(kinds, spans, data, starts)
 
 
-def _have_id(data: NDArray[np.uint8], starts: NDArray[np.int64], end: int) -> NDArray[np.bool_]:
-    """Return whether frames have an id above 0 of at most 31 bits; `end` is its end in a frame."""
-    ids = _heads(data, starts + 1, end - 1)
-    found: NDArray[np.bool_] = ~ids[:, :-4].any(axis=1) & (ids[:, -4] < 0x80) & ids.any(axis=1)
+def _are_ids(heads: NDArray[np.uint8], kind: str) -> NDArray[np.bool_]:
+    """Return whether a number after the first byte is above 0 and has at most 31 bits."""
+    ids = heads[:, 1:].copy().view(kind)[:, 0]
+    found: NDArray[np.bool_] = (ids > 0) & (ids <= _GREATEST_ID)
     return found
 
 
@@ -152,16 +154,6 @@ def _heads(data: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> NDA
     # One item for each byte of the data, which begins there: a copy of items is quick.
     items = np.ndarray(len(data) - size + 1, f"V{size}", np.ascontiguousarray(data), strides=(1,))
     return items[starts].view(np.uint8).reshape(-1, size)
-
-
-def _byte(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64], at: int
-) -> NDArray[np.int64]:
-    """Return the byte at an index of each value; -1 if the value is too short."""
-    found = np.full(len(starts), -1, np.int64)
-    is_there = lengths > at
-    found[is_there] = data[starts[is_there] + at]
-    return found
 
 
 def _with_names(
