@@ -61,11 +61,12 @@ def bodies_of(values: Any) -> tuple[NDArray[np.int64], Bodies]:
     _, limits, content = whole.buffers()
     count = len(whole)
     edges = np.zeros(1, np.int32) if limits is None else np.frombuffer(limits, np.int32)
-    starts = edges[whole.offset : whole.offset + count].astype(np.int64)
-    ends = edges[whole.offset + 1 : whole.offset + count + 1].astype(np.int64)
-    data = np.frombuffer(content or b"", np.uint8)
+    limits = edges[whole.offset : whole.offset + count + 1].astype(np.int64)
+    found = Bodies(np.frombuffer(content or b"", np.uint8), limits[:-1], limits[1:])
+    if not whole.null_count:
+        return np.arange(count), found
     rows = np.flatnonzero(whole.is_valid().to_numpy(zero_copy_only=False))
-    return rows, Bodies(data, starts[rows], ends[rows])
+    return rows, found.of(rows)
 
 
 def last_headers(headers: Any, name: str) -> dict[int, bytes]:

@@ -36,7 +36,7 @@ from seglake.value_codec.schema_readers import SchemaReaders
 _MOST_PARSED = 200  # most texts of a task to parse as JSON
 _LEAST_SHARE = 10  # without a subject, one in so many values must have a known schema
 _LONG_BYTES = 8
-_BRACES = np.frombuffer(b"{[", np.uint8)
+_BRACES = b"{["
 
 
 @dataclass(slots=True)
@@ -109,7 +109,8 @@ class FormEvidence:
     def _add_texts(self, some: Bodies) -> None:
         data, starts, ends = some
         filled = np.flatnonzero(ends > starts)
-        texts = filled[np.isin(data[starts[filled]], _BRACES)]
+        firsts = data[starts[filled]]
+        texts = filled[(firsts == _BRACES[0]) | (firsts == _BRACES[1])]
         self.texts += len(texts)
         for row in texts[: _MOST_PARSED - self.parsed].tolist():
             self.parsed += 1

@@ -98,6 +98,14 @@ def after_character(data: Array, p: Int, stop: Int) -> Int:
 def is_utf8(data: Array, p: Int, stop: Int) -> Int:
     """Return 1 for well-formed UTF-8, else 0: surrogates and overlong sequences are refused."""
     while p < stop:
+        while stop - p >= 8:  # eight characters of ASCII at once
+            bits = data[p] | data[p + 1] | data[p + 2] | data[p + 3]
+            bits |= data[p + 4] | data[p + 5] | data[p + 6] | data[p + 7]
+            if bits >= 0x80:
+                break
+            p += 8
+        if p == stop:
+            break
         if data[p] < 0x80:
             p += 1
             continue
