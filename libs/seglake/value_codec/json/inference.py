@@ -57,10 +57,13 @@ def _kinds_by_path(texts: Texts) -> Mapping[int, list[Shape]]:
     _, are_exact = doubles_of(texts, numbers)
     kinds[numbers[~are_exact]] = op.BIG_NUMBER
     are_wide = (kinds == op.INTEGER) & ((tape.values > EXACT) | (tape.values < -EXACT))
-    has_wide = {*np.unique(sums[are_wide & ~has_float[sums]]).tolist()}
-    found, firsts = np.unique(sums * _CODES + kinds, return_index=True)
+    has_wide = {*sums[np.flatnonzero(are_wide & ~has_float[sums])].tolist()}
+    codes = sums * _CODES + kinds
+    firsts = np.full(len(has_float) * _CODES, len(codes))
+    firsts[codes[::-1]] = np.arange(len(codes))[::-1]  # of several, the last assignment stays
+    found = np.flatnonzero(firsts < len(codes))
     by_path: dict[int, list[Shape]] = defaultdict(list)
-    for code in found[np.argsort(firsts)].tolist():
+    for code in found[np.argsort(firsts[found])].tolist():
         path, kind = divmod(code, _CODES)
         is_wide = kind == op.INTEGER and path in has_wide
         by_path[path].append(Shape(_KINDS[kind], is_wide=is_wide))

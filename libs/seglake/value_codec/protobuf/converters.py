@@ -16,7 +16,7 @@
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -73,14 +73,14 @@ def of_scalar(field: Any) -> Converter:
             return Converter(pa.decimal128(20, 0), _decimals)
         case field.TYPE_ENUM:
             names = {number: v.name for number, v in field.enum_type.values_by_number.items()}
-            return Converter(
-                pa.string(), lambda values: pa.array([_name(names, v) for v in values], pa.string())
-            )
+            return Converter(pa.string(), lambda values: _names(values, names))
     return _plain(pa.int64())
 
 
-def _name(names: dict[int, str], number: int) -> str:
-    return names.get(number) or str(number)
+def _names(values: Values, names: Mapping[int, str]) -> Any:
+    """Return the names of an enum's numbers; of numbers without a name, the number."""
+    texts = {number: names.get(number) or str(number) for number in {*values}}
+    return pa.array([texts[value] for value in values], pa.string())
 
 
 def of_well_known(message: Any) -> Converter | None:

@@ -1,6 +1,7 @@
 """Reader of the values of one Protobuf message: a ColumnReader."""
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from seglake.value_codec.protobuf.columns import Faults, columns_of
 from seglake.value_codec.protobuf.wire_faults import wire_fault
 from seglake.value_codec.reject_reasons import RejectReason
 
-_AT_ONCE = 20_000  # most messages to hold parsed at a time
+_AT_ONCE = 2_000  # messages to hold parsed at a time: more leave the caches
 
 
 class ProtobufReader:
@@ -43,35 +44,34 @@ class ProtobufReader:
             ends: index after each body's last byte.
         """
         parts: list[Any] = []
+        content = memoryview(cast("Any", np.ascontiguousarray(data)))
         reasons = np.zeros(len(starts), np.uint8)
         positions = np.zeros(len(starts), np.int64)
         for first in range(0, len(starts), _AT_ONCE) or [0]:
             some = slice(first, first + _AT_ONCE)
-            bodies = [
-                data[a:b].tobytes()
-                for a, b in zip(starts[some].tolist(), ends[some].tolist(), strict=True)
-            ]
+            limits = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
+            bodies = [content[first:after] for first, after in limits]
             parts.append(self._part(bodies, reasons[some], positions[some]))
         whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
         return Decoded(whole, reasons, positions)
 
     def _part(
-        self, bodies: list[bytes], reasons: NDArray[np.uint8], positions: NDArray[np.int64]
+        self, bodies: list[memoryview], reasons: NDArray[np.uint8], positions: NDArray[np.int64]
     ) -> Any:
         """Return the structs of bodies; set reasons and positions of those that are no messages."""
-        parsed = [self._parsed(body) for body in bodies]
+        parsed = [*self._parsed(bodies)]
         faults: Faults = {}
         try:
             found, rows = self._built(parsed, faults)
         except (UnicodeDecodeError, pa.ArrowInvalid):  # older schemas allow texts of any bytes
             faults.clear()
             for row, body in enumerate(bodies):
-                if wire_fault(body, self._message) is not None:
+                if wire_fault(bytes(body), self._message) is not None:
                     parsed[row] = None
             found, rows = self._built(parsed, faults)
         for row, message in enumerate(parsed):
             if message is None:
-                fault = wire_fault(bodies[row], self._message)
+                fault = wire_fault(bytes(bodies[row]), self._message)
                 reason, positions[row] = fault or (RejectReason.BAD_VARINT, UNKNOWN_POSITION)
                 reasons[row] = reason.code
         is_sound = np.zeros(len(bodies), bool)
@@ -89,11 +89,13 @@ class ProtobufReader:
         messages = [parsed[row] for row in rows]
         return self._columns.build(messages, np.array(rows, np.int64), faults), rows
 
-    def _parsed(self, body: bytes) -> Any | None:
-        """Return the message of a body; None if the library refuses it."""
+    def _parsed(self, bodies: Iterable[memoryview]) -> Iterator[Any | None]:
+        """Yield the message of each body; None for one that the library refuses."""
         from google.protobuf.message import DecodeError
 
-        try:
-            return self.message_class.FromString(body)
-        except DecodeError:
-            return None
+        parse = self.message_class.FromString
+        for body in bodies:
+            try:
+                yield parse(body)
+            except DecodeError:
+                yield None
