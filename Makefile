@@ -119,6 +119,10 @@ mutants: setup ## break the product in many small ways: which test notices (NAME
 flips: setup ## flip bits in the offsets of the sample disks: no row at a wrong one (COUNT=100000)
 	@PYTHONPATH=tests $(BIN)/python -m support.offset_flip_campaign $(COUNT)
 
+.PHONY: value-pairs
+value-pairs: setup ## read random keys and values, sound and damaged, beside other libraries (SECONDS=600 for each form, SEED=1)
+	@PYTHONPATH=tests $(BIN)/python -m support.value_campaign --seconds $(SECONDS) --seed $(SEED) $(if $(FORMS),--forms $(FORMS))
+
 .PHONY: torture
 torture: setup ## try to make it lose something: races, faults, hostile bytes (SECONDS=600, PARTS="schedules", SEED=1)
 	@PYTHONPATH=tests $(BIN)/python -m torture --seconds $(SECONDS) --seed $(SEED) $(PARTS)

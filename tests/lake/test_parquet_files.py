@@ -15,6 +15,7 @@ from seglake.lake import parquet_files
 from seglake.lake.errors import SchemaError, TimestampRangeError
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import GAPS, RECORDS, TABLES, Table
+from seglake.lake.typed_tables import PLACE_FIELDS
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.lake_rows import Lake, lake_at, rows, write_file
@@ -263,5 +264,6 @@ def test_storage_needs_no_arrow() -> None:
 def test_columns_that_are_written_otherwise_are_those_of_tables() -> None:
     named = [*parquet_files._DELTA_COLUMNS.items(), *parquet_files._PLAIN_COLUMNS.items()]
     tables = {table.name: table.schema for table in TABLES}
+    tables |= {"typed": pa.schema(PLACE_FIELDS)}
     for table, columns in named:
         assert {path.split(".")[0] for path in columns.split()} <= {*tables[table].names}

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 # Any: schemas and values are JSON of every shape.
 Schema = Any
 
-_PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 UNITS = {"millis": "ms", "micros": "us", "nanos": "ns"}
-_INTS = [
+INT_TYPES = [
     {"type": "int", "logicalType": "date"},
     {"type": "int", "logicalType": "time-millis"},
     {"type": "long", "logicalType": "time-micros"},
@@ -17,9 +17,9 @@ _INTS = [
     *({"type": "long", "logicalType": f"local-timestamp-{unit}"} for unit in UNITS),
 ]
 DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 3}
-_BYTES = [DECIMAL, {**DECIMAL, "precision": 39}, {"type": "string", "logicalType": "uuid"}]
+BYTES_TYPES = [DECIMAL, {**DECIMAL, "precision": 39}, {"type": "string", "logicalType": "uuid"}]
 _FIXED = {"type": "fixed", "size": 16}
-_FIXEDS = [
+FIXED_TYPES = [
     {**_FIXED, "logicalType": "uuid"},
     {**_FIXED, "logicalType": "decimal", "precision": 38, "scale": 38},
     {"type": "fixed", "size": 12, "logicalType": "duration"},
@@ -32,7 +32,13 @@ STRICTER = {"bad_boolean", "bad_varint", "bad_enum", "bad_union_branch", "too_la
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 3) -> Schema:
     """Schemas of all types; names are given by `named`."""
-    leaves = [*_PRIMITIVES, *_INTS, *_BYTES, *_FIXEDS, {"type": "enum", "symbols": ["A", "B"]}]
+    leaves = [
+        *PRIMITIVES,
+        *INT_TYPES,
+        *BYTES_TYPES,
+        *FIXED_TYPES,
+        {"type": "enum", "symbols": ["A", "B"]},
+    ]
     kinds = [*leaves, *(["record", "array", "map", "optional", "union"] * 5 * bool(depth))]
     match kind := draw(st.sampled_from(kinds)):
         case "record":
@@ -49,8 +55,8 @@ def schemas(draw: st.DrawFn, depth: int = 3) -> Schema:
             )
             return draw(st.permutations(["null", inner]))
         case "union":
-            others = draw(st.lists(st.sampled_from(_PRIMITIVES), max_size=3, unique=True))
-            named_types = [{"type": "record", "fields": []}, _FIXEDS[0], _FIXEDS[2]]
+            others = draw(st.lists(st.sampled_from(PRIMITIVES), max_size=3, unique=True))
+            named_types = [{"type": "record", "fields": []}, FIXED_TYPES[0], FIXED_TYPES[2]]
             return [*others, *draw(st.lists(st.sampled_from(named_types), min_size=1, max_size=2))]
     return kind
 

@@ -253,7 +253,7 @@ def _count(
     attempts = plain_texts(rows.select(Attempt._fields))
     for name, mask in zip(_COUNTED, masks, strict=True):
         attempts = attempts.append_column(name, pa.array(mask))
-    of_attempt = attempts.group_by(Attempt._fields, use_threads=False)
+    of_attempt = attempts.group_by([*Attempt._fields], use_threads=False)
     counted = of_attempt.aggregate([(name, "sum") for name in _COUNTED] + [([], "count_all")])
     sign = -1 if is_again else 1
     for each in counted.to_pylist():

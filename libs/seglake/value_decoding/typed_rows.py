@@ -16,7 +16,6 @@ from seglake.value_decoding.decoded_parts import DecodedPart
 from seglake.value_decoding.rows_task import those
 from seglake.value_decoding.typings import KEY_COLUMN
 
-
 RECORD_COLUMNS = (
     *("topic_id", "timestamp", "timestamp_ms", "transaction_state", "headers", "key", "value"),
 )

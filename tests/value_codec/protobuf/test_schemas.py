@@ -1,6 +1,7 @@
 """Schemas of Protobuf are compiled without leaving a trace; messages are found by their indexes."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,3 +103,33 @@ def test_a_text_that_is_no_utf8_is_a_reject_where_the_library_lets_it_pass(field
     assert read.reasons.tolist() == [0, RejectReason.BAD_UTF8.code]
     assert read.positions.tolist() == [0, len(bodies[0]) - 1]
     assert read.values.to_pylist() == [{"s": [("a", 0)] if is_map else "a", "_unknown": None}, None]
+
+
+# Any: a decoded value, of any type.
+def decoded(text: str, *bodies: str) -> list[Any]:
+    """The values of bodies in hex digits; None for rejects."""
+    found = SchemaMessages(text, {}).at((0,))
+    assert found is not None
+    contents = [bytes.fromhex(body) for body in bodies]
+    ends = np.cumsum([len(content) for content in contents])
+    starts = ends - [len(content) for content in contents]
+    return found[1].read(np.frombuffer(b"".join(contents), np.uint8), starts, ends)[0].to_pylist()
+
+
+@pytest.mark.parametrize("where", ["} extend A {", "extend A {"])
+def test_extensions_are_kept_as_unknown_fields(where: str) -> None:
+    end = "}" if where.startswith("}") else "} }"
+    text = f'syntax = "proto2"; message A {{ optional int32 a = 1; extensions 100 to 200; {where}'
+    [row] = decoded(f"{text} optional int32 e = 100; {end}", "0801a00607")
+    assert row == {"a": 1, "_unknown": bytes.fromhex("a00607")}
+
+
+def test_unknown_fields_keep_the_bytes_that_were_written() -> None:
+    [row] = decoded(_HEAD + "message A { int32 a = 1; }", "0801c0be80008700")
+    assert row == {"a": 1, "_unknown": bytes.fromhex("c0be80008700")}
+
+
+def test_a_bad_text_that_a_later_one_replaces_does_not_depend_on_other_values() -> None:
+    text = 'syntax = "proto2"; message A { optional string s = 1; }'
+    replaced, bad, good = "0a01ff0a0161", "0a01ff", "0a0162"
+    assert [row and row["s"] for row in decoded(text, replaced, bad, good)] == ["a", None, "b"]

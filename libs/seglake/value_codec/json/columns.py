@@ -74,6 +74,9 @@ def _place(shape: Shape, path: int, paths: Paths) -> Place:
     return Place(shape, path, members, items)
 
 
+_GREATEST_INT16 = (1 << 15) - 1
+
+
 class Columns:
     """Builder of Arrow columns from the nodes of JSON texts."""
 
@@ -81,8 +84,11 @@ class Columns:
         """Sort the nodes by path."""
         self._texts = texts
         self._kinds = texts.tape.kinds
-        self._order = np.argsort(texts.tape.paths, kind="stable")
-        self._sorted = texts.tape.paths[self._order]
+        paths = texts.tape.paths
+        if paths.max(initial=0) <= _GREATEST_INT16:  # which numpy sorts without comparisons
+            paths = paths.astype(np.int16)
+        self._order = np.argsort(paths, kind="stable")
+        self._sorted = paths[self._order]
         self._slots = np.full(len(self._kinds), NO_NODE, np.int64)
 
     def of(self, place: Place, nodes: NDArray[np.int64]) -> Column:
@@ -185,8 +191,9 @@ class Columns:
 
     def _below(self, place: Place) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the nodes at a place whose parents have slots, and these slots."""
-        edges = np.array([place.path, place.path + 1], self._sorted.dtype)
-        first, end = np.searchsorted(self._sorted, edges)
+        path = self._sorted.dtype.type(place.path)
+        first = np.searchsorted(self._sorted, path)
+        end = np.searchsorted(self._sorted, path, side="right")
         nodes = self._order[first:end]
         parents = self._slots[self._texts.tape.parents[nodes]]
         if (parents >= 0).all():

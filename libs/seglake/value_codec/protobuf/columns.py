@@ -254,11 +254,11 @@ def _unknown(name: str) -> _Column:
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     def built(messages: Values, rows: Rows, faults: Faults) -> Any:
-        found = [*map(UnknownFieldSet, messages)]
-        sizes = [*map(len, found)]
-        if not any(sizes):
-            return pa.nulls(len(messages), pa.binary())
-        texts = [unknown_bytes(each) if size else None for each, size in zip(found, sizes, strict=True)]
-        return pa.array(texts, pa.binary())
+        counts = map(len, map(UnknownFieldSet, messages))
+        found = [
+            unknown_bytes(message) if count else None
+            for message, count in zip(messages, counts, strict=True)
+        ]
+        return pa.array(found, pa.binary())
 
     return _Column(name, pa.binary(), built)

@@ -49,10 +49,28 @@ def compiled(text: str, imports: Mapping[str, str]) -> Any:
     pool = descriptor_pool.DescriptorPool()
     try:
         for content in _serialized_files(text, imports):
-            pool.AddSerializedFile(content)
+            pool.AddSerializedFile(_without_extensions(content))
         return pool.FindFileByName(_main_name(imports))
     except (TypeError, KeyError, ValueError) as error:
         raise ProtoTextError(f"the schema cannot be loaded: {error}") from None
+
+
+def _without_extensions(content: bytes) -> bytes:
+    """Return a serialized file descriptor without its extensions.
+
+    The library would read extensions beside the fields that columns have. So they are unknown
+    fields, whose bytes are kept.
+    """
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+
+    file = FileDescriptorProto.FromString(content)
+    del file.extension[:]
+    messages = [*file.message_type]
+    for message in messages:  # the list grows meanwhile
+        del message.extension[:]
+        messages += message.nested_type
+    found: bytes = file.SerializeToString()
+    return found
 
 
 def _main_name(imports: Mapping[str, str]) -> str:

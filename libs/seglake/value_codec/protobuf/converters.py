@@ -16,7 +16,7 @@
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -170,30 +170,12 @@ def json_number(value: float) -> float | str:
     return value
 
 
-def unknown_bytes(fields: Any) -> bytes:
-    """Return a message's unknown fields in the bytes in which they were written."""
-    return b"".join(_encoded(fields))
-
-
-def _encoded(fields: Any) -> Iterator[bytes]:
-    for field in fields:
-        kind, number, data = field.wire_type, field.field_number, field.data
-        yield _varint(number << 3 | kind)
-        match kind:
-            case 0:
-                yield _varint(data)
-            case 1 | 5:
-                yield data.to_bytes(8 if kind == 1 else 4, "little")
-            case 2:
-                yield _varint(len(data)) + data
-            case _:
-                yield unknown_bytes(data) + _varint(number << 3 | 4)
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value >= 0x80:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
+# Any: google.protobuf has no type hints.
+def unknown_bytes(message: Any) -> bytes:
+    """Return the fields of a message that its schema does not have, in the bytes as written."""
+    rest = type(message)()
+    rest.CopyFrom(message)
+    for field in message.DESCRIPTOR.fields:
+        rest.ClearField(field.name)
+    found: bytes = rest.SerializePartialToString()
+    return found

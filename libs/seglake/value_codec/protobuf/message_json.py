@@ -13,17 +13,14 @@ def message_json(message: Any) -> Any:
     Bytes are base64, enums names, integers exact. Fields that the schema does not have are in
     `_unknown`. Timestamps and durations are objects of seconds and nanos, like any message.
     """
-    from google.protobuf.unknown_fields import UnknownFieldSet
-
     if message.DESCRIPTOR.full_name in _JSON_TYPES:
         return json_value(message)
     found = {}
     for field in message.DESCRIPTOR.fields:
         if not field.has_presence or message.HasField(field.name):
             found[field.name] = _field(getattr(message, field.name), field)
-    unknown = UnknownFieldSet(message)
-    if len(unknown):
-        found["_unknown"] = b64encode(unknown_bytes(unknown)).decode()
+    if unknown := unknown_bytes(message):
+        found["_unknown"] = b64encode(unknown).decode()
     return found
 
 

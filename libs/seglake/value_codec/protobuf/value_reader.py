@@ -64,10 +64,12 @@ class ProtobufReader:
         try:
             found, rows = self._built(parsed, faults)
         except (UnicodeDecodeError, pa.ArrowInvalid):  # older schemas allow texts of any bytes
-            faults.clear()
-            for row, body in enumerate(bodies):
-                if wire_fault(bytes(body), self._message) is not None:
-                    parsed[row] = None
+            if len(bodies) > 1:
+                middle = len(bodies) // 2
+                halves = slice(0, middle), slice(middle, len(bodies))
+                parts = [self._part(bodies[h], reasons[h], positions[h]) for h in halves]
+                return pa.concat_arrays(parts)
+            parsed = [None]
             found, rows = self._built(parsed, faults)
         for row, message in enumerate(parsed):
             if message is None:

@@ -1,0 +1,1 @@
+"""Many random schemas, values and damaged bytes, read by seglake and by other libraries."""
