@@ -74,9 +74,19 @@ def written(schema: Schema, value: Any) -> bytes:
     return stream.getvalue()
 
 
+class _Ending(io.BytesIO):
+    """Bytes that end with an error: fastavro would read billions of empty items after the end."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        if size is not None and len(found) < size:
+            raise EOFError
+        return found
+
+
 def by_fastavro(schema: Schema, body: bytes) -> list[Any]:
     """The value that fastavro reads up to the last byte, with branches; else none."""
-    stream = io.BytesIO(body)
+    stream = _Ending(body)
     try:
         value = fastavro.schemaless_reader(
             stream, fastavro.parse_schema(schema), None, return_record_name=False
