@@ -217,12 +217,8 @@ bench-erase: setup ## measure the erasure of a key against reading all records o
 	cd tests && ../$(BIN)/python -m bench.bench_erase --records $(or $(RECORDS),4000000) $(DOCS:yes=--docs)
 
 .PHONY: bench-values
-bench-values: setup ## measure how quickly Avro values become columns, against fastavro and Spark (ROWS=100000; needs Maven, once)
+bench-values: setup ## measure how quickly records become typed, in Avro, JSON and Protobuf, against Spark (ROWS=100000; needs Maven, once)
 	cd tests && ../$(BIN)/python -m bench.bench_values --rows $(or $(ROWS),1000000) $(DOCS:yes=--docs)
-
-.PHONY: bench-json
-bench-json: setup ## measure values of JSON against Spark's from_json and DuckDB, on one core
-	cd tests && ../$(BIN)/python -m bench.bench_json --runs $(or $(RUNS),3)
 
 .PHONY: bench-latest
 bench-latest: setup ## measure tables of latest state against Spark's window query and MERGE (RECORDS=2000000, KEYS=100000)

@@ -22,7 +22,6 @@ TARGETS = [
         "bench-tiers",
         "bench-erase",
         "bench-values",
-        "bench-json",
         "bench-latest",
         "bench-scale",
         "bench-life",

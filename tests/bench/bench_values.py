@@ -1,62 +1,67 @@
-"""Measures how quickly Avro values become columns, against fastavro and Spark's from_avro.
+"""Measures how quickly records become typed Parquet on one core, against other ways.
 
-    cd tests && ../.venv/bin/python -m bench.bench_values --rows 1000000
-
-Each way reads bodies from a Parquet file, on one core, and ends in Parquet. Processor time counts,
-for machines are shared. Spark's module for Avro comes from Maven, once. `--docs` writes the table
-in tests/bench/results.md.
+Each way gets the same file of `records`, and writes the place of each record and the columns of its
+value. Processor time counts, the median of some runs, in turn: machines are shared. Spark's module
+for Avro comes from Maven, once. `--docs` writes the table in tests/bench/results.md.
 """
 
 import argparse
 import io
 import json
 import os
-import random
 import statistics
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import fastavro
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.functions import expr, from_json
 
 from bench.machine import PAGE, machine, today, updated
+from bench.made_values import (
+    AVRO,
+    AVRO_HEAD,
+    DISTINCT,
+    JSON_TYPES,
+    PROTOBUF,
+    PROTOBUF_HEAD,
+    in_avro,
+    in_json,
+    in_protobuf,
+    orders,
+)
 from bench.processes import cpu_seconds, process_tree
-from seglake.value_codec.avro.schema_types import parsed_schema
-from seglake.value_codec.avro.value_reader import AvroReader
+from bench.typed_records import TypedRecords, registry_of, write_records
+from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from support.servers.maven_jars import maven_jars
 
 COMMAND = "make bench-values DOCS=yes"
 _SPARK_AVRO = f"org.apache.spark:spark-avro_2.13:{pyspark.__version__}"
-_DISTINCT = 20_000
-_FEWER = 10  # fastavro reads this part of the rows
-_PLACE = {
-    "type": "record",
-    "name": "Place",
-    "fields": [{"name": "lat", "type": "float"}, {"name": "lon", "type": "float"}],
-}
-_KINDS: Mapping[str, Any] = {
-    "id": "long",
-    "customer": "string",
-    "amount": "double",
-    "kind": {"type": "enum", "name": "Kind", "symbols": ["A", "B", "C"]},
-    "note": ["null", "string"],
-    "tags": {"type": "array", "items": "string"},
-    "place": _PLACE,
-    "at": {"type": "long", "logicalType": "timestamp-millis"},
-}
-_SCHEMA: Mapping[str, Any] = {
-    "type": "record",
-    "name": "Order",
-    "fields": [{"name": name, "type": kind} for name, kind in _KINDS.items()],
-}
+_FEWER = 10  # Python's loops read this part of the rows
+_PLACE = ["partition", "offset", "timestamp", "timestamp_ms", "headers", "generation", "key"]
+
+
+class Way(NamedTuple):
+    """A way to read values.
+
+    Attributes:
+        form: the form of the values.
+        name: who reads them, for a person.
+        rows: how many it reads.
+    """
+
+    form: str
+    name: str
+    rows: int
+    run: Callable[[], object]
 
 
 def main() -> int:
@@ -68,116 +73,112 @@ def main() -> int:
     arguments = parser.parse_args()
     os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # also for the JVM
     with TemporaryDirectory() as folder:
-        source, target = Path(folder, "bodies.parquet"), Path(folder, "out")
-        size = _write(source, arguments.rows)
-        ways = _ways(source, target, arguments.rows)
-        found = {name: _rate(rows, way, arguments.runs) for name, (rows, way) in ways.items()}
-    text = table(found, arguments.rows, size)
+        ways, sizes = _ways(Path(folder), arguments.rows)
+        rates = _rates(ways, arguments.runs)
+    text = table(rates, arguments.rows, sizes)
     sys.stdout.write(f"{text}\n")
     if arguments.docs:
         PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")
     return 0
 
 
-def table(rates: Mapping[str, float], rows: int, body_bytes: float) -> str:
+def table(
+    rates: Mapping[tuple[str, str], float], rows: int, body_bytes: Mapping[str, float]
+) -> str:
     """Return the rates, in rows a second, as a table for the page."""
-    best = next(iter(rates.values()))
+    of_form = {form: rate for (form, _), rate in reversed([*rates.items()])}  # the first one's
+    sizes = ", ".join(f"{size:.0f} in {form}" for form, size in body_bytes.items())
     lines = [
-        f"{rows:,} values of {body_bytes:.0f} bytes and 8 fields (a record, an array, an enum and a"
-        f" union among them), Parquet to Parquet, by processor time. {today()}, {machine()}.",
+        f"{rows:,} records with values of 8 fields (a record, an array, an enum and a null among"
+        f" them), from a file of `records` to one of a typed table, by processor time. Bytes of a"
+        f" value: {sizes}. {today()}, {machine()}.",
         "",
-        "| | million rows a second of one core | seglake is faster by |",
-        "| --- | --- | --- |",
+        "| | | million rows a second of one core | seglake is faster by |",
+        "| --- | --- | --- | --- |",
     ]
-    for name, rate in rates.items():
-        lines.append(f"| {name} | {rate / 1e6:.3f} | {best / rate:.1f} |")
+    for (form, name), rate in rates.items():
+        lines.append(f"| {form} | {name} | {rate / 1e6:.3f} | {of_form[form] / rate:.1f} |")
     return "\n".join(lines)
 
 
-def _write(path: Path, rows: int) -> float:
-    """Write bodies to a Parquet file; return their mean size."""
-    chance, schema = random.Random(1), fastavro.parse_schema(dict(_SCHEMA))
-    bodies = []
-    for number in range(min(rows, _DISTINCT)):
-        value = {
-            "id": chance.getrandbits(40),
-            "customer": f"customer-{chance.randrange(10_000)}",
-            "amount": chance.random(),
-            "kind": chance.choice("ABC"),
-            "note": chance.choice([None, f"note {number}"]),
-            "tags": [f"t{tag}" for tag in range(chance.randrange(3))],
-            "place": {"lat": 1.5, "lon": 2.5},
-            "at": 1_700_000_000_000 + number,
-        }
-        stream = io.BytesIO()
-        fastavro.schemaless_writer(stream, schema, value)
-        bodies.append(stream.getvalue())
-    chosen = [bodies[number % len(bodies)] for number in range(rows)]
-    pq.write_table(pa.table({"value": pa.array(chosen, pa.binary())}), path)
-    return statistics.mean(map(len, bodies))
-
-
-def _ways(source: Path, target: Path, rows: int) -> Mapping[str, tuple[int, Callable[[], None]]]:
-    """Return each way with the number of rows that it reads, the one of seglake first."""
-    fewer = rows // _FEWER
-    return {
-        "seglake": (rows, lambda: _by_seglake(source, target)),
-        "Spark `from_avro`": (rows, _by_spark(source, target)),
-        "fastavro, to Arrow": (fewer, lambda: _by_fastavro(source, target, fewer)),
+def _ways(folder: Path, rows: int) -> tuple[list[Way], dict[str, float]]:
+    """Return all ways, seglake's first of each form, and the mean size of values by form."""
+    found = SchemaMessages(PROTOBUF, {}).at((0,))
+    assert found is not None
+    message_class, some, fewer = found[1].message_class, orders(), rows // _FEWER
+    forms = {
+        "Avro": (in_avro(some), registry_of(json.dumps(AVRO), "AVRO")),
+        "JSON": (in_json(some), None),
+        "Protobuf": (in_protobuf(some, message_class), registry_of(PROTOBUF, "PROTOBUF")),
     }
-
-
-def _by_seglake(source: Path, target: Path) -> None:
-    reader = AvroReader(parsed_schema(json.dumps(_SCHEMA), {}), is_raw_bytes=False)
-    # Any: pyarrow's stubs know neither the fields of a type nor the type of a column.
-    fields: Any = reader.type
-    with pq.ParquetWriter(target, pa.schema([*fields])) as writer:
-        for batch in pq.ParquetFile(source).iter_batches(1 << 18):
-            values: Any = batch.column("value")
-            _, edges, content = values.buffers()
-            ends = np.frombuffer(edges, np.int32)[values.offset : values.offset + len(values) + 1]
-            data = np.frombuffer(content, np.uint8)
-            found: Any = reader.read(data, ends[:-1].astype(np.int64), ends[1:].astype(np.int64))
-            writer.write_batch(pa.RecordBatch.from_struct_array(found.values))
-
-
-def _by_fastavro(source: Path, target: Path, rows: int) -> None:
-    schema = fastavro.parse_schema(dict(_SCHEMA))
-    # Any: bytes, and values of any schema.
-    bodies: list[Any] = pq.read_table(source).column("value").slice(0, rows).to_pylist()
-    found: list[Any] = [
-        fastavro.schemaless_reader(io.BytesIO(body), schema, None) for body in bodies
+    lakes = {}
+    for form, (distinct, registry) in forms.items():
+        lake = folder / form
+        values = [distinct[number % DISTINCT] for number in range(rows)]
+        lakes[form] = TypedRecords(lake, write_records(lake, values), values, registry)
+    session, avro = _session(), lakes["Avro"]
+    by_spark = partial(_by_spark, session, folder / "spark")
+    framed = expr(f"substring(value, {len(AVRO_HEAD) + 1})")
+    as_avro = from_avro(framed, json.dumps(AVRO))
+    as_json = from_json(expr("cast(value AS STRING)"), JSON_TYPES)
+    known = lakes["JSON"].decoding(lakes["JSON"].uses())
+    bodies = [value[len(PROTOBUF_HEAD) :] for value in lakes["Protobuf"].values[:fewer]]
+    ways = [
+        Way("Avro", "seglake, with the search for schema ids", rows, avro.decode),
+        Way("Avro", "seglake, decoding alone", rows, avro.decoding(avro.uses())),
+        Way("Avro", "Spark `from_avro`", rows, lambda: by_spark(avro.path, as_avro)),
+        Way("Avro", "fastavro, to Arrow", fewer, lambda: _by_fastavro(avro, folder, fewer)),
+        Way("JSON", "seglake, types found in all values first", rows, lakes["JSON"].decode),
+        Way("JSON", "seglake, with known types", rows, known),
+        Way("JSON", "Spark `from_json`", rows, lambda: by_spark(lakes["JSON"].path, as_json)),
+        Way("Protobuf", "seglake", rows, lakes["Protobuf"].decode),
+        Way(
+            "Protobuf",
+            "Google's library, parsing alone",
+            len(bodies),
+            lambda: [message_class.FromString(body) for body in bodies],
+        ),
     ]
-    pq.write_table(pa.Table.from_pylist(found), target)
+    sizes = {form: statistics.mean(map(len, distinct)) for form, (distinct, _) in forms.items()}
+    return ways, sizes
 
 
-def _by_spark(source: Path, target: Path) -> Callable[[], None]:
+def _by_fastavro(avro: TypedRecords, folder: Path, rows: int) -> None:
+    schema = fastavro.parse_schema(dict(AVRO))
+    # Any: bytes, and values of any schema.
+    values: list[Any] = pq.read_table(avro.path).column("value").slice(0, rows).to_pylist()
+    streams = [io.BytesIO(value[len(AVRO_HEAD) :]) for value in values]
+    found: list[Any] = [fastavro.schemaless_reader(stream, schema, None) for stream in streams]
+    pq.write_table(pa.Table.from_pylist(found), folder / "fastavro.parquet")
+
+
+def _session() -> SparkSession:
     jars = maven_jars(f"spark-avro-{pyspark.__version__}", [_SPARK_AVRO], alone=True)
-    session = (
+    return (
         SparkSession.builder.master("local[1]")
         .config("spark.jars", ",".join(map(str, jars.glob("*.jar"))))
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "1")
         .getOrCreate()
     )
-    text = json.dumps(_SCHEMA)
-
-    def run() -> None:
-        values = session.read.parquet(str(source)).select(from_avro("value", text).alias("v"))
-        values.select("v.*").write.mode("overwrite").parquet(f"{target}-spark")
-
-    return run
 
 
-def _rate(rows: int, way: Callable[[], None], runs: int) -> float:
-    """Return rows a second: the median of some runs, after one that is not counted."""
-    way()
-    found = []
-    for _ in range(runs):
-        before = _processor_seconds()
-        way()
-        found.append(rows / (_processor_seconds() - before))
-    return statistics.median(found)
+def _by_spark(session: SparkSession, target: Path, path: str, value: Column) -> None:
+    rows = session.read.parquet(path).select(*_PLACE, value.alias("v"))
+    rows.select(*_PLACE, "v.*").write.mode("overwrite").parquet(str(target))
+
+
+def _rates(ways: list[Way], runs: int) -> dict[tuple[str, str], float]:
+    """Return rows a second of each way: the median of some runs, after one that is not counted."""
+    found: dict[tuple[str, str], list[float]] = {(way.form, way.name): [] for way in ways}
+    for number in range(runs + 1):
+        for way in ways:
+            before = _processor_seconds()
+            way.run()
+            if number:
+                rate = way.rows / (_processor_seconds() - before)
+                found[way.form, way.name].append(rate)
+    return {key: statistics.median(rates) for key, rates in found.items()}
 
 
 def _processor_seconds() -> float:
