@@ -41,8 +41,9 @@ def avro_pairs(random: randoms.Random) -> Iterator[str]:
         yield "" if is_same else f"{schema}: {value} is {reason or found}"
     broken = [damaged(random, random.choice(bodies)) for _ in range(_DAMAGED)]
     for body, found, reason in zip(broken, *read(plain, *broken), strict=True):
-        # fastavro would read items without bytes for hours.
-        expected = [] if reason in STRICTER else by_fastavro(plain, body)
+        # Of items without bytes, fastavro reads as many as an array claims to have.
+        is_endless = reason in STRICTER or (reason and has_empty_items(plain))
+        expected = [] if is_endless else by_fastavro(plain, body)
         is_same = not expected and found is None if reason else is_read(found, expected)
         yield "" if is_same else f"{plain}: {body.hex()} is {reason or found}, not {expected}"
 
@@ -50,6 +51,28 @@ def avro_pairs(random: randoms.Random) -> Iterator[str]:
 def is_read(found: Any, expected: list[Any]) -> bool:
     """Whether a value is the only one that fastavro reads."""
     return [as_dicts(unbranched(found))] == [plain_form(each) for each in expected]
+
+
+def has_empty_items(schema: Schema) -> bool:
+    """Whether a schema has an array whose items have no bytes."""
+    match schema:
+        case {"type": "array", "items": items}:
+            return is_empty(items) or has_empty_items(items)
+        case {"type": "record", "fields": members}:
+            return any(has_empty_items(each["type"]) for each in members)
+        case {"values": inner}:
+            return has_empty_items(inner)
+    return isinstance(schema, list) and any(map(has_empty_items, schema))
+
+
+def is_empty(schema: Schema) -> bool:
+    """Whether values of a schema have no bytes."""
+    match schema:
+        case "null" | {"type": "null"} | {"type": "fixed", "size": 0}:
+            return True
+        case {"type": "record", "fields": members}:
+            return all(is_empty(each["type"]) for each in members)
+    return False
 
 
 def _schema(random: randoms.Random, depth: int) -> Schema:
