@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 
 class EraseOptions(RunOptions, total=False):
-    """Options of `erase`; either `key` or `where` must be given, and `topics`.
+    """Options of `erase`; one of `key`, `where` and `lift` must be given, and `topics`.
 
     Attributes:
         key: the key of the records, as bytes or as text, which means its UTF-8.
         where: SQL expression over columns of `records`.
+        lift: label of an earlier erasure whose rules are removed; nothing is erased.
         reason: reason of the erasure, stored in clear text.
         drop_undecodable: also drop the bytes of damaged batches that cannot be searched.
         purge: delete the files of earlier versions at once.
@@ -24,6 +25,7 @@ class EraseOptions(RunOptions, total=False):
 
     key: bytes | str | None
     where: str | None
+    lift: str | None
     reason: str
     drop_undecodable: bool
     purge: bool
@@ -42,16 +44,11 @@ def run_erase(
     choice = EraseChoice(
         key=key.encode() if isinstance(key, str) else key,
         where=options.get("where"),
+        lift=options.get("lift"),
         reason=options.get("reason", ""),
         drop_undecodable=options.get("drop_undecodable", False),
+        purges=options.get("purge", False),
     )
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with scanning(settings, options, view) as scan:
-        return erased(
-            lake,
-            scan,
-            choice=choice,
-            purges=options.get("purge", False),
-            run_id=run_id,
-            dry_run=dry_run,
-        )
+        return erased(lake, scan, choice=choice, run_id=run_id, dry_run=dry_run)

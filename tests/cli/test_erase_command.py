@@ -34,10 +34,11 @@ def test_a_key_as_text_or_as_hexadecimal_bytes_is_erased(
     assert first.startswith("7 records of 1 topic would be erased (")
     assert line.startswith("orders: 7 records; 1 of 1 file to be written again, ")
     assert erase_command.main([*call, "--key", "ann's key"]) == 0
-    first, line, old = capsys.readouterr().out.splitlines()
+    first, line, old, rule = capsys.readouterr().out.splitlines()
     assert first.startswith("7 records of 1 topic erased (")
     assert line.startswith("orders: 7 records; 1 of 1 file written again, ")
     assert old.startswith("files of earlier versions still have the bytes; maintain deletes them")
+    assert rule.startswith("1 rule stored; seglake erase --lift ")
     assert erase_command.main([*call, "--key-hex", b"bob's key".hex(), "--json"]) == 0
     printed = capsys.readouterr().out
     facts = json.loads(printed)
@@ -55,8 +56,10 @@ def test_a_key_as_text_or_as_hexadecimal_bytes_is_erased(
         ("--key", "a", "--where", "true"),
         ("--key-hex", "xyz"),
         ("--where", "value"),
+        ("--lift", "no run"),
+        ("--lift", "a run", "--key", "a"),
     ],
-    ids=["nothing", "no text", "no hex", "two", "no bytes", "no condition"],
+    ids=["nothing", "no text", "no hex", "two", "no bytes", "no condition", "no run", "and a key"],
 )
 def test_a_wrong_call_ends_with_2(lake: Path, more: tuple[str, ...]) -> None:
     call = ["--lake", str(lake), "--topics", "orders", *_ALONE, *more]
@@ -81,5 +84,7 @@ def test_python_erases_by_text_bytes_or_condition(lake: Path) -> None:
     where = "key_text = 'bob''s key'"
     summary = seglake.erase(lake, topics=["orders"], where=where, engine="local")
     assert (summary.records, offsets(lake)) == (7, [o for o in range(20) if o % 3 == 2])
+    lifted = seglake.erase(lake, topics=["orders"], lift=summary.run_id, engine="local")
+    assert lifted.lifted == 7
     with pytest.raises(seglake.WrongCallError):
         seglake.erase(lake, topics=["orders"], engine="local")

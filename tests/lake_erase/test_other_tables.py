@@ -264,7 +264,12 @@ def test_purge_keeps_files_of_runs_that_may_be_active(tmp_path: Path) -> None:
     os.utime(active, (time.time() + 60, time.time() + 60))
     summary = erased(lake, key=_KEY, purges=True)
     assert (active.exists(), written.exists()) == (True, False)
-    assert "1 file of active or dead runs left" in summary.to_text()
+    assert "1 file of active or dead runs may have the records" in summary.to_text()
+    assert summary.exit_code == 3
+    assert audited(lake).exit_code == 3
+    active.unlink()
+    assert erased(lake, key=_KEY, purges=True).exit_code == 0
+    assert audited(lake).exit_code == 0
 
 
 def test_batches_of_losing_replicas_are_quarantined_without_erased_bytes_and_once(

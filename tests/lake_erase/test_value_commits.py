@@ -19,7 +19,7 @@ from support.typed_lakes import ID_1, add_values, decoded, made
 T = TypeVar("T")
 R = TypeVar("R")
 _SECOND = '"offset" = 1'
-_KILLED = "if a seglake erase of the topic was killed, run it again first"
+_KILLED = "complete the erasure of the topic first"
 
 
 # Any: columns of many types.

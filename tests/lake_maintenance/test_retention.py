@@ -22,6 +22,7 @@ from support.encoder import Partition, Record, Segment, record_batch
 from support.erasures import erased_at
 from support.lake_accounts import unpublished
 from support.lakes import ingested, local_scan, maintained, read_table, replayed, retaken
+from support.latest_state import expected, state, updated
 from support.made_logs import write_over
 from support.views import viewed
 
@@ -71,7 +72,7 @@ def _expired(
 
 _ORDERS = ("orders", 0)
 _AGES = {
-    _ORDERS: [_OLD_MS] * 12 + [_NOW_MS] * 8,
+    _ORDERS: [_OLD_MS] * 7 + [_OLD_MS + 1000] * 5 + [_NOW_MS] * 8,
     ("orders", 1): [_NOW_MS] * 5,
     ("clicks", 0): [_OLD_MS] * 10,
 }
@@ -130,6 +131,9 @@ def test_records_up_to_the_first_young_batch_go_from_all_tables(lake: Path, made
         "2020-09-13T12:26:40+00:00",
         None,
     )
+    assert found[_ORDERS].newest == "2020-09-13T12:26:41+00:00"
+    assert summary.swept == {"batches": 4}
+    assert "in other tables expired: 4 rows of batches" in summary.to_text()
     _assert_whole(lake, made / "disk")
 
 
@@ -157,7 +161,9 @@ def test_dry_run_says_the_same_and_changes_nothing(lake: Path) -> None:
     assert "orders-0: 10 records of 65 B would expire, offsets [0, 10), the oldest of 2020-09" in (
         planned.to_text()
     )
-    assert planned.expired == _expired(lake).expired
+    done = _expired(lake)
+    assert (planned.expired, planned.swept) == (done.expired, done.swept)
+    assert planned.swept != {}
     assert _expired(lake).expired == []
 
 
@@ -229,6 +235,38 @@ def test_limit_of_a_topic_is_that_of_the_longest_glob(
     lake: Path, limit: object, topics: set[str]
 ) -> None:
     assert {each.topic for each in _expired(lake, limit=limit, dry_run=True).expired} == topics
+
+
+def test_topic_that_kafka_has_compacted_is_noted(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    batches = [
+        record_batch(base, [Record(b"k%d" % (base + at), b"v", _OLD_MS) for at in range(4)])
+        for base in (0, 7)
+    ]
+    disk = write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, batches)])])
+    (disk / "cleaner-offset-checkpoint").write_text("0\n1\norders 0 11\n")
+    ingested(disk, lake)
+    note = (
+        "orders: Kafka has compacted it, so a key whose only record is too old loses its value,"
+        " also in latest state. To keep it: retention.records.orders=off"
+    )
+    assert _expired(lake, dry_run=True).notes == [note]
+    assert f"note: {note}" in _expired(lake).to_text()
+    assert _expired(lake).notes == []
+
+
+def test_latest_state_loses_keys_whose_records_have_expired_with_its_next_run(lake: Path) -> None:
+    updated(lake, "orders", "clicks")
+    before = state(lake, "clicks")
+    _expired(lake)
+    assert state(lake, "clicks") == before != []
+    audit = audited(lake)
+    assert (audit.exit_code, audit.latest is not None and len(audit.latest.notes)) == (0, 2)
+    updated(lake)
+    assert state(lake, "clicks") == []
+    assert state(lake, "orders") == expected(lake, "orders")
+    audit = audited(lake)
+    assert (audit.exit_code, audit.latest is not None and len(audit.latest.notes)) == (0, 0)
 
 
 def test_only_selected_topics_expire(lake: Path) -> None:

@@ -19,6 +19,7 @@ class Chosen(TypedDict, total=False):
 
     key: str
     where: str
+    lift: str
     drop_undecodable: bool
 
 
@@ -39,8 +40,10 @@ def erased(
     choice = EraseChoice(
         key=None if key is None else key.encode(),
         where=chosen.get("where"),
+        lift=chosen.get("lift"),
         reason="ticket 7",
         drop_undecodable=chosen.get("drop_undecodable", False),
+        purges=purges,
     )
     with LocalEngine(1) as own:
         return erase(
@@ -50,7 +53,6 @@ def erased(
                 own if engine is None else engine,
             ),
             choice=choice,
-            purges=purges,
             dry_run=dry_run,
             after=after,
         )

@@ -1,5 +1,6 @@
 """Disks with the orders of three people in turn, of whom some are to be forgotten."""
 
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +15,10 @@ def key_of(person: str) -> str:
     return f"{person}'s key"
 
 
-def value_of(offset: int) -> bytes:
-    """The value of the order at an offset."""
-    return f"a secret of {PEOPLE[offset % len(PEOPLE)]} {offset}".encode()
+def value_of(offset: int, *, as_json: bool = False) -> bytes:
+    """The value of the order at an offset, as text or as a JSON object with this text."""
+    text = f"a secret of {PEOPLE[offset % len(PEOPLE)]} {offset}"
+    return (json.dumps({"note": text}) if as_json else text).encode()
 
 
 def people_disk(
@@ -27,13 +29,14 @@ def people_disk(
     broker_id: int = 0,
     codec: Codec = Codec.NONE,
     batch_records: int = 5,
+    as_json: bool = False,
 ) -> Path:
     """A log dir whose topics have an order at each offset; it replaces an older one."""
     shutil.rmtree(folder, ignore_errors=True)
     records = [
         Record(
             key_of(PEOPLE[offset % len(PEOPLE)]).encode(),
-            value_of(offset),
+            value_of(offset, as_json=as_json),
             1_700_000_000_000 + offset,
         )
         for offset in range(stop)

@@ -18,6 +18,7 @@ def _erase(call: Call) -> Done:
         **options,
         key=arguments.key if arguments.key_hex is None else arguments.key_hex,
         where=arguments.where,
+        lift=arguments.lift,
         reason=arguments.reason or "",
         drop_undecodable=arguments.drop_undecodable,
         purge=arguments.purge,

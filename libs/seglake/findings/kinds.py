@@ -93,6 +93,7 @@ class FindingKind(StrEnum):
     LEDGER_OVERLAP = "ledger_overlap", _YES, "Ingest ranges of the ledger that overlap", ""
     REPAIR_OUTSIDE = "repair_outside", _YES, "Repair ranges outside of ingest ranges", ""
     UNKNOWN_KIND = "unknown_kind", _YES, "Ranges of the ledger with a kind that does not exist", ""
+    NOT_ERASED = "not_erased", _YES, "Erasures that have not ended"
     TYPED_ROWS = (
         "typed_rows",
         _YES,
@@ -108,6 +109,8 @@ class FindingKind(StrEnum):
     NO_KEY = "no_key", _YES, "Encrypted in a remote tier, and not read"
     UNPROVED_TIER = "unproved_tier", _YES, "A remote tier that may be another cluster's"
     NOT_COMPACTED = "not_compacted", _YES, "Tables that a maintenance could not compact", ""
+    NOTHING_ERASED = "nothing_erased", _YES, "An erasure that found no record"
+    NOT_DELETED = "not_deleted", _YES, "Old files that a purge could not delete"
     UNSEARCHED = "unsearched", _YES, "Damaged batches that an erasure could not search"
     NOT_READ = "not_read", _YES, "Files with records that are not read"
     NOT_ON_DISK = "not_on_disk", _LIMIT, "Not on disk"
@@ -223,6 +226,14 @@ _TO_DO: Mapping[FindingKind, str] = {
         "`seglake replay --source` with another copy brings the other records of these batches"
     ),
     FindingKind.NOT_SWEPT: "`seglake maintain` with the same settings, which ends the removal",
+    FindingKind.NOT_ERASED: (
+        "nothing, if it is running; if it was killed, run the command in the line, which ends it"
+    ),
+    FindingKind.NOTHING_ERASED: (
+        "look at some keys of the topic, and give the whole key with `--key-hex`, or a condition "
+        "with `--where`"
+    ),
+    FindingKind.NOT_DELETED: "mend what the line names, and run the same command again",
     FindingKind.NOT_READ: "do what the line says",
     FindingKind.NOT_ON_DISK: (
         "look for another disk or replica that has these offsets; if there is none, set "

@@ -20,6 +20,8 @@ from seglake.lake.table_creation import create_table
 from seglake.lake.tables import RECORDS, Table
 
 LATEST_FOLDER = "latest"
+FENCE_APP = "seglake/fence"
+"""Application id whose generation an erasure advances, so that a run that read before loses."""
 PLACES = "read_places"
 """Key in a commit's info: up to which versions `latest` has read other tables."""
 _TOPIC = "seglake.topic"

@@ -23,6 +23,7 @@ from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.storage.storage import Storage
 
 _PAYLOADS = ("key", "value")
+_TIME = "timestamp_ms"
 
 _Mask = NDArray[np.bool_]
 
@@ -133,11 +134,14 @@ class Rewritten:
         file: the file that was read.
         replacement: the file with the other rows; None if there are none.
         removed: sums of the removed rows of each choice that has any in the file.
+        newest_ms: greatest time of the removed rows of each of these choices, in ms since 1970; -1
+            if they have no time.
     """
 
     file: StoredFile
     replacement: DataFile | None
     removed: Mapping[RowChoice, RemovedSums]
+    newest_ms: Mapping[RowChoice, int]
 
     @property
     def is_changed(self) -> bool:
@@ -152,6 +156,15 @@ def total_removed(results: Iterable[Rewritten]) -> dict[RowChoice, RemovedSums]:
         for choice, sums in each.removed.items():
             total[choice] = total.get(choice, RemovedSums()).plus(sums)
     return total
+
+
+def newest_removed(results: Iterable[Rewritten]) -> dict[RowChoice, int]:
+    """Return the greatest time of the rows that each choice removed; see `Rewritten`."""
+    newest: dict[RowChoice, int] = {}
+    for each in results:
+        for choice, time_ms in each.newest_ms.items():
+            newest[choice] = max(time_ms, newest.get(choice, time_ms))
+    return newest
 
 
 def rewrite_tasks(
@@ -206,43 +219,62 @@ def rewrite(task: RewriteTask) -> Rewritten:
         StorageError: the file cannot be read.
         OutputError: the new file cannot be written.
     """
-    counts, row_count = _counted(task)
+    found, row_count = _counted(task)
+    counts = [count for count, _ in found]
     lost = sum(counts)
     task.old.check_count(row_count)
     is_only_counted = not task.writes or lost == row_count
     if lost == 0 or (is_only_counted and not task.needs_sums):
-        return _done(task, None, [RemovedSums(count) for count in counts])
+        return _done(task, None, [RemovedSums(count) for count in counts], found)
     sums = [RemovedSums() for _ in task.choices]
     schema = columns_of(task.old.storage, task.old.file.path)
     kept = _kept(task, schema, sums)
     if not task.writes:
         for _ in kept:
             pass
-        return _done(task, None, sums)
-    return _done(task, write_again(task.old, schema, kept, lost=lost), sums)
+        return _done(task, None, sums, found)
+    return _done(task, write_again(task.old, schema, kept, lost=lost), sums, found)
+
+
+class _Count(NamedTuple):
+    """Number of rows of a choice, and their greatest time; -1 if they have none."""
+
+    rows: int = 0
+    newest_ms: int = -1
 
 
 def _done(
-    task: RewriteTask, replacement: DataFile | None, sums: Iterable[RemovedSums]
+    task: RewriteTask,
+    replacement: DataFile | None,
+    sums: Iterable[RemovedSums],
+    counts: Iterable[_Count],
 ) -> Rewritten:
     """Return the outcome of a task that writes a file again."""
     removed = {
         choice: each for choice, each in zip(task.choices, sums, strict=True) if each.records
     }
-    return Rewritten(task.old.file, replacement, removed)
+    times = zip(task.choices, counts, strict=True)
+    newest_ms = {choice: each.newest_ms for choice, each in times if choice in removed}
+    return Rewritten(task.old.file, replacement, removed, newest_ms)
 
 
-def _counted(task: RewriteTask) -> tuple[list[int], int]:
-    """Return the number of rows of each choice, and of all rows, from the placing columns alone."""
+def _counted(task: RewriteTask) -> tuple[list[_Count], int]:
+    """Return the count of each choice, and the number of all rows, from few columns."""
     table = task.old.table
     columns = [name for name in _place(table) if name in table.file_schema.names]
     if table == GAPS:
         columns.append("cause")
-    counts, row_count = [0] * len(task.choices), 0
+    if table == RECORDS:
+        columns.append(_TIME)
+    counts, row_count = [_Count() for _ in task.choices], 0
     for rows in read_rows(task.old.storage, task.old.file.path, columns):
         row_count += rows.num_rows
         for index, mask in enumerate(_masks(task, rows)):
-            counts[index] += int(mask.sum())
+            if mask.any():
+                times = numbers(rows, _TIME)[mask] if table == RECORDS else np.full(1, -1)
+                before = counts[index]
+                newest_ms = max(int(times.max()), before.newest_ms)
+                counts[index] = _Count(before.rows + int(mask.sum()), newest_ms)
     return counts, row_count
 
 

@@ -1,7 +1,9 @@
 """Deletes unreferenced data files, and scratch files of dead runs."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
@@ -10,11 +12,14 @@ from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import entries_of, files_of
 from seglake.lake.tables import Table
 from seglake.storage.many_requests import each
-from seglake.storage.storage import Storage
+from seglake.storage.storage import FileInfo, Storage
 
 # Delta's default age; newer files may belong to an active run.
 _LEAST_HOURS = 7 * 24
 _HOUR_MS = 3_600_000
+_RETENTION = "delta.deletedFileRetentionDuration"
+_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "week")
+_DURATIONS = re.compile(rf"(\d+)\s+({'|'.join(_UNITS)})s?\b")
 
 
 class DeletedFiles(NamedTuple):
@@ -22,6 +27,13 @@ class DeletedFiles(NamedTuple):
 
     file_count: int
     size_bytes: int
+
+
+def kept_for(tables: LakeTables, table: Table) -> timedelta:
+    """Return how long after its replacement `vacuumed` keeps a file: at least seven days."""
+    text = tables.state(table).settings.get(_RETENTION, "").lower()
+    found = (timedelta(**{f"{unit}s": int(count)}) for count, unit in _DURATIONS.findall(text))
+    return max(timedelta(hours=_LEAST_HOURS), sum(found, timedelta()))
 
 
 def vacuumed(
@@ -51,7 +63,7 @@ def vacuumed(
         except DeltaError:
             hours = None
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
-        size_bytes = _size_bytes(tables.storage, tables.path(table), found)
+        size_bytes = sum(f.size_bytes for f in _existing(tables.storage, tables.path(table), found))
         if found and not dry_run:
             commit_info = {"run_id": run_id, MAINTAINS: "vacuum"}
             handle.vacuum(
@@ -63,8 +75,23 @@ def vacuumed(
     return DeletedFiles(len(found), size_bytes)
 
 
-def purged(tables: LakeTables, table: Table, handle: Handle, *, run_id: str) -> DeletedFiles:
-    """Delete all files that commits of a table have removed, however new; return their number.
+def removed_files(tables: LakeTables, table: Table, handle: Handle) -> list[FileInfo]:
+    """Return the files that commits of a table have removed and that still exist.
+
+    Args:
+        tables: the lake.
+        table: the table.
+        handle: handle at the table's newest version.
+    """
+    with tables.named("vacuum", table):
+        found = handle.vacuum(
+            retention_hours=0, dry_run=True, full=False, enforce_retention_duration=False
+        )
+    return _existing(tables.storage, tables.path(table), found)
+
+
+def purge_removed(tables: LakeTables, table: Table, handle: Handle, *, run_id: str) -> None:
+    """Delete all files that commits of a table have removed, however new.
 
     Readers of earlier versions fail. Files that were never committed are kept: they may belong to
     an active run.
@@ -74,24 +101,22 @@ def purged(tables: LakeTables, table: Table, handle: Handle, *, run_id: str) -> 
         table: the table.
         handle: handle at the table's newest version.
         run_id: id of the run, for the infos of the vacuum's commits.
+
+    Raises:
+        PlaceError: a file could not be deleted; others may have been.
     """
     from deltalake.transaction import CommitProperties
 
-    commit_info = {"run_id": run_id, MAINTAINS: "vacuum"}
     with tables.named("vacuum", table):
-        found = handle.vacuum(
-            retention_hours=0, dry_run=True, full=False, enforce_retention_duration=False
+        handle.vacuum(
+            retention_hours=0,
+            dry_run=False,
+            full=False,
+            enforce_retention_duration=False,
+            commit_properties=CommitProperties(
+                custom_metadata={"run_id": run_id, MAINTAINS: "vacuum"}
+            ),
         )
-        size_bytes = _size_bytes(tables.storage, tables.path(table), found)
-        if found:
-            handle.vacuum(
-                retention_hours=0,
-                dry_run=False,
-                full=False,
-                enforce_retention_duration=False,
-                commit_properties=CommitProperties(custom_metadata=commit_info),
-            )
-    return DeletedFiles(len(found), size_bytes)
 
 
 def scratch_deleted(
@@ -121,17 +146,17 @@ def scratch_deleted(
     return DeletedFiles(count, size_bytes)
 
 
-def _size_bytes(storage: Storage, folder: str, places: Iterable[str]) -> int:
-    """Return the total size of files in bytes, without files that have vanished."""
+def _existing(storage: Storage, folder: str, places: Iterable[str]) -> list[FileInfo]:
+    """Return the files of a table at these places, without files that have vanished."""
     by_folder: dict[str, set[str]] = defaultdict(set)
     for place in places:
         above, _, name = place.rpartition("/")
         by_folder[above].add(name)
     folders = [storage.join(folder, above) if above else folder for above in by_folder]
     listings = each(partial(entries_of, storage), folders, storage=storage, path=folder)
-    return sum(
-        entry.size_bytes
+    return [
+        entry
         for listing, names in zip(listings, by_folder.values(), strict=True)
         for entry in listing
         if entry.name in names
-    )
+    ]

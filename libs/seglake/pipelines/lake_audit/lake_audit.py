@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from seglake.findings.findings import Findings
+from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
 from seglake.findings.recovery import Recovery
 from seglake.pipelines.lake_audit.latest_proof import LatestAudit
@@ -34,6 +34,7 @@ class LakeAudit:
         salvaged: untrusted records of damaged batches, which no other sum includes.
         typed: findings about the typed tables; None if nothing was ever decoded.
         latest: findings about the tables of latest state; None if there are none.
+        not_erased: findings about erasures that have not ended.
     """
 
     lake: str
@@ -44,6 +45,7 @@ class LakeAudit:
     salvaged: SalvagedSums = NOTHING_SALVAGED
     typed: TypedAudit | None = None
     latest: LatestAudit | None = None
+    not_erased: tuple[Finding, ...] = ()
 
     @property
     def problem_count(self) -> int:
@@ -70,6 +72,7 @@ class LakeAudit:
         """Return the problems of the lake and of its partitions, and the notes."""
         found = Findings(of for each in self.partitions for of in each.problems)
         found.add_texts(FindingKind.PROBLEM, self.problems)
+        found.add(self.not_erased)
         for each in self.of_topics:
             found.add(each.findings)
         if self.is_empty:

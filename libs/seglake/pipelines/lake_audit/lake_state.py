@@ -58,6 +58,7 @@ class LakeState:
         unread: rows of `observations` about unread folders and files outside of surveyed logs.
         unsettled: notes on topics with a commit that is not in every table yet.
         begun: topics with a recorded commit that is incomplete or was abandoned.
+        removing: those of them whose commit removes rows from `records`.
         broken: problems of topics whose tables do not match, for example because one was restored.
     """
 
@@ -69,6 +70,7 @@ class LakeState:
     unsettled: Mapping[Topic, str]
     broken: Mapping[Topic, str]
     begun: frozenset[Topic]
+    removing: frozenset[Topic]
 
 
 def read_state(tables: LakeTables, pause: Callable[[float], None] = time.sleep) -> LakeState:
@@ -108,11 +110,8 @@ def _read_once(tables: LakeTables) -> LakeState:
     first_ids = first_topic_ids(ledger)
     by_partition = rows_by_partition(ledger, first_ids)
     # A topic whose first commit is not in the ledger yet may be included.
-    begun = {
-        (redo.source_id, topic)
-        for redo in read_all(tables.storage, tables.redo_folder_of(LOG_TABLES))
-        for topic in redo.generations
-    }
+    redos = read_all(tables.storage, tables.redo_folder_of(LOG_TABLES))
+    begun = {(redo.source_id, topic) for redo in redos for topic in redo.generations}
     topics = sorted({(source_id, key.topic) for source_id, key in by_partition} | begun)
     unsettled, broken = {}, {}
     for topic in topics:
@@ -141,4 +140,7 @@ def _read_once(tables: LakeTables) -> LakeState:
         unsettled=unsettled,
         broken=broken,
         begun=frozenset(begun),
+        removing=frozenset(
+            (redo.source_id, file.topic or "") for redo in redos for file in redo.removed
+        ),
     )

@@ -1,14 +1,17 @@
 """Steps of an audit. Reads the lake, writes nothing."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
+from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.offset_places import named
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.lake_folder import opening
+from seglake.log_tables.begun_erasures import BegunErasure, begun_erasures
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.lake_proof import ProofAnswers, prove
 from seglake.pipelines.lake_audit.lake_state import LakeState, read_state
@@ -62,7 +65,7 @@ def audit(
     path = storage.locate(lake)
     reporter.step("reading the ledger")
     tables = LakeTables(path, storage)
-    state, typed_state, latest_state = _read(tables)
+    state, typed_state, latest_state, begun = _read(tables)
     is_small = _size_bytes(state) < small_bytes
     reporter.step("auditing the tables")
     with (
@@ -84,17 +87,30 @@ def audit(
         salvaged=answers.salvaged,
         typed=typed,
         latest=latest,
+        not_erased=tuple(_not_erased(erasure, path) for erasure in begun),
     )
 
 
-def _read(tables: LakeTables) -> tuple[LakeState, TypedState | None, LatestState | None]:
+class _Read(NamedTuple):
+    state: LakeState
+    typed: TypedState | None
+    latest: LatestState | None
+    begun: Sequence[BegunErasure]
+
+
+def _read(tables: LakeTables) -> _Read:
     """Read the state of a lake, after the states of the tables derived from it."""
     tables.require()
     with opening(tables.lake_path):
-        sources = tables.source_ids()
-        typed_state = read_typed_state(tables, sources)
+        sources, begun = tables.source_ids(), begun_erasures(tables)
+        typed_state = read_typed_state(tables, sources, begun)
         latest_state = read_latest_state(tables, sources)
-        return read_state(tables), typed_state, latest_state
+        return _Read(read_state(tables), typed_state, latest_state, begun)
+
+
+def _not_erased(erasure: BegunErasure, lake: str) -> Finding:
+    facts = {"topics": [*erasure.topics], "run_id": erasure.run_id, "begun_at": erasure.begun_at}
+    return Finding(FindingKind.NOT_ERASED, erasure.text(lake), facts=facts)
 
 
 def _proof(
@@ -117,8 +133,11 @@ def _partitions(state: LakeState, answers: ProofAnswers) -> Iterator[PartitionAu
     nothing = PartitionFacts((), {})
     for partition in dict.fromkeys([*state.rows, *answers.partitions]):
         facts = answers.partitions.get(partition, nothing)
-        if (partition.source_id, partition.key.topic) in state.unsettled:
-            settled = [found for found in facts.problems if found.kind not in _OF_COMMITS]
+        topic = partition.source_id, partition.key.topic
+        if topic in state.unsettled:
+            # While rows are removed, the ledger still has them: the lake has one problem for all.
+            others = () if topic in state.removing else facts.problems
+            settled = [found for found in others if found.kind not in _OF_COMMITS]
             facts = replace(facts, problems=settled)
         rows, seen = state.rows.get(partition, ()), state.seen.get(partition)
         yield audit_partition(partition, rows, facts, seen)
@@ -144,10 +163,21 @@ def _lake_problems(
 ) -> Iterator[str]:
     """Yield the problems of the lake as a whole, and of logs that are not in its tables."""
     yield from state.broken.values()
+    yield from _removing(state)
     yield from _empty_lake(state)
     yield from _damage_alone(partitions) if state.rows else ()
     yield from left_logs(state.seen, covered)
     yield from unread(places)
+
+
+def _removing(state: LakeState) -> Iterator[str]:
+    """Yield a problem for each topic that loses rows in a commit that is not in every table yet."""
+    for topic in sorted(state.removing & state.unsettled.keys()):
+        yield (
+            f"{topic[1]}: records are being removed, so its rows cannot be audited now: audit again"
+            " when the run has ended. If it was killed, the next ingest, maintain or erase"
+            " completes its commit"
+        )
 
 
 def _damage_alone(partitions: Iterable[PartitionAudit]) -> Iterator[str]:

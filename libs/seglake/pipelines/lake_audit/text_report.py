@@ -38,6 +38,7 @@ def to_text(audit: LakeAudit, *, is_quiet: bool = False) -> str:
     width = max((len(name) for name in names if len(name) <= _WIDEST_NAME), default=2)
     lines = _headlines(audit)
     lines += _cut([f"problem: {text}" for text in audit.problems], _MOST_LINES)
+    lines += _cut([f"not erased: {found}" for found in audit.not_erased], _MOST_LINES)
     for each in audit.of_topics:
         lines += _lines_of_topics(each)
     lines += _cut([f"note: {text}" for text in audit.notes], _MOST_LINES)
@@ -90,7 +91,8 @@ def _headlines(audit: LakeAudit) -> list[str]:
         return [verdict, recovery.headline, *rest]
     offsets = show_count(covered, "offset")
     proof = f"proof: each of {offsets} covered in {count} has a record or a recorded cause"
-    return [f"{audit.lake}: {recovery.headline}", proof, *rest]
+    unfinished = "AN ERASURE HAS NOT ENDED; " if audit.not_erased else ""
+    return [f"{audit.lake}: {unfinished}{recovery.headline}", proof, *rest]
 
 
 def _rank(audit: PartitionAudit) -> tuple[int, int, int, str, int]:

@@ -18,7 +18,7 @@ from seglake.proof.engines import ProofEngine, ProofFailedError, Row, answers_of
 from seglake.proof.queries import TYPED_QUERIES, typed_places
 
 _KINDS = {str(kind): kind for kind in (FindingKind.TYPED_ROWS, FindingKind.TYPED_SUMS)}
-_ERASED = "; if a seglake erase of the topic was killed, run it again first"
+_NOT_ERASED = "; complete the erasure of the topic first, which has not ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,5 +104,5 @@ def _findings(kind: FindingKind, rows: Iterable[Row], state: TypedState) -> Iter
     for finding in log_problems(kind, rows):
         topic = finding.place.rpartition("-")[0]
         if (finding.facts["source_id"], topic) not in state.unsettled:
-            is_erased = kind is FindingKind.TYPED_ROWS and topic in state.erased
-            yield replace(finding, text=finding.text + _ERASED) if is_erased else finding
+            is_erasing = kind is FindingKind.TYPED_ROWS and topic in state.erasing
+            yield replace(finding, text=finding.text + _NOT_ERASED) if is_erasing else finding

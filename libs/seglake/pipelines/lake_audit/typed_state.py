@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TypedTableError
-from seglake.lake.parquet_rows import read_files
-from seglake.lake.rule_table import ERASURES
 from seglake.lake.snapshots import read_snapshots
 from seglake.lake.typed_tables import TypedTable, commit_tables, typed_tables
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS
+from seglake.log_tables.begun_erasures import BegunErasure
 from seglake.pipelines.lake_audit.lake_state import Topic
 
 
@@ -22,22 +21,25 @@ class TypedState:
         files: data files of all tables of decoded values, by the table's name.
         unsettled: notes on topics with a commit that is not in every table yet.
         problems: problems of the tables as a whole.
-        erased: topics with an erasure rule.
+        erasing: topics of erasures that have begun and not ended.
     """
 
     tables: Sequence[TypedTable] = ()
     files: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unsettled: Mapping[Topic, str] = field(default_factory=dict)
     problems: Sequence[str] = ()
-    erased: Collection[str] = ()
+    erasing: Collection[str] = ()
 
 
-def read_typed_state(tables: LakeTables, sources: Iterable[str]) -> TypedState | None:
+def read_typed_state(
+    tables: LakeTables, sources: Iterable[str], begun: Iterable[BegunErasure]
+) -> TypedState | None:
     """Return the state of the typed tables; None if nothing was ever decoded.
 
     Args:
         tables: the lake.
         sources: all sources of the lake.
+        begun: erasures that have not ended.
     """
     if not tables.has(TYPED_CHECKPOINTS) and not tables.has(VALUE_REJECTS):
         return None
@@ -63,13 +65,5 @@ def read_typed_state(tables: LakeTables, sources: Iterable[str]) -> TypedState |
             for topic in topics
             if decided.generation(source, topic) != published.generation(source, topic)
         },
-        erased=_erased_topics(tables),
+        erasing={topic for erasure in begun for topic in erasure.topics},
     )
-
-
-def _erased_topics(tables: LakeTables) -> frozenset[str]:
-    """Return the topics that have an erasure rule."""
-    if not tables.has(ERASURES):
-        return frozenset()
-    rows = read_files(tables.storage, ERASURES, tables.file_paths(ERASURES), ["topic"])
-    return frozenset(map(str, rows.column("topic").to_pylist()))

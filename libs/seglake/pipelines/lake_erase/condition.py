@@ -3,6 +3,7 @@
 DuckDB parses it, and evaluates it on rows in memory. It cannot read files or change settings.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,17 @@ _REFUSED = {
     "PARAMETER": "a parameter",
     "WINDOW": "a window function",
 }
+
+
+# Parts of DuckDB's messages that have no value of a record.
+_FAILED = re.compile(
+    r"Could not (?:convert|parse|decode) \w+|Malformed JSON|Overflow in \w+|cannot take [a-z ]+"
+    r"|[Ii]nvalid \w+ field format|\w+ field value out of range|Failure in decode|Type \w+"
+)
+_CAST = re.compile(
+    r"['\"]( to| can't be cast to the destination type)( [A-Z0-9_(),\[\]]+)"
+    r"(?: when casting from source column (\w+))?$"
+)
 
 
 class ConditionFailedError(SeglakeError):
@@ -69,12 +81,26 @@ class Condition:
         """
         try:
             return condition_sql.matches(self.text, rows)
-        # the message may have the record's value, so it is not shown
         except duckdb.Error as error:
             raise ConditionFailedError(
-                f"the condition fails on a record ({type(error).__name__}): use try(...) or"
-                " TRY_CAST in it"
+                f"the condition fails on a record ({_reason(error)}): use try(...) or TRY_CAST in"
+                " it"
             ) from None
+
+
+def _reason(error: duckdb.Error) -> str:
+    """Return why the condition fails, without the record's value, which DuckDB's message may have.
+
+    Of an unknown message only the name of the error is returned.
+    """
+    kind, line = type(error).__name__, str(error).splitlines()[0]
+    failed = _FAILED.match(line.partition(" Error: ")[2])
+    cast = _CAST.search(line)
+    if failed is None:
+        return kind
+    where = f" in column {cast[3]}" if cast is not None and cast[3] else ""
+    target = f"{cast[1]}{cast[2]}" if cast is not None else ""
+    return f"{kind}: {failed[0]}{target}{where}"
 
 
 # Any: a syntax tree has values of many types.

@@ -13,50 +13,80 @@ Each step can be repeated, so the same call completes a run that died.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from seglake.errors import WrongCallError
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
 from seglake.lake.commit_protocol import no_hook
+from seglake.lake.compaction import view_of
 from seglake.lake.delta_commit import recover
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.table_creation import create_missing, upgrade_notes
-from seglake.lake.tables import REQUIRED_TABLES
+from seglake.lake.tables import RECORDS, REQUIRED_TABLES
+from seglake.lake.vacuum import kept_for
 from seglake.lake.value_recovery import complete_values
+from seglake.log_tables.begun_erasures import BegunErasure, begin, begun_erasures, end
 from seglake.log_tables.erasure_rules import create_erasures
-from seglake.pipelines.lake_erase.condition import Condition
+from seglake.pipelines.lake_erase.condition import Condition, ConditionFailedError
+from seglake.pipelines.lake_erase.erasable_topics import erasable_topics
 from seglake.pipelines.lake_erase.erase_summary import EraseSummary
 from seglake.pipelines.lake_erase.found_rows import Requested
+from seglake.pipelines.lake_erase.lifted_rules import lift
+from seglake.pipelines.lake_erase.longer_keys import LongerKeys, longer_keys
 from seglake.pipelines.lake_erase.other_tables import OtherTables
-from seglake.pipelines.lake_erase.purge import purge
+from seglake.pipelines.lake_erase.purge import purge, tables_with_payload
 from seglake.pipelines.lake_erase.records import RecordsEraser
 from seglake.pipelines.lake_erase.row_search import RowSearch
 from seglake.pipelines.lake_erase.rule_rows import RuleStore
-from seglake.settings.topic_selection import check_selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraseChoice:
-    """Records to erase: by their key, or by a condition.
+    """Records to erase, by their key or by a condition, or a run whose rules are lifted.
 
     Attributes:
-        key: bytes of the key; None if a condition is given.
-        where: SQL expression over columns of `records`; None if a key is given.
+        key: bytes of the key, or None.
+        where: SQL expression over columns of `records`, or None.
+        lift: label of an earlier run whose rules are removed, or None; no record is erased.
         reason: reason of the erasure, stored in clear text.
         drop_undecodable: whether damaged batches that cannot be searched lose their bytes too.
+        purges: whether to delete the files of earlier versions at once.
 
     Raises:
-        WrongCallError: there is neither a key nor a condition, or both.
+        WrongCallError: there is not exactly one of them.
     """
 
     key: bytes | None = None
     where: str | None = None
+    lift: str | None = None
     reason: str = ""
     drop_undecodable: bool = False
+    purges: bool = False
 
     def __post_init__(self) -> None:
-        """Raise WrongCallError unless there is either a key or a condition."""
-        if (self.key is None) == (self.where is None):
-            raise WrongCallError("an erasure needs either a key or a condition (--where)")
+        """Raise WrongCallError unless there is a key, a condition or a run."""
+        if sum(each is not None for each in (self.key, self.where, self.lift)) != 1:
+            raise WrongCallError(
+                "an erasure needs either a key or a condition (--where), or a run to lift (--lift)"
+            )
+
+    @property
+    def content(self) -> bytes:
+        """Return the key, or the text of the condition in UTF-8."""
+        return self.key if self.key is not None else (self.where or "").encode()
+
+    def begun(self, run: RunContext, topics: Sequence[str]) -> BegunErasure:
+        """Return the erasure of these records from topics, which begins now."""
+        flags = (("--drop-undecodable", self.drop_undecodable), ("--purge", self.purges))
+        return BegunErasure.of(
+            self.content,
+            run_id=run.run_id,
+            topics=tuple(topics),
+            reason=self.reason,
+            begun_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            by="--where" if self.key is None else "--key",
+            options=tuple(name for name, is_set in flags if is_set),
+        )
 
 
 def erase(
@@ -64,7 +94,6 @@ def erase(
     scan: ScanContext,
     *,
     choice: EraseChoice,
-    purges: bool = False,
     run_id: str | None = None,
     dry_run: bool = False,
     after: Callable[[str], None] = no_hook,
@@ -78,7 +107,6 @@ def erase(
         scan: context with the lake's storage, and with settings that select the topics; the caller
             closes its engine.
         choice: the records.
-        purges: whether to delete the files of earlier versions at once.
         run_id: label of the run, stored with the rules; made up if None.
         dry_run: whether only to count, and write nothing.
         after: called with the name of each step of a commit, for tests that stop there.
@@ -88,61 +116,146 @@ def erase(
         SeglakeError: the lake or a worker failed. Earlier commits are kept; run it again.
     """
     started = time.monotonic()
-    settings = scan.settings
-    if not settings.select.topics:
-        raise WrongCallError("name the topics from which to erase: --topics")
     condition = None if choice.where is None else Condition.of(choice.where)
     tables = opened_lake(lake, scan, dry_run=dry_run)
-    there = tables.topics()
-    found = check_selection(there, settings.select, place="lake")
-    topics = [topic for topic in there if settings.select.selects_topic(topic)]
     run = RunContext.begun(scan, tables, "", run_id=run_id, after=after, is_dry_run=dry_run)
-    summary = EraseSummary(run.run_id, tables.lake_path, dry_run, len(topics))
-    summary.add_selection(found.missing, found.notes)
-    if not dry_run:
-        _make_ready(run, summary)
-    fenced_at_ms = _erase(run, topics, choice, condition, summary)
-    if purges and fenced_at_ms is not None:
-        summary.purged = purge(run, topics, fenced_at_ms)
+    selected = erasable_topics(tables.topics(), scan.settings.select)
+    summary = EraseSummary(run.run_id, tables.lake_path, dry_run, len(selected.topics))
+    summary.add_selection(selected)
+    if choice.lift is not None:
+        summary.lifted = lift(run, selected.topics, choice.lift)
+    else:
+        _Erasure.of(run, choice, condition, selected.topics, summary).run_all()
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
 
 
-def _make_ready(run: RunContext, summary: EraseSummary) -> None:
-    """Upgrade the lake, complete what dead runs left, and make the table of rules."""
-    added = create_missing(run.tables, is_single_writer=run.settings.write.single_writer)
-    refuse_foreign_changes(run.tables, REQUIRED_TABLES)
-    completed = recover(run.tables, None, after=run.after)
-    values = complete_values(run.tables, run_id=run.run_id, after=run.after)
-    summary.recovered = [*dict.fromkeys((*completed, *values))]
-    create_erasures(run.tables)
-    summary.notes += upgrade_notes(added)
+@dataclass(frozen=True, slots=True)
+class _Erasure:
+    """Erasure of the chosen records from some topics."""
 
+    run: RunContext
+    choice: EraseChoice
+    topics: Sequence[str]
+    begun: BegunErasure
+    rules: RuleStore
+    others: OtherTables
+    summary: EraseSummary
 
-def _erase(
-    run: RunContext,
-    topics: Sequence[str],
-    choice: EraseChoice,
-    condition: Condition | None,
-    summary: EraseSummary,
-) -> int | None:
-    """Store the rules, and erase the records from all tables; a dry run only counts them.
+    @classmethod
+    def of(
+        cls,
+        run: RunContext,
+        choice: EraseChoice,
+        condition: Condition | None,
+        topics: Sequence[str],
+        summary: EraseSummary,
+    ) -> "_Erasure":
+        """Prepare an erasure; only the rules are read."""
+        rules = RuleStore(run.tables, run_id=run.run_id, reason=choice.reason, after=run.after)
+        salts = rules.salts(topics)
+        requested = Requested(
+            choice.key, condition, salts, with_undecodable=choice.drop_undecodable
+        )
+        others = OtherTables(RowSearch(requested, run))
+        return cls(run, choice, topics, choice.begun(run, topics), rules, others, summary)
 
-    Returns:
-        The time `fenced_at_ms` of `RecordsEraser`, up to which a purge may delete files.
-    """
-    rules = RuleStore(run.tables, run_id=run.run_id, reason=choice.reason, after=run.after)
-    if choice.key is not None and not run.is_dry_run:
-        run.reporter.step("storing the rule")
-        rules.add_key(topics, choice.key)
-    salts = rules.salts(topics)
-    requested = Requested(choice.key, condition, salts, with_undecodable=choice.drop_undecodable)
-    others = OtherTables(RowSearch(requested, run))
-    if condition is not None and not run.is_dry_run:
-        rules.add_records(others.searched_records(), requested.salts)
-    eraser = RecordsEraser(rules, others)
-    for source_id in run.tables.source_ids():
-        summary.topics += eraser.of_source(source_id, topics)
-    others.erase_searched()
-    summary.add_others(others)
-    return eraser.fenced_at_ms
+    def run_all(self) -> None:
+        """Erase the records from all tables, and purge; a dry run only counts."""
+        is_repeated = self._is_repeated()
+        if self.choice.where is not None:
+            self._evaluate_condition()
+        if not self.run.is_dry_run:
+            self._make_ready()
+            begin(self.run.tables, self.begun)
+            self.run.after("begun")
+        eraser = self._erased()
+        self.summary.add_others(self.others)
+        self.summary.rules = self.rules.added
+        self.summary.kept_until = self._kept_until()
+        if not is_repeated or self.choice.key is not None:
+            self._look_for_others(is_repeated=is_repeated)
+        if self.choice.purges:
+            self._purge(eraser)
+        if not self.run.is_dry_run and not self.summary.is_purge_incomplete:
+            end(self.run.tables, self.begun, self.choice.content)
+
+    def _is_repeated(self) -> bool:
+        """Return whether an earlier run stored the rule, or began the same and did not end."""
+        key, tables = self.choice.key, self.run.tables
+        if key is not None and self.rules.have_key(self.topics, key):
+            return True
+        content = self.choice.content
+        return any(self.begun.includes(each, content) for each in begun_erasures(tables))
+
+    def _evaluate_condition(self) -> None:
+        """Search all tables before anything is changed.
+
+        Raises:
+            WrongCallError: the condition cannot be evaluated on a record.
+        """
+        files = view_of(self.run.tables, RECORDS).files
+        try:
+            self.others.search.of(RECORDS, [file for file in files if file.topic in self.topics])
+            self.others.searched_records()
+        except ConditionFailedError as error:
+            raise WrongCallError(str(error)) from None
+
+    def _make_ready(self) -> None:
+        """Upgrade the lake, complete what dead runs left, and make the table of rules."""
+        run, summary = self.run, self.summary
+        added = create_missing(run.tables, is_single_writer=run.settings.write.single_writer)
+        refuse_foreign_changes(run.tables, REQUIRED_TABLES)
+        completed = recover(run.tables, None, after=run.after)
+        values = complete_values(run.tables, run_id=run.run_id, after=run.after)
+        summary.recovered = [*dict.fromkeys((*completed, *values))]
+        create_erasures(run.tables)
+        summary.notes += upgrade_notes(added)
+
+    def _erased(self) -> RecordsEraser:
+        """Store the rules, and erase the records from all tables; a dry run only counts them."""
+        run, choice = self.run, self.choice
+        if choice.key is not None and not run.is_dry_run:
+            run.reporter.step("storing the rule")
+            self.rules.add_key(self.topics, choice.key)
+        if choice.where is not None and not run.is_dry_run:
+            self.rules.add_records(self.others.searched_records(), self.others.requested.salts)
+        eraser = RecordsEraser(self.rules, self.others)
+        for source_id in run.tables.source_ids():
+            self.summary.topics += eraser.of_source(source_id, self.topics)
+        self.others.erase_searched()
+        return eraser
+
+    def _kept_until(self) -> datetime | None:
+        """Return until when old files of the changed tables are kept; None if none was changed."""
+        changed = {each.table for each in self.summary.others}
+        if self.summary.records:
+            changed.add(RECORDS.name)
+        tables = self.run.tables
+        kept = [kept_for(tables, t) for t in tables_with_payload(self.run) if t.name in changed]
+        return datetime.now(UTC) + max(kept) if kept else None
+
+    def _look_for_others(self, *, is_repeated: bool) -> None:
+        """If no table had such a record, note it, and count longer keys that contain the key."""
+        if self.summary.has_erased:
+            return
+        longer = LongerKeys()
+        if self.choice.key is not None:
+            files = view_of(self.run.tables, RECORDS).files
+            own = [file for file in files if file.topic in self.topics]
+            longer = longer_keys(self.run, own, self.choice.key)
+        if longer.records or not is_repeated:
+            self.summary.add_nothing(self.choice.key, longer)
+
+    def _purge(self, eraser: RecordsEraser) -> None:
+        """Delete old files; a dry run adds the files that the erasure would replace."""
+        fenced_at_ms = eraser.fenced_at_ms
+        if self.run.is_dry_run:
+            fenced_at_ms = time.time_ns() // 1_000_000
+        if fenced_at_ms is None:
+            return
+        done = purge(self.run, self.topics, fenced_at_ms)
+        if self.run.is_dry_run:
+            done.add(eraser.replaced)
+            done.add(file for table in self.others.changed.values() for file in table.files)
+        self.summary.purged = done

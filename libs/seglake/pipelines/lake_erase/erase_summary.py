@@ -1,20 +1,22 @@
 """Summary of an erasure, for a person and for programs. It has no payload."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
 from seglake.lake.tables import QUARANTINE
+from seglake.pipelines.lake_erase.erasable_topics import ErasableTopics
 from seglake.pipelines.lake_erase.file_changes import ChangedTable
+from seglake.pipelines.lake_erase.longer_keys import LongerKeys
 from seglake.pipelines.lake_erase.other_tables import OtherTables
 from seglake.pipelines.lake_erase.purge import PurgedFiles
 from seglake.pipelines.lake_erase.records import ErasedTopic
 from seglake.printable import as_lines, show_bytes, show_count
 
-_KEPT_DAYS = 7
+_MOST_PATHS = 20  # most lines about files that a purge would delete
 
 
 @dataclass(slots=True)
@@ -35,6 +37,10 @@ class EraseSummary:
         notes: messages for the user that need no action.
         seconds: duration of the run.
         has_key_rule: whether a rule for a key is stored, which later runs obey.
+        kept_until: until when `maintain` keeps the replaced files; None if there are none.
+        nothing: why the run may not have erased what was meant; empty if it has found records.
+        rules: number of rules that the run stored.
+        lifted: number of rules that the run has lifted; None if it erased.
     """
 
     run_id: str
@@ -50,11 +56,29 @@ class EraseSummary:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     has_key_rule: bool = False
+    kept_until: datetime | None = None
+    nothing: str = ""
+    rules: int = 0
+    lifted: int | None = None
 
-    def add_selection(self, missing: Mapping[str, str], notes: Iterable[str]) -> None:
-        """Add requested topics that do not exist, and notes on globs."""
-        self.left_out |= missing
-        self.notes += notes
+    def add_selection(self, selected: ErasableTopics) -> None:
+        """Add requested topics that are left out, and notes on globs."""
+        self.left_out |= selected.left_out
+        self.notes += selected.notes
+
+    def add_nothing(self, key: bytes | None, longer: LongerKeys) -> None:
+        """Add that no table had such a record, and how many keys contain the key."""
+        if key is None:
+            self.nothing = "the condition holds for no record"
+            return
+        self.nothing = f"no record has this key, of {show_count(len(key), 'byte')}"
+        if longer.records:
+            framed = f" ({longer.framed} of them after a schema registry's frame)"
+            self.nothing += (
+                f"; {show_count(longer.records, 'record')} of these topics have a longer key that"
+                f" contains it{framed if longer.framed else ''}: give a whole key with --key-hex,"
+                " or use --where"
+            )
 
     def add_others(self, others: OtherTables) -> None:
         """Add what was erased from the tables besides `records`."""
@@ -68,10 +92,25 @@ class EraseSummary:
         return sum(topic.erased.records for topic in self.topics)
 
     @property
+    def has_erased(self) -> bool:
+        """Return whether any table had a requested record, or its bytes."""
+        return bool(self.records or self.others)
+
+    @property
+    def is_purge_incomplete(self) -> bool:
+        """Return whether a purge has left files that may have the records."""
+        purged = self.purged
+        return purged is not None and bool(purged.not_deleted or purged.left_files)
+
+    @property
     def findings(self) -> Findings:
-        """Return findings on requested topics that do not exist, and notes."""
+        """Return findings on what was not erased or not deleted, and notes."""
         found = Findings()
         found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
+        if self.nothing:
+            found.add_texts(FindingKind.NOTHING_ERASED, [self.nothing])
+        if self.purged is not None and not self.is_dry_run:
+            found.add(_not_deleted(self.purged))
         found.add(_unsearched(place, count) for place, count in self.undecodable.items())
         found.add_texts(FindingKind.NOTE, self.notes)
         return found
@@ -86,9 +125,10 @@ class EraseSummary:
         facts = asdict(self) | self.findings.to_mapping() | {"exit_code": self.exit_code}
         facts["topics"] = [_facts(topic) for topic in self.topics]
         facts["records"] = self.records
-        facts["others"] = [table._asdict() for table in self.others]
-        facts["purged"] = None if self.purged is None else self.purged._asdict()
-        del facts["left_out"], facts["notes"]
+        facts["others"] = [table.to_mapping() for table in self.others]
+        facts["purged"] = None if self.purged is None else self.purged.to_mapping()
+        facts["kept_until"] = None if self.kept_until is None else self.kept_until.isoformat()
+        del facts["left_out"], facts["notes"], facts["nothing"]
         return json.dumps(facts, sort_keys=True)
 
     def to_text(self) -> str:
@@ -97,18 +137,32 @@ class EraseSummary:
         lines += [self._line(topic) for topic in self.topics if topic.erased.records]
         lines += [self._changed(table) for table in self.others]
         lines += self._old_files()
+        if self.rules:
+            rules = show_count(self.rules, "rule")
+            lines.append(f"{rules} stored; seglake erase --lift {self.run_id} lifts what it stored")
         if self.recovered:
             lines.append(f"completed what an earlier run began: {', '.join(self.recovered)}")
         lines += self.findings.lines()
         return as_lines(lines)
 
     def _headline(self) -> str:
+        if self.lifted is not None:
+            return self._headline_of_lift(self.lifted)
         if not self.records:
             return self._headline_without_rows()
         with_rows = {topic.topic for topic in self.topics if topic.erased.records}
         of = show_count(len(with_rows), "topic")
         verb = "would be erased" if self.is_dry_run else "erased"
         return f"{show_count(self.records, 'record')} of {of} {verb}"
+
+    def _headline_of_lift(self, lifted: int) -> str:
+        rules = show_count(lifted, "rule")
+        if self.is_dry_run:
+            return f"{rules} would be lifted; nothing was changed"
+        return (
+            f"{rules} lifted: later runs ingest such records again; those that were erased come"
+            " back by seglake retake --all only"
+        )
 
     def _headline_without_rows(self) -> str:
         text = f"no row of records of {show_count(self.topic_count, 'topic')} matches"
@@ -121,23 +175,29 @@ class EraseSummary:
     def _old_files(self) -> list[str]:
         """Return lines on files of earlier versions, which still have the erased bytes."""
         if self.purged is not None:
-            count = show_count(self.purged.files, "old file")
-            lines = [
-                f"{count} of {show_bytes(self.purged.size_bytes)} deleted; readers of earlier"
-                " versions fail: running queries, time travel, earlier metadata for Iceberg"
-            ]
-            if self.purged.left_files:
-                left = show_count(self.purged.left_files, "file")
-                lines.append(
-                    f"{left} of active or dead runs left: maintain deletes them after 7 days"
-                )
-            return lines
-        if self.is_dry_run or not (self.records or self.others):
+            return self._purged_files(self.purged)
+        if self.is_dry_run or self.kept_until is None:
             return []
-        until = datetime.now(UTC) + timedelta(days=_KEPT_DAYS)
         return [
-            f"files of earlier versions still have the bytes; maintain deletes them from {until:%F}"
-            " on, --purge at once"
+            "files of earlier versions still have the bytes; maintain deletes them from"
+            f" {self.kept_until:%F} on, --purge at once"
+        ]
+
+    def _purged_files(self, purged: PurgedFiles) -> list[str]:
+        count = f"{show_count(len(purged.sizes), 'old file')} of {show_bytes(purged.size_bytes)}"
+        were, fail = ("would be ", "would fail") if self.is_dry_run else ("", "fail")
+        line = (
+            f"{count} {were}deleted; readers of earlier versions {fail}: running queries, time"
+            " travel, earlier metadata for Iceberg"
+        )
+        if not self.is_dry_run:
+            return [line]
+        shown = [path.removeprefix(f"{self.lake}/") for path in sorted(purged.sizes)]
+        rest = len(shown) - _MOST_PATHS
+        return [
+            line,
+            *(f"  {path}" for path in shown[:_MOST_PATHS]),
+            *([f"  and {rest} more (--json has them all)"] if rest > 0 else []),
         ]
 
     def _changed(self, table: ChangedTable) -> str:
@@ -159,6 +219,21 @@ class EraseSummary:
         return (
             f"{name}: {show_count(topic.erased.records, 'record')};"
             f" {files} {written}, {show_bytes(topic.size_bytes)}"
+        )
+
+
+def _not_deleted(purged: PurgedFiles) -> Iterator[Finding]:
+    """Yield a finding for each table, and one for files of other runs, that a purge has left."""
+    kind = FindingKind.NOT_DELETED
+    for table, reason in sorted(purged.not_deleted.items()):
+        yield Finding(kind, f"{table}: {reason}", table)
+    if purged.left_files:
+        left = show_count(purged.left_files, "file")
+        yield Finding(
+            kind,
+            f"{left} of active or dead runs may have the records: run it again when no run is"
+            " active, or let maintain delete them after 7 days",
+            facts={"files": purged.left_files},
         )
 
 

@@ -22,11 +22,15 @@ Search = Callable[[Iterable[StoredFile]], Mapping[str, FoundRows]]
 
 
 class ChangedTable(NamedTuple):
-    """Number of changed rows of a table, and of its files with such rows."""
+    """Number of changed rows of a table, and its files that had such rows."""
 
     table: str
     rows: int = 0
-    files: int = 0
+    files: tuple[StoredFile, ...] = ()
+
+    def to_mapping(self) -> dict[str, object]:
+        """Return the numbers of rows and files for JSON."""
+        return {"table": self.table, "rows": self.rows, "files": len(self.files)}
 
 
 def change_rows(
@@ -55,7 +59,8 @@ def change_rows(
         time.sleep(pause_s)
         view = view_of(context.tables, table)
         found = [(file, rows) for file, rows in _searched(view, search) if len(rows)]
-        done = ChangedTable(table.name, sum(len(rows) for _, rows in found), len(found))
+        row_count = sum(len(rows) for _, rows in found)
+        done = ChangedTable(table.name, row_count, tuple(file for file, _ in found))
         if context.is_dry_run or not (found or fences):
             return done
         if found:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from seglake.lake.parquet_rows import plain_texts, read_rows
 from seglake.lake.tables import RECORDS, Table
 from seglake.log_tables.erasure_rules import Place, hash_of_record
-from seglake.pipelines.lake_erase.condition import Condition
+from seglake.pipelines.lake_erase.condition import Condition, ConditionFailedError
 from seglake.storage.storage import Storage
 
 _PLACES = ("source_id", "topic_id", "partition", "offset", "generation")
@@ -80,10 +80,12 @@ class FoundRows(NamedTuple):
         places: `source_id`, `topic_id`, `topic`, `partition`, `offset` and `generation`, and
             `key_bytes`, `value_bytes` and `hash` of each record. The hash is null if a key is
             requested.
+        failure: why the condition could not be evaluated; empty if it was.
     """
 
     rows: NDArray[np.int64]
     places: pa.Table
+    failure: str = ""
 
 
 PLACE_SCHEMA = pa.schema(
@@ -97,12 +99,19 @@ PLACE_SCHEMA = pa.schema(
 
 
 def find(task: FindTask) -> FoundRows:
-    """Return the rows of a file that are to be erased.
+    """Return the rows of a file that are to be erased, or why the condition fails on a record.
 
     Raises:
         StorageError: the file cannot be read.
-        ConditionFailedError: the condition cannot be evaluated on a record.
     """
+    try:
+        return _found(task)
+    except ConditionFailedError as error:  # as a value, since Spark would make a text of it
+        return FoundRows(np.zeros(0, np.int64), PLACE_SCHEMA.empty_table(), str(error))
+
+
+def _found(task: FindTask) -> FoundRows:
+    """Return the rows of a file that are to be erased."""
     found: list[NDArray[np.int64]] = []
     places: list[pa.Table] = []
     first = 0

@@ -15,7 +15,7 @@ import pyarrow as pa
 from seglake.ingest_steps.repair.salvage import APP as SALVAGE_APP
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.compaction import view_of
-from seglake.lake.latest_tables import latest_tables
+from seglake.lake.latest_tables import FENCE_APP, latest_tables
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import LOG_TABLES, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
@@ -33,7 +33,7 @@ from seglake.pipelines.lake_erase.placed_rows import (
 )
 from seglake.pipelines.lake_erase.quarantined_bytes import FoundBytes, QuarantineTask, find_bytes
 from seglake.pipelines.lake_erase.rewritten_files import FoundRows
-from seglake.pipelines.lake_erase.row_search import RowSearch
+from seglake.pipelines.lake_erase.row_search import RowSearch, require_found
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class OtherTables:
         if self.run.tables.has(QUARANTINE):
             self._note(change_rows(self.run, QUARANTINE, self._search_bytes, keeps_rows=True))
         for table in self._with_records():
-            fences = [SALVAGE_APP] if table == SALVAGED_RECORDS else []
+            fences = [SALVAGE_APP if table == SALVAGED_RECORDS else FENCE_APP]
             search = partial(self._search_rows, table)
             self._note(change_rows(self.run, table, search, fences=fences))
 
@@ -118,7 +118,7 @@ class OtherTables:
     def _note(self, done: ChangedTable) -> None:
         before = self.changed.get(done.table, ChangedTable(done.table))
         self.changed[done.table] = ChangedTable(
-            done.table, before.rows + done.rows, before.files + done.files
+            done.table, before.rows + done.rows, (*before.files, *done.files)
         )
 
     def _search_places(
@@ -157,6 +157,7 @@ class OtherTables:
         found = self.run.reporter.run_tasks(
             self.run.engine, find_bytes, tasks, sizes=sizes, text="searching damaged batches"
         )
+        require_found(found)
         paths = {file.path for file in there}
         self._bytes = {path: each for path, each in self._bytes.items() if path in paths}
         self._bytes |= {file.path: each for file, each in zip(due, found, strict=True)}

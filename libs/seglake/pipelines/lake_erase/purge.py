@@ -1,7 +1,7 @@
 """Deletes the files of earlier versions at once, and files of dead runs with erased records.
 
 A file that no version names may still belong to an active run. It does not if it is older than the
-erasure's commit to `records`: a run that wrote it cannot commit any more. A compaction that runs
+erasure's commits: the erasure makes the run that wrote it lose. A compaction that runs
 meanwhile is stopped by a commit to its table, which advances the table's generation of
 replacements.
 """
@@ -9,7 +9,8 @@ replacements.
 import time
 import uuid
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.app_versions import MAINTAIN_APP
@@ -19,28 +20,53 @@ from seglake.lake.lake_folder import entries_of
 from seglake.lake.latest_tables import latest_tables
 from seglake.lake.parquet_files import folder_value
 from seglake.lake.parquet_rows import columns_of, distinct_rows, read_rows
+from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_commit import add_files
 from seglake.lake.tables import LOG_TABLES, QUARANTINE, RECORDS, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
-from seglake.lake.vacuum import purged, scratch_deleted, vacuumed
+from seglake.lake.vacuum import purge_removed, removed_files, scratch_deleted
 from seglake.lake.value_tables import VALUE_REJECTS
-from seglake.storage.errors import StorageError
+from seglake.storage.errors import PlaceError, StorageError
 from seglake.storage.storage import FileInfo, Storage
 
 _PAUSES_S = (0.0, *(0.05,) * 20)
 _SUFFIX = ".parquet"
 
 
-class PurgedFiles(NamedTuple):
-    """Number and size of deleted files, and of unreferenced files that were left."""
+@dataclass(slots=True)
+class PurgedFiles:
+    """Deleted files, or, of a dry run, files that would be deleted.
 
-    files: int = 0
-    size_bytes: int = 0
+    Attributes:
+        sizes: size in bytes of each file, by path.
+        left_files: number of unreferenced files that were left and may have such records: they may
+            belong to active runs.
+        not_deleted: why old files of a table could not be deleted, by table.
+    """
+
+    sizes: dict[str, int] = field(default_factory=dict)
     left_files: int = 0
+    not_deleted: dict[str, str] = field(default_factory=dict)
 
-    def plus(self, other: "PurgedFiles") -> "PurgedFiles":
-        """Return the sums of these and other files."""
-        return PurgedFiles(*map(sum, zip(self, other, strict=True)))
+    @property
+    def size_bytes(self) -> int:
+        """Return the size of the files."""
+        return sum(self.sizes.values())
+
+    def add(self, files: Iterable[FileInfo | StoredFile]) -> None:
+        """Add files, each once."""
+        self.sizes |= {file.path: file.size_bytes for file in files}
+
+    # Any: the types that JSON can hold.
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the files for JSON."""
+        return {
+            "files": len(self.sizes),
+            "size_bytes": self.size_bytes,
+            "left_files": self.left_files,
+            "not_deleted": self.not_deleted,
+            "paths": sorted(self.sizes),
+        }
 
 
 def storage_time_ms(storage: Storage, folder: str) -> int:
@@ -53,16 +79,30 @@ def storage_time_ms(storage: Storage, folder: str) -> int:
 
 
 def purge(context: RunContext, topics: Collection[str], erased_at_ms: int) -> PurgedFiles:
-    """Delete the files of earlier versions, and those of dead runs, in all tables with payloads."""
+    """Delete the files of earlier versions, and those of dead runs, in all tables with payloads.
+
+    A dry run only finds them. A table whose files cannot be deleted does not keep the others from
+    being purged.
+
+    Args:
+        context: the run.
+        topics: the topics of the erasure.
+        erased_at_ms: time of the storage's clock before which an unreferenced file was written that
+            no run can commit any more.
+    """
     done = PurgedFiles()
-    for table in _with_payload(context):
+    for table in tables_with_payload(context):
         context.reporter.step(f"deleting old files of {table.name}")
-        done = done.plus(_purge(context, table, topics, erased_at_ms))
-    scratch = scratch_deleted(context.tables, erased_at_ms - 1, least_hours=0, dry_run=False)
-    return done.plus(PurgedFiles(*scratch))
+        try:
+            _purge(context, table, topics, erased_at_ms, done)
+        except PlaceError as error:
+            done.not_deleted[table.name] = str(error)
+    if not context.is_dry_run:
+        scratch_deleted(context.tables, erased_at_ms - 1, least_hours=0, dry_run=False)
+    return done
 
 
-def _with_payload(context: RunContext) -> Iterable[Table]:
+def tables_with_payload(context: RunContext) -> Iterable[Table]:
     """Yield the tables of the lake that hold payloads of records."""
     fixed = (RECORDS, QUARANTINE, SALVAGED_RECORDS, VALUE_REJECTS)
     internal = (table for table in LOG_TABLES.tables if table.topics is not None)
@@ -72,22 +112,42 @@ def _with_payload(context: RunContext) -> Iterable[Table]:
 
 
 def _purge(
-    context: RunContext, table: Table, topics: Collection[str], erased_at_ms: int
-) -> PurgedFiles:
-    tables, run_id = context.tables, context.run_id
-    _stop_compactions(context, table)
-    found = vacuumed(tables, table, tables.open(table), run_id=run_id, dry_run=False)
-    removed = purged(tables, table, tables.open(table), run_id=run_id)
-    files = found.file_count + removed.file_count
-    done = PurgedFiles(files, found.size_bytes + removed.size_bytes)
-    known = {file.path for file in view_of(tables, table).files}
+    context: RunContext,
+    table: Table,
+    topics: Collection[str],
+    erased_at_ms: int,
+    done: PurgedFiles,
+) -> None:
+    """Delete old files of one table, and add them to `done`.
+
+    Raises:
+        PlaceError: a file cannot be deleted, or the storage fails.
+    """
+    tables = context.tables
+    if not context.is_dry_run:
+        _stop_compactions(context, table)
+    removed = removed_files(tables, table, tables.open(table))
+    try:
+        if removed and not context.is_dry_run:
+            purge_removed(tables, table, tables.open(table), run_id=context.run_id)
+    finally:
+        left = [] if context.is_dry_run else removed_files(tables, table, tables.open(table))
+        done.add(file for file in removed if file.path not in _paths(left))
+    known = {file.path for file in view_of(tables, table).files} | _paths(removed)
     for file in _unreferenced(context, table, topics, known):
-        if file.modified_at_ms < erased_at_ms and _is_of(context, table, file.path, topics):
-            tables.storage.delete(file.path)
-            done = done.plus(PurgedFiles(1, file.size_bytes))
+        named = _topics_in(context, table, file.path, topics)
+        if not {*named} & {*topics}:
+            continue
+        if file.modified_at_ms < erased_at_ms and {*named} <= {*topics}:
+            if not context.is_dry_run:
+                tables.storage.delete(file.path)
+            done.add([file])
         else:
-            done = done.plus(PurgedFiles(left_files=1))
-    return done
+            done.left_files += 1
+
+
+def _paths(files: Iterable[FileInfo]) -> set[str]:
+    return {file.path for file in files}
 
 
 def _stop_compactions(context: RunContext, table: Table) -> None:
@@ -133,27 +193,25 @@ def _unreferenced(
     ]
 
 
-def _is_of(context: RunContext, table: Table, path: str, topics: Collection[str]) -> bool:
-    """Return whether all rows of an unreferenced file are of the topics.
+def _topics_in(
+    context: RunContext, table: Table, path: str, topics: Collection[str]
+) -> Collection[str]:
+    """Return the topics whose rows an unreferenced file of a table may have.
 
-    A run that died while it wrote the file may have left it without its end, which cannot be read.
-    Files of typed tables and of latest state are never deleted here: the erasure does not stop the
-    runs that write them.
+    A run that died while it wrote the file may have left it without its end. Such a file cannot be
+    read, and may have rows of any topic, also of others, for which an empty name stands.
     """
-    if table == RECORDS:
-        return True
+    if table.partition_by:
+        return topics  # it is in the folder of one of them
     if table.topics:
-        return table in LOG_TABLES.tables and any(map(table.serves, topics))
-    if table not in (QUARANTINE, SALVAGED_RECORDS):
-        return False
+        return table.topics
     try:
-        if "topic" not in columns_of(context.storage, path).names:
-            return False
-        named = [
-            row["topic"]
-            for rows in read_rows(context.storage, path, ["topic"])
-            for row in distinct_rows(rows, ["topic"])
-        ]
+        if "topic" in columns_of(context.storage, path).names:
+            return {
+                row["topic"]
+                for rows in read_rows(context.storage, path, ["topic"])
+                for row in distinct_rows(rows, ["topic"])
+            }
     except StorageError:
-        return False
-    return all(topic in topics for topic in named)
+        pass
+    return {*topics, ""}

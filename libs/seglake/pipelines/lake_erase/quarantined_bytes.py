@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import plain_texts, read_rows
 from seglake.log_tables.record_rows import Origin
+from seglake.pipelines.lake_erase.condition import ConditionFailedError
 from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, Requested, places_of
 from seglake.segment_codec.formats.errors import DefectCode, DefectError
 from seglake.segment_decoding.erased_rows import batch_rows
@@ -54,20 +55,25 @@ class FoundBytes(NamedTuple):
         rows: positions of the rows in the file, rising.
         undecodable: number of batches that could not be searched, by partition.
         places: places of the requested records, see `found_rows.PLACE_SCHEMA`.
+        failure: why the condition could not be evaluated; empty if it was.
     """
 
     rows: NDArray[np.int64]
     undecodable: Counter[str]
     places: pa.Table
+    failure: str = ""
 
 
 def find_bytes(task: QuarantineTask) -> FoundBytes:
-    """Search the bytes in a file of `quarantine` for records to erase.
+    """Search a file of `quarantine` for records to erase; see `found_rows.find` for failures."""
+    try:
+        return _found(task)
+    except ConditionFailedError as error:
+        return FoundBytes(np.zeros(0, np.int64), Counter(), PLACE_SCHEMA.empty_table(), str(error))
 
-    Raises:
-        StorageError: the file cannot be read.
-        ConditionFailedError: the condition cannot be evaluated on a record.
-    """
+
+def _found(task: QuarantineTask) -> FoundBytes:
+    """Search the bytes in a file of `quarantine` for records to erase."""
     found: list[int] = []
     places = [PLACE_SCHEMA.empty_table()]
     undecodable: Counter[str] = Counter()

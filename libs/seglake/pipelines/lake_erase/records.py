@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import reduce
 
@@ -80,11 +80,13 @@ class RecordsEraser:
     Attributes:
         fenced_at_ms: time of the storage's clock before the first source's last commit: files that
             are older cannot be committed any more, unless they are; None before.
+        replaced: files of `records` with requested rows, of a dry run.
     """
 
     rules: RuleStore
     others: OtherTables
     fenced_at_ms: int | None = None
+    replaced: list[StoredFile] = field(default_factory=list)
 
     def of_source(self, source_id: str, topics: Sequence[str]) -> list[ErasedTopic]:
         """Erase the requested records of a source; return the outcome for each topic.
@@ -112,6 +114,7 @@ class RecordsEraser:
             for topic in due:
                 self.others.erase_placed(topic, places[topic])
             if context.is_dry_run:
+                self.replaced += [file for topic in due for file, _ in planned[topic].found]
                 return [_outcome(source_id, topic, planned[topic]) for topic in due]
             begun_ms = storage_time_ms(context.storage, context.tables.work_folder)
             lost = self._commit(planned, generations, context)

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
+from seglake.pipelines.lake_erase.condition import ConditionFailedError
 from seglake.pipelines.lake_erase.found_rows import FindTask, FoundRows, Requested, find
+from seglake.pipelines.lake_erase.quarantined_bytes import FoundBytes
+
+
+def require_found(results: Iterable[FoundRows | FoundBytes]) -> None:
+    """Raise ConditionFailedError if the condition failed in one of the searched files."""
+    for result in results:
+        if result.failure:
+            raise ConditionFailedError(result.failure)
 
 
 @dataclass(slots=True)
@@ -46,5 +55,6 @@ class RowSearch:
             sizes=[file.size_bytes for file in new],
             text=f"searching {table.name}",
         )
+        require_found(results)
         self.found |= {file.path: rows for file, rows in zip(new, results, strict=True)}
         return {file.path: self.found[file.path] for file in there}

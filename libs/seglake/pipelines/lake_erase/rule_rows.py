@@ -41,18 +41,23 @@ class RuleStore:
         self._reason = reason
         self._after = after
         self._new: dict[str, bytes] = {}  # salts of topics that have no rule yet
+        self.added = 0  # number of stored rules
 
     def salts(self, topics: Sequence[str]) -> dict[str, bytes]:
         """Return the salt of each topic: of its earlier rules, or a new one."""
         return {topic: self._salt(topic, rules_of(self._tables).get(topic)) for topic in topics}
+
+    def have_key(self, topics: Sequence[str], key: bytes) -> bool:
+        """Return whether all topics have a rule for a key."""
+        known = rules_of(self._tables)
+        return all(_has_key(known.get(topic, NO_RULES), key) for topic in topics)
 
     def add_key(self, topics: Sequence[str], key: bytes) -> None:
         """Store a rule for a key in each topic that lacks it."""
 
         def lacking(known: Mapping[str, TopicRules]) -> Iterator[_Row]:
             for topic in topics:
-                rules = known.get(topic, NO_RULES)
-                if not any(hash_of_key(salt, key) in of for salt, of in rules.keys.items()):
+                if not _has_key(known.get(topic, NO_RULES), key):
                     salt = self._salt(topic, known.get(topic))
                     found = {"salt": salt, "hash": hash_of_key(salt, key)}
                     yield {"topic": topic, "kind": str(RuleKind.KEY), **found}
@@ -82,12 +87,15 @@ class RuleStore:
 
     def _append(self, lacking: _Lacking) -> None:
         """Append those rules that the newest version of `erasures` lacks."""
+        found = 0
 
         def files(handle: Handle) -> list[DataFile]:
             now = datetime.now(UTC)
             shared = {"reason": self._reason, "run_id": self._run_id}
             known = rules_of(self._tables, handle)
             rows = [{**row, **shared, "erased_at": now} for row in lacking(known)]
+            nonlocal found
+            found = len(rows)
             return self._written(rows) if rows else []
 
         append_lacking(
@@ -99,6 +107,7 @@ class RuleStore:
             now_ms=time.time_ns() // 1_000_000,
             after=self._after,
         )
+        self.added += found
 
     def _written(self, rows: list[_Row]) -> list[DataFile]:
         tables = self._tables
@@ -110,3 +119,8 @@ class RuleStore:
     def _salt(self, topic: str, rules: TopicRules | None) -> bytes:
         salts = [] if rules is None else rules.salts
         return salts[0] if salts else self._new.setdefault(topic, new_salt())
+
+
+def _has_key(rules: TopicRules, key: bytes) -> bool:
+    """Return whether the rules of a topic have one for a key."""
+    return any(hash_of_key(salt, key) in hashes for salt, hashes in rules.keys.items())

@@ -17,6 +17,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
 from seglake.lake.lake_opening import opened_to_commit
 from seglake.lake.latest_tables import (
+    FENCE_APP,
     LatestTable,
     create_latest,
     latest_table,
@@ -182,6 +183,7 @@ class _Run:
         self.reporter.step(f"reading new records of {work.topic}")
         if not work.is_rebuilt:
             refuse_foreign_changes(self.tables, [work.latest.table])
+        fence = self.tables.state(work.latest.table).generation(FENCE_APP)
         places = self._places(work)
         with DuckDBProof(
             self.tables, [work.topic], spill_folder=self.spill_folder, is_small=False
@@ -199,6 +201,7 @@ class _Run:
                 self.tables,
                 work,
                 rows,
+                fence=fence,
                 write=self.settings.write,
                 commit_info={
                     "run_id": self.summary.run_id,

@@ -13,6 +13,7 @@ from seglake.lake.app_versions import app_id
 from seglake.lake.commit_tries import CommitTries
 from seglake.lake.compaction import TableView
 from seglake.lake.delta_tables import LakeTables
+from seglake.lake.latest_tables import FENCE_APP
 from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_commit import Addition, Removal, add_files, sync_files
@@ -28,6 +29,7 @@ def committed(
     work: LatestWork,
     rows: LatestRows,
     *,
+    fence: int,
     write: WriteSettings,
     commit_info: Mapping[str, str],
     after: Callable[[str], None],
@@ -38,6 +40,7 @@ def committed(
         tables: the lake.
         work: the topic.
         rows: the newest records.
+        fence: generation of `FENCE_APP` before the records were read.
         write: settings of data files.
         commit_info: keys and values for the commit's info.
         after: called with "files" before each try to commit.
@@ -54,12 +57,16 @@ def committed(
         if found != work.applied:
             # After a failure, this generation comes from that commit or has the same rows.
             return counts if tries.failure and found == work.published else None
+        if tables.generation(table, view.handle, FENCE_APP) != fence:
+            return None  # an erasure may have removed records that this run has read
         counts, names = rows.match([file.path for file in view.files])
         replaced = [file for file in view.files if file.removed.name in names]
         merged = rows.merged([file.path for file in replaced])
         files = [*_written(tables, work, merged, write)]
         after("files")
-        tries.failure = _commit(tables, work, view, replaced, files, commit_info)
+        # If the commit only adds files, the fence's generation makes it fail beside an erasure.
+        generations = {app: work.published, FENCE_APP: fence}
+        tries.failure = _commit(tables, view, replaced, files, generations, commit_info)
         if not tries.failure:
             break
     return counts
@@ -67,10 +74,10 @@ def committed(
 
 def _commit(
     tables: LakeTables,
-    work: LatestWork,
     view: TableView,
     replaced: Iterable[StoredFile],
     files: Iterable[DataFile],
+    generations: Mapping[str, int],
     commit_info: Mapping[str, str],
 ) -> str:
     """Commit new files in place of old ones, and return why that failed, or ""."""
@@ -84,7 +91,7 @@ def _commit(
         [Addition(file, now_ms) for file in added],
         now_ms=now_ms,
         commit_info=commit_info,
-        generations={app_id(work.source_id, work.topic): work.published},
+        generations=generations,
         removals=[Removal(file.removed, loses_rows=True) for file in replaced],
     )
 

@@ -5,18 +5,20 @@ commits. It may die anywhere: the next maintenance sweeps again.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.compaction import Replacement, TableView, commit_replacements, view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import CommitUnknownError
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.parquet_rows import NULL_NUMBER
-from seglake.lake.removed_rows import Rewritten, RowChoice, rewrite, rewrite_tasks
+from seglake.lake.removed_rows import Rewritten, RowChoice, rewrite, rewrite_tasks, total_removed
 from seglake.lake.table_changes import allow_removals
 from seglake.lake.tables import (
     BATCHES,
@@ -89,35 +91,45 @@ def _rows(
     return [row for row in rows.to_pylist() if log.owns(row)]
 
 
-def sweep(topic: str, ledger: SourceLedger, context: RunContext) -> None:
-    """Remove a topic's expired rows from all tables besides `records`.
+def sweep(
+    topic: str, ledger: SourceLedger, context: RunContext, borders: Mapping[PartitionKey, int]
+) -> Counter[str]:
+    """Remove a topic's expired rows from all tables besides `records`; return their numbers.
+
+    A dry run only counts them.
 
     Args:
         topic: the topic.
         ledger: the newest ledger of the source.
         context: the run.
+        borders: starts of partitions that a dry run would commit.
 
     Raises:
         CommitUnknownError: other runs kept committing first, or a commit failed.
     """
     logs = [ledger.of(key) for key in ledger.partitions() if key.topic == topic]
-    choices = [_choice(log, context.source_id) for log in logs if log.expired_to]
+    starts = [(log, max(log.expired_to, borders.get(log.key, 0))) for log in logs]
+    choices = [_choice(log, context.source_id, start) for log, start in starts if start]
+    swept: Counter[str] = Counter()
     if not choices:
-        return
+        return swept
     # quarantine comes after the rows that were decoded from its bytes
     decoded = _decoded(topic, context.tables)
     for table in (*decoded, SALVAGED_RECORDS, QUARANTINE, BATCHES, GAPS):
         if table in REQUIRED_TABLES or context.tables.has(table):
-            _sweep(table, topic, [_of_table(each, table) for each in choices], context)
+            swept[table.name] = _sweep(
+                table, topic, [_of_table(each, table) for each in choices], context
+            )
+    return +swept
 
 
-def _choice(log: PartitionLedger, source_id: str) -> RowChoice:
-    """Return a choice of all rows of a partition that have expired."""
+def _choice(log: PartitionLedger, source_id: str, start: int) -> RowChoice:
+    """Return a choice of all rows of a partition below its start."""
     return RowChoice(
         source_id=source_id,
         topic_ids=topic_ids_of(log),
         partition=log.key.partition,
-        ranges=((0, log.expired_to),),
+        ranges=((0, start),),
         kept_cause=GapCause.EXPIRED,
     )
 
@@ -136,18 +148,25 @@ def _decoded(topic: str, tables: LakeTables) -> list[Table]:
     return [*internal, *typed, VALUE_REJECTS]
 
 
-def _sweep(table: Table, topic: str, choices: Sequence[RowChoice], context: RunContext) -> None:
-    """Remove rows from one table, in one commit; if other runs commit first, plan again."""
+def _sweep(table: Table, topic: str, choices: Sequence[RowChoice], context: RunContext) -> int:
+    """Remove rows from one table, in one commit, and return their number.
+
+    If other runs commit first, it plans again.
+    """
     tables, failure = context.tables, ""
     for _ in range(_MOST_TRIES):
-        changed = without_rows(table, choices, topic, context, text=f"sweeping {table.name}")
-        if not changed:
-            return
+        writes = not context.is_dry_run
+        changed = without_rows(
+            table, choices, topic, context, text=f"sweeping {table.name}", writes=writes
+        )
+        count = sum(sums.records for sums in total_removed(changed).values())
+        if not changed or context.is_dry_run:
+            return count
         allow_removals(tables, table)
         failure = replace_rewritten(tables, view_of(tables, table), changed, context.run_id)
         if not failure:
             context.after(f"swept {table.name}")
-            return
+            return count
     raise CommitUnknownError(table=table.name, attempt_count=_MOST_TRIES, reason=failure)
 
 

@@ -197,6 +197,9 @@ class _Maintenance:
             retention = Retention(context, context.started_at_us // 1000)
             retention.run()
             summary.expired += retention.expired
+            for table, count in retention.swept.items():
+                summary.swept[table] = summary.swept.get(table, 0) + count
+            summary.notes += retention.notes
             summary.left_out |= retention.left_out
 
     def of(self, table: Table) -> TableMaintenance:

@@ -57,6 +57,7 @@ class ExpiredPartition:
         records: number of removed records.
         payload_bytes: size of their keys and values.
         oldest: time of the oldest record of the touched ranges, ISO-8601; None if unknown.
+        newest: time of the newest removed record, ISO-8601; None if they have none.
         first_kept: time of the first record that stays; None if there is none, or it has no time.
         is_held_back: whether the first record that stays has a time in the future, or no time, so
             that all records above it stay, too.
@@ -70,6 +71,7 @@ class ExpiredPartition:
     records: int
     payload_bytes: int
     oldest: str | None
+    newest: str | None
     first_kept: str | None
     is_held_back: bool
 
@@ -78,7 +80,8 @@ class ExpiredPartition:
         count = f"{show_count(self.records, 'record')} of {show_bytes(self.payload_bytes)}"
         span = f"[{self.start_offset}, {self.next_offset})"
         since = f", the oldest of {self.oldest}" if self.oldest else ""
-        return f"{self.topic}-{self.partition}: {count} {verb}, offsets {span}{since}"
+        until = f", the newest of {self.newest}" if self.newest else ""
+        return f"{self.topic}-{self.partition}: {count} {verb}, offsets {span}{since}{until}"
 
 
 @dataclass(slots=True)
@@ -91,6 +94,7 @@ class MaintainSummary:
         is_dry_run: whether nothing was changed.
         recovered: topics whose commit was left unfinished by a dead run and is now complete.
         expired: what was removed because it is older than `retention.records`.
+        swept: number of rows of other tables that expired with them, by table.
         tables: work done on each table.
         left_out: requested topics that do not exist, each with a reason.
         notes: messages for the user that need no action.
@@ -104,6 +108,7 @@ class MaintainSummary:
     is_dry_run: bool = False
     recovered: list[str] = field(default_factory=list)
     expired: list[ExpiredPartition] = field(default_factory=list)
+    swept: dict[str, int] = field(default_factory=dict)
     tables: list[TableMaintenance] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -148,6 +153,9 @@ class MaintainSummary:
         """Return the summary as lines for a terminal, one for each changed table."""
         lines = [f"{self._headline()} ({self.seconds:.1f} s)"]
         lines += [each.text(self._expired) for each in self.expired]
+        if self.swept:
+            rows = (f"{show_count(count, 'row')} of {table}" for table, count in self.swept.items())
+            lines.append(f"in other tables {self._expired}: {', '.join(rows)}")
         lines += [f"{table.table}: {done}" for table in self.tables if (done := self._done(table))]
         if self.scratch_files:
             scratch = self._deleted(self.scratch_files, self.scratch_bytes)

@@ -5,6 +5,7 @@ are swept: a run that dies before that is completed by the next maintenance.
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,10 +13,11 @@ from datetime import UTC, datetime
 from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger, write_rows
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.replica import PartitionKey
 from seglake.lake import delta_commit
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.removed_rows import RemovedSums, Rewritten, RowChoice, total_removed
+from seglake.lake.removed_rows import RemovedSums, Rewritten, newest_removed, total_removed
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.lake.waves import TopicWave
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
@@ -38,21 +40,24 @@ class Retention:
         now_ms: time from which ages count, in ms since 1970.
         expired: what has expired, or would expire.
         left_out: topics of which nothing was removed, each with the reason.
+        swept: number of rows of other tables that have expired, or would expire, by table.
+        notes: notes on topics whose keys may lose their only record.
     """
 
     context: RunContext
     now_ms: int
     expired: list[ExpiredPartition] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
+    swept: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
         """Remove old records of all topics that have a limit, from all tables."""
         ledger = SourceLedger(self.context.ledger.rows(self.context.source_id))
         for topic in ledger.topics:
             if self._limit_ms(topic) is not None:
-                self._expire(topic)
-                if not self.context.is_dry_run:
-                    sweep(topic, self._ledger(), self.context)
+                borders = self._expire(topic)
+                self.swept += sweep(topic, self._ledger(), self.context, borders)
 
     def _limit_ms(self, topic: str) -> int | None:
         """Return the newest time of records that are too old; None for no limit."""
@@ -66,8 +71,12 @@ class Retention:
         """Return the newest ledger of the source."""
         return SourceLedger(self.context.tables.ledger(self.context.source_id).to_pylist())
 
-    def _expire(self, topic: str) -> None:
-        """Remove a topic's old records; plan again if other runs commit first."""
+    def _expire(self, topic: str) -> Mapping[PartitionKey, int]:
+        """Remove a topic's old records; plan again if other runs commit first.
+
+        Returns:
+            The new start of each partition that expires, which a dry run does not commit.
+        """
         context = self.context
         for _ in range(_MOST_ROUNDS):
             generations, rows = delta_commit.published(
@@ -78,22 +87,35 @@ class Retention:
             )
             plans = [*self._planned(topic, SourceLedger(rows))]
             if not plans:
-                return
+                return {}
             done = self._removed(topic, plans)
             wrong = [reason for plan in plans for reason in _imbalances(plan, done)]
             if wrong:
                 self.left_out[topic] = wrong[0]
-                return
+                return {}
             # Offsets that the cleaner left without records expire with the next records.
             removed = total_removed(done)
             plans = [plan for plan in plans if any(part.choice in removed for part in plan.parts)]
             if not plans:
-                return
+                return {}
+            self._note_compaction(topic)
             if context.is_dry_run or self._commit(topic, plans, done, generations[topic] + 1):
-                self.expired += [_outcome(plan, removed, context) for plan in plans]
-                return
+                self.expired += [_outcome(plan, done, context) for plan in plans]
+                return {plan.key: plan.offsets[1] for plan in plans}
             recover(context.tables, context.source_id, [topic], after=context.after)
         self.left_out[topic] = "other runs kept committing first; run again"
+        return {}
+
+    def _note_compaction(self, topic: str) -> None:
+        """Note that keys may lose their only record, if Kafka has compacted the topic."""
+        context = self.context
+        rows = context.tables.rows(GAPS, context.source_id, ["topic", "cause"]).to_pylist()
+        if {"topic": topic, "cause": str(GapCause.COMPACTED)} in rows:
+            note = (
+                f"{topic}: Kafka has compacted it, so a key whose only record is too old loses its"
+                f" value, also in latest state. To keep it: retention.records.{topic}=off"
+            )
+            self.notes += [] if note in self.notes else [note]
 
     def _planned(self, topic: str, ledger: SourceLedger) -> Iterator[PartitionExpiry]:
         """Yield the plan for each partition of a topic that has old records."""
@@ -163,9 +185,9 @@ def _imbalances(plan: PartitionExpiry, done: Sequence[Rewritten]) -> Iterator[st
 
 
 def _outcome(
-    plan: PartitionExpiry, removed: Mapping[RowChoice, RemovedSums], context: RunContext
+    plan: PartitionExpiry, done: Sequence[Rewritten], context: RunContext
 ) -> ExpiredPartition:
-    sums = RemovedSums()
+    removed, newest, sums = total_removed(done), newest_removed(done), RemovedSums()
     for part in plan.parts:
         known = part.sums or removed.get(part.choice, RemovedSums())
         sums = sums.plus(known)
@@ -180,6 +202,7 @@ def _outcome(
         records=sums.records,
         payload_bytes=sums.key_bytes + sums.value_bytes,
         oldest=_iso(plan.oldest_ms),
+        newest=_iso(max((newest.get(part.choice, -1) for part in plan.parts), default=None)),
         first_kept=_iso(held_ms),
         is_held_back=held_ms is not None and (held_ms == -1 or held_ms > now_ms),
     )

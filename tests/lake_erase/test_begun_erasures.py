@@ -1,0 +1,105 @@
+"""An erasure that was killed is named by the audit, until a run has done all of it."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seglake.findings.kinds import FindingKind
+from seglake.pipelines.lake_audit.text_report import to_text
+from support.audits import audited
+from support.dying import Died, dying
+from support.encoder import Codec
+from support.erasures import Chosen, erased, places_of
+from support.lakes import ingested
+from support.latest_state import updated
+from support.people import people_disk
+
+_KEY = "ann's key"
+_CHOICE: Chosen = {"key": _KEY}
+_STEPS = ("begun", "erasures", "redo", "records", "checkpoints", "erased from latest/orders")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    lake = tmp_path / "lake"
+    ingested(people_disk(tmp_path / "disk", 20, codec=Codec.GZIP), lake)
+    updated(lake, "orders")
+    return lake
+
+
+def not_erased(lake: Path) -> list[str]:
+    """What the audit says of erasures that have not ended; its exit code must fit."""
+    found = audited(lake)
+    assert found.exit_code == (3 if found.not_erased else 0)
+    assert {each.kind for each in found.not_erased} <= {FindingKind.NOT_ERASED}
+    return [each.text for each in found.not_erased]
+
+
+@pytest.mark.parametrize("step", _STEPS)
+def test_audit_names_a_killed_erasure_until_the_same_call_has_ended(lake: Path, step: str) -> None:
+    with pytest.raises(Died):
+        erased(lake, key=_KEY, topics=["orders", "payments"], after=dying(step))
+    [text] = not_erased(lake)
+    assert text.startswith("orders, payments: the erasure that began at ")
+    assert "(ticket 7) has not ended" in text
+    command = shlex.split(text.partition(": seglake ")[2])
+    assert command == [
+        *("erase", "--lake", str(lake), "--topics", "orders", "payments", "--key", "..."),
+    ]
+    first, *rest = to_text(audited(lake)).splitlines()
+    if step == "records":  # the commit is not in every table yet
+        assert first.endswith("NOT EXPLAINED: see the lake as a whole")
+        assert rest[1].startswith("problem: orders: records are being removed")
+    else:
+        assert "AN ERASURE HAS NOT ENDED" in first
+    assert places_of(lake / "erasures", _KEY.encode()) == []
+    assert erased(lake, key=_KEY, topics=["orders", "payments"]).exit_code == 0
+    assert not_erased(lake) == []
+
+
+def test_condition_is_repeated_too_and_finds_nothing_with_exit_code_0(lake: Path) -> None:
+    where = "value_text LIKE '%secret of ann%'"
+    with pytest.raises(Died):
+        erased(lake, where=where, after=dying("erased from latest/orders"))
+    assert "with the same --where: seglake" in not_erased(lake)[0]
+    summary = erased(lake, where=where)
+    assert (summary.records, summary.others, summary.exit_code) == (0, [], 0)
+    assert not_erased(lake) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda lake: erased(lake, key="bob's key", purges=True),
+        lambda lake: erased(lake, where="key_text = 'ann''s key'", purges=True),
+        lambda lake: erased(lake, key=_KEY),
+        lambda lake: erased(lake, key=_KEY, topics=["payments"], purges=True),
+        lambda lake: erased(lake, key=_KEY, purges=True, dry_run=True),
+    ],
+    ids=["key", "where", "no purge", "topics", "dry run"],
+)
+def test_other_runs_do_not_complete_it(lake: Path, other: Callable[[Path], object]) -> None:
+    with pytest.raises(Died):
+        erased(lake, key=_KEY, purges=True, after=dying("records"))
+    other(lake)
+    [text] = not_erased(lake)
+    assert text.endswith("--topics orders --purge --key ...")
+    erased(lake, key=_KEY, purges=True)
+    assert not_erased(lake) == []
+
+
+def test_erasure_of_more_topics_completes_one_of_fewer(lake: Path) -> None:
+    with pytest.raises(Died):
+        erased(lake, key=_KEY, after=dying("records"))
+    erased(lake, key=_KEY, topics=["orders", "payments"], purges=True)
+    assert not_erased(lake) == []
+
+
+def test_refused_call_and_dry_run_begin_nothing(lake: Path) -> None:
+    erased(lake, key=_KEY, dry_run=True)
+    with pytest.raises(Exception, match="fails on a record"):
+        erased(lake, where="CAST(value_text AS INTEGER) = 1")
+    assert not (lake / "erasures").exists()
+    assert not_erased(lake) == []
