@@ -8,7 +8,16 @@ from typing import Protocol
 
 from torture.rows import Row, as_table
 
-PARTS = ("exhausted", "schedules", "faults", "storage_faults", "hostile_bytes", "tiers", "erasures")
+PARTS = (
+    "exhausted",
+    "schedules",
+    "faults",
+    "storage_faults",
+    "hostile_bytes",
+    "tiers",
+    "erasures",
+    "latest_state",
+)
 WITH_SERVERS = ("s3_faults", "hdfs_faults")  # only when they are asked for
 _ALL = (*PARTS, *WITH_SERVERS)
 

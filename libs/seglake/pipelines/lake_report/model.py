@@ -12,6 +12,7 @@ from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.erasures import Erasure
+from seglake.pipelines.lake_report.latest_states import LatestTableState
 from seglake.printable import show_count
 
 
@@ -171,6 +172,7 @@ class LakeReport:
         recovery: records of the lake, and offsets that it lacks; includes partitions that are known
             only from an unread folder.
         erasures: runs of `seglake erase` that stored rules, the newest first.
+        latest: tables of latest state, those that lack most commits first.
     """
 
     lake: str
@@ -181,6 +183,7 @@ class LakeReport:
     this_run: ThisRun | None
     upper_bound: str | None = None
     erasures: tuple[Erasure, ...] = ()
+    latest: tuple[LatestTableState, ...] = ()
 
     @property
     def lacks_groups(self) -> bool:

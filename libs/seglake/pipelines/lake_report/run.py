@@ -22,6 +22,7 @@ from seglake.log_tables.observation_rows import NewestPlaces, every_observation
 from seglake.pipelines.lake_report.damage import damage_of
 from seglake.pipelines.lake_report.erasures import erasures_of
 from seglake.pipelines.lake_report.findings import unread_findings
+from seglake.pipelines.lake_report.latest_states import latest_states
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import LakeReport, ThisRun
 from seglake.pipelines.lake_report.partitions import MOST_PLACES, LogFacts, partition_reports
@@ -91,6 +92,7 @@ def report(
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
         erasures=erasures_of(tables),
+        latest=latest_states(tables, {log.source_id for log in ledger.rows}),
     )
 
 
