@@ -21,7 +21,9 @@ from support.hdfs_runs import (
     put,
     seglake,
 )
+from support.keyed_logs import Values, write
 from support.lakes import versions
+from support.latest_state import assert_current
 from support.remote_runs import all_content, ingested_at
 from support.servers.hdfs_cluster import HdfsCluster
 from support.taken import is_nothing_new
@@ -174,6 +176,21 @@ def test_replay_on_hdfs_fills_a_gap_from_another_copy(
     assert ended.code == 0, ended.errors
     brought = json.loads(ended.out)["repaired_records"]
     assert (took < 2070, took + brought) == (True, 2070)
+
+
+def test_latest_on_hdfs_replaces_the_files_in_which_a_row_changes(
+    hdfs: HdfsCluster, hdfs_folder: str, tmp_path: Path
+) -> None:
+    lake = f"{hdfs.uri}{hdfs_folder}/lake"
+    log: list[Values] = [("a", b"1"), ("b", b"1")]
+    for more in ((), (("a", b"2"), ("b", None), ("c", b"1"))):
+        log += more
+        assert ingested_at(str(write(tmp_path / "disk", *log)), lake, _NOTHING).exit_code == 0
+        ended = seglake({}, "latest", "--lake", lake, "--topics=orders")
+        assert ended.code == 0, ended.errors
+    assert "3 new records, 1 keys new, 2 changed" in ended.out
+    copy = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "copy")
+    assert len(assert_current(copy, "orders")) == 3
 
 
 @pytest.mark.spark

@@ -19,7 +19,9 @@ import pytest
 from seglake.cli import main as cli
 from seglake.environment.java_home import provide_java
 from seglake.storage import s3_access
+from support.keyed_logs import Values, write
 from support.lakes import read_table
+from support.latest_state import assert_current
 from support.servers import s3_server
 from support.servers.hadoop_programs import write_conf
 from support.servers.s3_server import S3Server, without_aws
@@ -128,6 +130,26 @@ def test_replay_on_s3_fills_a_gap_from_another_copy(s3: S3Server) -> None:
     brought = json.loads(filled.out)["repaired_records"]
     assert brought > 0
     assert len(read_table(bucket / "lake", "records")) == took + brought
+
+
+def test_latest_on_s3_replaces_the_files_in_which_a_row_changes(
+    s3: S3Server, tmp_path: Path
+) -> None:
+    s3.make_bucket("latest")
+    lake, environment = ("--lake", "s3://latest/lake"), s3.environment()
+    log: list[Values] = [("a", b"1"), ("b", b"1")]
+    for more in ((), (("a", b"2"), ("b", None), ("c", b"1"))):
+        log += more
+        disk = write(tmp_path / "disk", *log)
+        for command in (("ingest", "--source", str(disk), *_LOCAL), ("latest", "--topics=orders")):
+            assert in_process(environment, (*command, *lake, "--json")).code == 0
+    found = seglake(environment, "sql", *lake, "--json", "SELECT key, value FROM latest_orders")
+    assert sorted(found.out.splitlines()) == [
+        '{"key":"YQ==","value":"Mg=="}',
+        '{"key":"Yw==","value":"MQ=="}',
+    ]
+    shutil.copytree(s3.make_bucket("latest") / "lake", tmp_path / "copy")
+    assert len(assert_current(tmp_path / "copy", "orders")) == 3
 
 
 def test_inspect_reads_segments_on_s3(s3: S3Server, lake: str) -> None:
