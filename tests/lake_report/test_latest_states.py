@@ -24,7 +24,7 @@ def test_tables_are_listed_with_the_commits_that_they_lack(tmp_path: Path) -> No
         disk = write(tmp_path / "payments", *log, topic="payments", topic_id="payments")
         ingested(disk, lake)
     found = reported(lake).latest
-    assert [(each.table, each.topic, each.behind) for each in found] == [
+    assert [(each.table, each.topic, each.lacks) for each in found] == [
         ("latest/payments", "payments", 2),
         ("latest/orders", "orders", 0),
     ]
@@ -36,7 +36,7 @@ def test_tables_are_listed_with_the_commits_that_they_lack(tmp_path: Path) -> No
     assert '<td><code>latest/payments</code></td><td>payments</td><td class="n">2</td>' in page
     shutil.copytree(lake / "gaps", lake / "latest" / "gaps")
     [problem] = reported(lake).latest
-    assert (problem.table, problem.behind) == ("latest/gaps", None)
+    assert (problem.table, problem.lacks) == ("latest/gaps", None)
     page = to_html(reported(lake)).decode()
     assert "latest/gaps is not a table of latest state" in page
     assert '<td class="n">unknown</td>' in page

@@ -18,13 +18,13 @@ class LatestTableState(NamedTuple):
     Attributes:
         table: name of the table.
         topic: its topic; the reason if the tables cannot be listed.
-        behind: number of published commits of its topic that it lacks; None if it is unknown.
+        lacks: number of published commits of its topic that it lacks; None if it is unknown.
         changed_at: time of its newest commit; None if its log does not say.
     """
 
     table: str
     topic: str
-    behind: int | None
+    lacks: int | None
     changed_at: datetime | None
 
 
@@ -44,8 +44,8 @@ def latest_states(tables: LakeTables, sources: Iterable[str]) -> tuple[LatestTab
     for topic, table in there:
         state, published = tables.state(table), tables.state(CHECKPOINTS)
         apps = [app_id(source, topic) for source in clusters]
-        behind = sum(max(0, published.generation(a) - state.generation(a)) for a in apps)
+        lacks = sum(max(0, published.generation(a) - state.generation(a)) for a in apps)
         at_ms = commit_of(tables, table, state.version).get("timestamp")
         changed = datetime.fromtimestamp(at_ms / 1000, UTC) if isinstance(at_ms, int) else None
-        found.append(LatestTableState(table.name, topic, behind, changed))
-    return tuple(sorted(found, key=lambda each: (-(each.behind or 0), each.table)))
+        found.append(LatestTableState(table.name, topic, lacks, changed))
+    return tuple(sorted(found, key=lambda each: (-(each.lacks or 0), each.table)))
