@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.task_engine.engine import SparkEngine
+from support.erasures import places_of
 from support.hdfs_runs import (
     DISK,
     LOCAL,
@@ -24,6 +25,7 @@ from support.hdfs_runs import (
 from support.keyed_logs import Values, write
 from support.lakes import versions
 from support.latest_state import assert_current
+from support.people import people_disk
 from support.remote_runs import all_content, ingested_at
 from support.servers.hdfs_cluster import HdfsCluster
 from support.taken import is_nothing_new
@@ -191,6 +193,24 @@ def test_latest_on_hdfs_replaces_the_files_in_which_a_row_changes(
     assert "3 new records, 1 keys new, 2 changed" in ended.out
     copy = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "copy")
     assert len(assert_current(copy, "orders")) == 3
+
+
+def test_erase_on_hdfs_leaves_no_byte_of_the_records(
+    hdfs: HdfsCluster, hdfs_folder: str, tmp_path: Path
+) -> None:
+    put(people_disk(tmp_path / "disk", 20, topics=["orders"]), hdfs, f"{hdfs_folder}/disk")
+    lake = ("--lake", f"{hdfs.uri}{hdfs_folder}/lake")
+    source = f"{hdfs.uri}{hdfs_folder}/disk"
+    assert ingested_at(source, lake[1], _NOTHING).records == 20
+    call = ("erase", *lake, "--topics", "orders", "--key", "ann's key", "--purge")
+    erased = seglake({}, *call, *LOCAL, "--json")
+    assert (erased.code, json.loads(erased.out or "{}").get("records")) == (0, 7), erased.errors
+    assert ingested_at(source, lake[1], _NOTHING).records == 0
+    audited = seglake({}, "audit", *lake, *LOCAL)
+    assert audited.code == 0, audited.out
+    copy = fetched(hdfs, f"{hdfs_folder}/lake", tmp_path / "copy")
+    assert places_of(copy, b"secret of ann") == []
+    assert places_of(copy, b"secret of bob") != []
 
 
 @pytest.mark.spark

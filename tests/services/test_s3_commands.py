@@ -19,9 +19,11 @@ import pytest
 from seglake.cli import main as cli
 from seglake.environment.java_home import provide_java
 from seglake.storage import s3_access
+from support.erasures import places_of
 from support.keyed_logs import Values, write
 from support.lakes import read_table
 from support.latest_state import assert_current
+from support.people import people_disk
 from support.servers import s3_server
 from support.servers.hadoop_programs import write_conf
 from support.servers.s3_server import S3Server, without_aws
@@ -150,6 +152,30 @@ def test_latest_on_s3_replaces_the_files_in_which_a_row_changes(
     ]
     shutil.copytree(s3.make_bucket("latest") / "lake", tmp_path / "copy")
     assert len(assert_current(tmp_path / "copy", "orders")) == 3
+
+
+def test_erase_on_s3_leaves_no_byte_of_the_records(s3: S3Server) -> None:
+    bucket, environment = s3.make_bucket("erasures"), s3.environment()
+    people_disk(bucket / "disk", 20)
+    lake = ("--lake", "s3://erasures/lake")
+    call = ("erase", *lake, "--topics", "orders", "--key", "ann's key", *_LOCAL)
+    ingest = ("ingest", "--source", "s3://erasures/disk", *lake, *_LOCAL)
+    assert in_process(environment, ingest).code == 0
+    assert in_process(environment, ("latest", *lake, "--topics", "*")).code == 0
+    dry = in_process(environment, (*call, "--purge", "--dry-run", "--json"))
+    paths = json.loads(dry.out)["purged"]["paths"]
+    assert {path.split("/")[4] for path in paths} == {"records", "latest"}
+    erased = in_process(environment, (*call, "--purge"))
+    assert (erased.code, erased.out.splitlines()[0][:25]) == (0, "7 records of 1 topic eras")
+    assert places_of(bucket / "lake" / "records" / "topic=orders", b"secret of ann") == []
+    assert places_of(bucket / "lake" / "latest" / "orders", b"secret of ann") == []
+    assert (
+        in_process(environment, ("ingest", "--source", "s3://erasures/disk", *lake, *_LOCAL)).code
+        == 0
+    )
+    rows = [row for row in read_table(bucket / "lake", "records") if row["topic"] == "orders"]
+    assert sorted(row["offset"] for row in rows) == [n for n in range(20) if n % 3]
+    assert in_process(environment, ("audit", *lake, *_LOCAL)).code == 0
 
 
 def test_inspect_reads_segments_on_s3(s3: S3Server, lake: str) -> None:
