@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 from support.audits import audited
 from support.dying import Died, dying
 from support.erasures import erased, places_of
-from support.lakes import ingested
+from support.lakes import ingested, read_table
 from support.latest_state import updated
 from support.people import people_disk
 from support.typed_lakes import decoded
@@ -99,3 +99,30 @@ def test_purge_deletes_what_a_killed_latest_wrote(lake: Path) -> None:
     time.sleep(0.01)
     erased(lake, key=_KEY, purges=True)
     assert places_of(lake, _SECRET) == []
+
+
+@pytest.mark.parametrize("new", ["cluster", "topic"])
+def test_purge_keeps_the_files_of_a_first_run(tmp_path: Path, new: str) -> None:
+    lake, topics = tmp_path / "lake", ["orders", "payments"]
+    ingested(people_disk(tmp_path / "old", 10, topics=topics, cluster_id="old"), lake)
+    begun = people_disk(tmp_path / "begun", 10, topics=["orders"], cluster_id="new")
+    if new == "topic":
+        ingested(begun, lake, source={"source_id": "new"})
+        begun = people_disk(tmp_path / "begun", 10, topics=topics, cluster_id="new")
+    purged: list[int] = []
+
+    def purge_meanwhile(step: str) -> None:
+        if step == "redo" and not purged:
+            time.sleep(0.05)
+            purged.append(
+                erased(lake, key=_KEY, topics=["payments", "orders"], purges=True).exit_code
+            )
+
+    ingested(begun, lake, after=purge_meanwhile, source={"source_id": "new"})
+    assert purged == [3]  # a file of the active run was left
+    rows = [row for row in read_table(lake, "records") if row["source_id"] == "new"]
+    topic = "orders" if new == "cluster" else "payments"
+    assert [row["offset"] for row in rows if row["topic"] == topic] == [*range(10)]
+    assert erased(lake, key=_KEY, topics=topics, purges=True).exit_code == 0
+    assert places_of(lake, _SECRET) == []
+    assert audited(lake).exit_code == 0

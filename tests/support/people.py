@@ -5,7 +5,15 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from support.encoder import Codec, Partition, Record, Segment, record_batch, write_log_dir
+from support.encoder import (
+    DEFAULT_CLUSTER_ID,
+    Codec,
+    Partition,
+    Record,
+    Segment,
+    record_batch,
+    write_log_dir,
+)
 
 PEOPLE = ("ann", "bob", "eve")
 
@@ -30,6 +38,7 @@ def people_disk(
     codec: Codec = Codec.NONE,
     batch_records: int = 5,
     as_json: bool = False,
+    cluster_id: str | None = DEFAULT_CLUSTER_ID,
 ) -> Path:
     """A log dir whose topics have an order at each offset; it replaces an older one."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -46,5 +55,5 @@ def people_disk(
         for first in range(0, stop, batch_records)
     ]
     logs = [Partition(topic, 0, [Segment(0, batches)]) for topic in topics]
-    write_log_dir(folder, logs, broker_id=broker_id)
+    write_log_dir(folder, logs, broker_id=broker_id, cluster_id=cluster_id)
     return folder

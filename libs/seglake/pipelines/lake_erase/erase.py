@@ -254,7 +254,7 @@ class _Erasure:
             fenced_at_ms = time.time_ns() // 1_000_000
         if fenced_at_ms is None:
             return
-        done = purge(self.run, self.topics, fenced_at_ms)
+        done = purge(self.run, self.topics, eraser.fenced, fenced_at_ms)
         if self.run.is_dry_run:
             done.add(eraser.replaced)
             done.add(file for table in self.others.changed.values() for file in table.files)

@@ -1,16 +1,17 @@
 """Deletes the files of earlier versions at once, and files of dead runs with erased records.
 
 A file that no version names may still belong to an active run. It does not if it is older than the
-erasure's commits: the erasure makes the run that wrote it lose. A compaction that runs
+erasure's commits and of a source and topic that these have fenced: the run that wrote it loses. The
+first run of a new cluster or topic is not fenced. A compaction that runs
 meanwhile is stopped by a commit to its table, which advances the table's generation of
 replacements.
 """
 
 import time
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.app_versions import MAINTAIN_APP
@@ -31,6 +32,15 @@ from seglake.storage.storage import FileInfo, Storage
 
 _PAUSES_S = (0.0, *(0.05,) * 20)
 _SUFFIX = ".parquet"
+_TOPIC = "topic"
+_OWNERS = (_TOPIC, "source_id", "_source_id")
+
+
+class Owner(NamedTuple):
+    """Source and topic of rows; the source is None if it is unknown."""
+
+    source_id: str | None
+    topic: str
 
 
 @dataclass(slots=True)
@@ -78,7 +88,9 @@ def storage_time_ms(storage: Storage, folder: str) -> int:
     return time.time_ns() // 1_000_000 if info is None else info.modified_at_ms
 
 
-def purge(context: RunContext, topics: Collection[str], erased_at_ms: int) -> PurgedFiles:
+def purge(
+    context: RunContext, topics: Collection[str], fenced: Collection[Owner], fenced_at_ms: int
+) -> PurgedFiles:
     """Delete the files of earlier versions, and those of dead runs, in all tables with payloads.
 
     A dry run only finds them. A table whose files cannot be deleted does not keep the others from
@@ -87,18 +99,20 @@ def purge(context: RunContext, topics: Collection[str], erased_at_ms: int) -> Pu
     Args:
         context: the run.
         topics: the topics of the erasure.
-        erased_at_ms: time of the storage's clock before which an unreferenced file was written that
-            no run can commit any more.
+        fenced: the sources and topics whose active runs the erasure has made lose.
+        fenced_at_ms: time of the storage's clock. If an unreferenced file of these is older, no run
+            can commit it any more.
     """
     done = PurgedFiles()
     for table in tables_with_payload(context):
         context.reporter.step(f"deleting old files of {table.name}")
         try:
-            _purge(context, table, topics, erased_at_ms, done)
+            _purge_removed(context, table, done)
+            _purge_unreferenced(context, table, topics, fenced, fenced_at_ms, done)
         except PlaceError as error:
             done.not_deleted[table.name] = str(error)
     if not context.is_dry_run:
-        scratch_deleted(context.tables, erased_at_ms - 1, least_hours=0, dry_run=False)
+        scratch_deleted(context.tables, fenced_at_ms - 1, least_hours=0, dry_run=False)
     return done
 
 
@@ -111,34 +125,43 @@ def tables_with_payload(context: RunContext) -> Iterable[Table]:
     yield from (each.table for each in latest_tables(context.tables))
 
 
-def _purge(
-    context: RunContext,
-    table: Table,
-    topics: Collection[str],
-    erased_at_ms: int,
-    done: PurgedFiles,
-) -> None:
-    """Delete old files of one table, and add them to `done`.
+def _purge_removed(context: RunContext, table: Table, done: PurgedFiles) -> None:
+    """Delete the files that commits of a table have removed, and add them to `done`.
 
     Raises:
         PlaceError: a file cannot be deleted, or the storage fails.
     """
     tables = context.tables
-    if not context.is_dry_run:
-        _stop_compactions(context, table)
     removed = removed_files(tables, table, tables.open(table))
+    if context.is_dry_run:
+        done.add(removed)
+        return
+    _stop_compactions(context, table)
     try:
-        if removed and not context.is_dry_run:
-            purge_removed(tables, table, tables.open(table), run_id=context.run_id)
+        purge_removed(tables, table, tables.open(table), run_id=context.run_id)
     finally:
-        left = [] if context.is_dry_run else removed_files(tables, table, tables.open(table))
-        done.add(file for file in removed if file.path not in _paths(left))
-    known = {file.path for file in view_of(tables, table).files} | _paths(removed)
-    for file in _unreferenced(context, table, topics, known):
-        named = _topics_in(context, table, file.path, topics)
-        if not {*named} & {*topics}:
+        left = _paths(removed_files(tables, table, tables.open(table)))
+        done.add(file for file in removed if file.path not in left)
+
+
+def _purge_unreferenced(
+    context: RunContext,
+    table: Table,
+    topics: Collection[str],
+    fenced: Collection[Owner],
+    fenced_at_ms: int,
+    done: PurgedFiles,
+) -> None:
+    """Delete files of a table that no version names and no run can commit; add them to `done`."""
+    tables = context.tables
+    known = _paths(view_of(tables, table).files) | _paths(
+        removed_files(tables, table, tables.open(table))
+    )
+    for file, topic in _unreferenced(context, table, topics, known):
+        owners = _owners(context, table, file.path, {topic} if topic else topics)
+        if not any(owner.topic in topics for owner in owners):
             continue
-        if file.modified_at_ms < erased_at_ms and {*named} <= {*topics}:
+        if file.modified_at_ms < fenced_at_ms and owners <= {*fenced}:
             if not context.is_dry_run:
                 tables.storage.delete(file.path)
             done.add([file])
@@ -146,7 +169,7 @@ def _purge(
             done.left_files += 1
 
 
-def _paths(files: Iterable[FileInfo]) -> set[str]:
+def _paths(files: Iterable[FileInfo | StoredFile]) -> set[str]:
     return {file.path for file in files}
 
 
@@ -175,43 +198,41 @@ def _stop_compactions(context: RunContext, table: Table) -> None:
 
 def _unreferenced(
     context: RunContext, table: Table, topics: Collection[str], known: Collection[str]
-) -> list[FileInfo]:
-    """Return data files of the topics, or of a whole table, that its newest version lacks."""
+) -> Iterator[tuple[FileInfo, str]]:
+    """Yield data files that a table lacks, each with the topic of its folder, or ""."""
     tables = context.tables
-    folder = tables.path(table)
-    folders = [folder]
+    folders = {tables.path(table): ""}
     if table.partition_by:
         [column] = table.partition_by
-        folders = [
-            tables.storage.join(folder, f"{column}={folder_value(topic)}") for topic in topics
-        ]
-    found = [entry for each in folders for entry in entries_of(tables.storage, each)]
-    return [
-        entry
-        for entry in found
-        if not entry.is_folder and entry.name.endswith(_SUFFIX) and entry.path not in known
-    ]
+        names = {topic: f"{column}={folder_value(topic)}" for topic in topics}
+        folders = {tables.storage.join(tables.path(table), names[topic]): topic for topic in topics}
+    for folder, topic in folders.items():
+        for entry in entries_of(tables.storage, folder):
+            if not entry.is_folder and entry.name.endswith(_SUFFIX) and entry.path not in known:
+                yield entry, topic
 
 
-def _topics_in(
-    context: RunContext, table: Table, path: str, topics: Collection[str]
-) -> Collection[str]:
-    """Return the topics whose rows an unreferenced file of a table may have.
+def _owners(context: RunContext, table: Table, path: str, topics: Collection[str]) -> set[Owner]:
+    """Return the sources and topics of the rows in an unreferenced file of a table.
 
     A run that died while it wrote the file may have left it without its end. Such a file cannot be
-    read, and may have rows of any topic, also of others, for which an empty name stands.
+    read, and may have rows of any source, for which None stands.
+
+    Args:
+        context: the run.
+        table: the table.
+        path: path of the file.
+        topics: topics that it may have, if neither its columns nor the table name them.
     """
-    if table.partition_by:
-        return topics  # it is in the folder of one of them
-    if table.topics:
-        return table.topics
+    topics = table.topics or topics
     try:
-        if "topic" in columns_of(context.storage, path).names:
-            return {
-                row["topic"]
-                for rows in read_rows(context.storage, path, ["topic"])
-                for row in distinct_rows(rows, ["topic"])
-            }
-    except StorageError:
-        pass
-    return {*topics, ""}
+        columns = [name for name in columns_of(context.storage, path).names if name in _OWNERS]
+        source = next(name for name in columns if name != _TOPIC)
+        return {
+            Owner(row[source], topic)
+            for rows in read_rows(context.storage, path, columns)
+            for row in distinct_rows(rows, columns)
+            for topic in ([row[_TOPIC]] if _TOPIC in columns else topics)
+        }
+    except (StorageError, StopIteration):
+        return {Owner(None, topic) for topic in topics}

@@ -29,7 +29,7 @@ from seglake.pipelines.lake_erase.erased_ranges import ErasedPlaces, erased_plac
 from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, FoundRows
 from seglake.pipelines.lake_erase.other_tables import OtherTables
 from seglake.pipelines.lake_erase.placed_rows import RecordPlaces
-from seglake.pipelines.lake_erase.purge import storage_time_ms
+from seglake.pipelines.lake_erase.purge import Owner, storage_time_ms
 from seglake.pipelines.lake_erase.rewritten_files import rewritten
 from seglake.pipelines.lake_erase.rule_rows import RuleStore
 from seglake.pipelines.lake_erase.value_commits import stop_decoding
@@ -78,6 +78,7 @@ class RecordsEraser:
     """Eraser of rows of `records`.
 
     Attributes:
+        fenced: sources and topics whose active runs lose.
         fenced_at_ms: time of the storage's clock before the first source's last commit: files that
             are older cannot be committed any more, unless they are; None before.
         replaced: files of `records` with requested rows, of a dry run.
@@ -85,6 +86,7 @@ class RecordsEraser:
 
     rules: RuleStore
     others: OtherTables
+    fenced: set[Owner] = field(default_factory=set)
     fenced_at_ms: int | None = None
     replaced: list[StoredFile] = field(default_factory=list)
 
@@ -113,6 +115,7 @@ class RecordsEraser:
             # The other tables come first: a run that dies between finds the records again.
             for topic in due:
                 self.others.erase_placed(topic, places[topic])
+            self.fenced |= {Owner(source_id, topic) for topic in due}
             if context.is_dry_run:
                 self.replaced += [file for topic in due for file, _ in planned[topic].found]
                 return [_outcome(source_id, topic, planned[topic]) for topic in due]
