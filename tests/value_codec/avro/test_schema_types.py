@@ -116,3 +116,10 @@ def test_deep_nesting_is_refused() -> None:
         schema = {"type": "array", "items": schema}
     with pytest.raises(SchemaTextError, match="the schema is nested too deeply"):
         parsed(schema)
+
+
+def test_a_schema_of_too_many_types_is_refused() -> None:
+    fields = {f"f{number}": "int" for number in range(19_999)}
+    assert len(parsed(record("R", **fields)).fields) == 19_999
+    with pytest.raises(SchemaTextError, match="too many types"):
+        parsed(record("R", **fields, last="int"))

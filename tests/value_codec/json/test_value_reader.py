@@ -180,6 +180,14 @@ def test_integers_beside_numbers_become_doubles_where_these_are_exact() -> None:
     ]
 
 
+def test_the_least_integer_is_no_exact_double() -> None:
+    texts = [b'{"a": 0.5}', b'{"a": -9223372036854775808}']
+    assert [(row["a"], row["a__json"]) for row in read(inferred(*texts), *texts)] == [
+        (0.5, None),
+        (None, "-9223372036854775808"),
+    ]
+
+
 def test_an_integer_may_be_written_as_1e3() -> None:
     shape = Shape(Kind.OBJECT, {"a": Shape(Kind.INTEGER)})
     rows = read(shape, b'{"a": 1e3}', b'{"a": -2.0}', b'{"a": 1.5}', b'{"a": 1e19}')

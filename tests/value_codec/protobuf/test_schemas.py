@@ -133,3 +133,26 @@ def test_a_bad_text_that_a_later_one_replaces_does_not_depend_on_other_values() 
     text = 'syntax = "proto2"; message A { optional string s = 1; }'
     replaced, bad, good = "0a01ff0a0161", "0a01ff", "0a0162"
     assert [row and row["s"] for row in decoded(text, replaced, bad, good)] == ["a", None, "b"]
+
+
+def test_messages_that_would_be_huge_if_written_out_have_few_columns() -> None:
+    pairs = "".join(f"message M{n} {{ M{n + 1} a = 1; M{n + 1} b = 2; }}" for n in range(60))
+    found = SchemaMessages(f"{_HEAD}{pairs} message M60 {{ int32 x = 1; }}", {}).at((0,))
+    assert found is not None
+    assert len(str(found[1].type)) < 100_000
+    chain = "".join(f"message M{n} {{ M{n + 1} m = 1; }}" for n in range(60))
+    text = f"{_HEAD}{chain} message M60 {{ int32 x = 1; }}"
+    [row] = decoded(text, "0a040a020a00")
+    levels = 1
+    while "m" in row:
+        row, levels = row["m"] or {}, levels + 1
+    assert levels == 5  # the row, three messages in it, and the missing one
+    deep = SchemaMessages(text, {}).at((0,))
+    assert deep is not None
+    assert "m_json: string" in str(deep[1].type)
+
+
+def test_a_chain_of_thousands_of_messages_is_no_schema() -> None:
+    chain = "".join(f"message M{n} {{ M{n + 1} m = 1; }}" for n in range(3000))
+    with pytest.raises(ProtoTextError, match="too deeply"):
+        SchemaMessages(f"{_HEAD}{chain} message M3000 {{ int32 x = 1; }}", {})

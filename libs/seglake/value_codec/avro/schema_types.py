@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 _DEEPEST_SCHEMA = 200  # most nested levels of a schema's JSON
+_MOST_TYPES = 20_000  # most types that a schema names, with its imports
 
 
 class Kind(StrEnum):
@@ -155,12 +156,16 @@ class _Reader:
 
     named: dict[str, AvroType] = field(default_factory=dict)
     depth: int = 0
+    types: int = 0
 
     def read(self, schema: Any, namespace: str = "") -> AvroType:
         """Read the type that a schema inside of a namespace defines."""
         if self.depth > _DEEPEST_SCHEMA:
             raise SchemaTextError("the schema is nested too deeply")
+        if self.types == _MOST_TYPES:
+            raise SchemaTextError("the schema has too many types")
         self.depth += 1
+        self.types += 1
         try:
             match schema:
                 case str():

@@ -32,7 +32,7 @@ def doubles_of(
     integers = np.flatnonzero(kinds == op.INTEGER)
     values = texts.tape.values[nodes[integers]]
     doubles[integers] = values
-    are_exact[integers] = np.abs(values) <= EXACT
+    are_exact[integers] = (values <= EXACT) & (values >= -EXACT)
     large = (kinds == op.BIG_NUMBER) | ((kinds == op.INTEGER) & ~are_exact)
     written = np.flatnonzero((kinds == op.FLOAT) | large)
     doubles[written], are_exact[written] = _read(texts, nodes[written])

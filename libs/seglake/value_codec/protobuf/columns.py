@@ -29,7 +29,9 @@ from seglake.value_codec.protobuf.message_json import message_json
 from seglake.value_codec.reject_reasons import RejectReason
 
 _MOST_FIELDS = 2_000  # most fields of a message, with those of all messages in it
-_DEEPEST = 4  # most times that a message may stand inside itself
+# For each attempt to write out the columns of a message: the most times that a message may stand
+# inside itself, and the most levels of messages. What is deeper is JSON.
+_CUTS = ((4, 32), (3, 32), (2, 32), (1, 32), (1, 16), (1, 8), (1, 4), (1, 2))
 # Any: the stubs lack these overloads.
 _LISTS: Any = pa.ListArray
 _MAPS: Any = pa.MapArray
@@ -56,12 +58,14 @@ class MessageColumns:
 
     Attributes:
         path: full names of the messages that this one stands in.
+        cut: most times that a message may stand inside itself, and most levels; None for a message
+            whose inner messages are all JSON, with any number of fields.
     """
 
     # Any: google.protobuf has no type hints.
     message: Any
     path: tuple[str, ...] = ()
-    deepest: int = _DEEPEST
+    cut: tuple[int, int] | None = None
     columns: list[_Column] = field(default_factory=list)
     count: int = 0
 
@@ -78,9 +82,7 @@ class MessageColumns:
                 used.add(name)
                 self.columns.append(_case(name, oneof.name))
         self.columns.append(_unknown(free_name("_unknown", used)))
-        self.count += len(self.columns)
-        if self.count > _MOST_FIELDS and self.deepest > 1:
-            raise TooManyFieldsError
+        self._add_count(len(self.columns))
 
     @property
     def type(self) -> Any:
@@ -98,6 +100,11 @@ class MessageColumns:
         arrays = [each.build(messages, rows, faults) for each in self.columns]
         fields = [pa.field(each.name, each.type) for each in self.columns]
         return pa.StructArray.from_arrays(arrays, fields=fields)
+
+    def _add_count(self, columns: int) -> None:
+        self.count += columns
+        if self.count > _MOST_FIELDS and self.cut is not None:
+            raise TooManyFieldsError
 
     def _add(self, each: Any) -> None:
         """Add the column of a field."""
@@ -137,16 +144,14 @@ class MessageColumns:
             return each.name, *_checked(known)
         full_name = each.message_type.full_name
         path = (*self.path, self.message.full_name)
-        if path.count(full_name) >= self.deepest:
+        if self.cut is None or path.count(full_name) >= self.cut[0] or len(path) >= self.cut[1]:
             rest = Converter(
                 pa.string(),
                 lambda values: pa.array([json_text(message_json(v)) for v in values], pa.string()),
             )
             return f"{each.name}_json", *_checked(rest)
-        inner = MessageColumns(each.message_type, path, self.deepest)
-        self.count += inner.count
-        if self.count > _MOST_FIELDS and self.deepest > 1:
-            raise TooManyFieldsError
+        inner = MessageColumns(each.message_type, path, self.cut)
+        self._add_count(inner.count)
         return each.name, inner.type, inner.build
 
 
@@ -156,12 +161,12 @@ class TooManyFieldsError(Exception):
 
 def columns_of(message: Any) -> MessageColumns:
     """Return the columns of a message, unrolled as deeply as the number of fields allows."""
-    for deepest in range(_DEEPEST, 1, -1):
+    for cut in _CUTS:
         try:
-            return MessageColumns(message, deepest=deepest)
+            return MessageColumns(message, cut=cut)
         except TooManyFieldsError:
             continue
-    return MessageColumns(message, deepest=1)
+    return MessageColumns(message)
 
 
 def _proto(message: Any) -> Any:

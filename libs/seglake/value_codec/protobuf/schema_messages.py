@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from seglake.value_codec.protobuf.compiler import compiled
+from seglake.value_codec.protobuf.compiler import ProtoTextError, compiled
 from seglake.value_codec.protobuf.message_paths import message_at, messages_by_name
 from seglake.value_codec.protobuf.value_reader import ProtobufReader
 
@@ -15,9 +15,16 @@ class SchemaMessages:
         """Compile a schema.
 
         Raises:
-            ProtoTextError: it is no schema, or an import is missing.
+            ProtoTextError: it is no schema, an import is missing, or messages nest too deeply.
         """
+        from google.protobuf.message_factory import GetMessageClass
+
         self._file: Any = compiled(text, imports)
+        try:
+            for message in messages_by_name(self._file):
+                GetMessageClass(message)
+        except RecursionError:
+            raise ProtoTextError("its messages nest too deeply") from None
         self._readers: dict[str, ProtobufReader] = {}
 
     def at(self, path: tuple[int, ...]) -> tuple[str, ProtobufReader] | None:
