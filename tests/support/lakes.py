@@ -161,12 +161,17 @@ def retaken(
 
 
 def maintained(
-    lake: Path, choice: MaintenanceChoice = WHOLE_LAKE, *, processes: int = 1, **sections: Any
+    lake: Path,
+    choice: MaintenanceChoice = WHOLE_LAKE,
+    *,
+    processes: int = 1,
+    after: Callable[[str], None] = lambda step: None,
+    **sections: Any,
 ) -> MaintainSummary:
     """Maintain a lake, with sections of settings."""
     settings = Settings.from_mappings([("test", sections)])
     with LocalEngine(processes) as engine:
-        return maintain(str(lake), local_scan(settings, engine), choice=choice)
+        return maintain(str(lake), local_scan(settings, engine), choice=choice, after=after)
 
 
 def ingested_in_pieces(

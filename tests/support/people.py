@@ -16,6 +16,8 @@ from support.encoder import (
 )
 
 PEOPLE = ("ann", "bob", "eve")
+FIRST_MS, DAY_MS = 1_700_000_000_000, 86_400_000
+BATCH_RECORDS = 5
 
 
 def key_of(person: str) -> str:
@@ -36,17 +38,17 @@ def people_disk(
     topics: Sequence[str] = ("orders", "payments"),
     broker_id: int = 0,
     codec: Codec = Codec.NONE,
-    batch_records: int = 5,
+    batch_records: int = BATCH_RECORDS,
     as_json: bool = False,
     cluster_id: str | None = DEFAULT_CLUSTER_ID,
 ) -> Path:
-    """A log dir whose topics have an order at each offset; it replaces an older one."""
+    """A log dir whose topics have an order at each offset, one a day; it replaces an older one."""
     shutil.rmtree(folder, ignore_errors=True)
     records = [
         Record(
             key_of(PEOPLE[offset % len(PEOPLE)]).encode(),
             value_of(offset, as_json=as_json),
-            1_700_000_000_000 + offset,
+            FIRST_MS + offset * DAY_MS,
         )
         for offset in range(stop)
     ]

@@ -1,6 +1,6 @@
 """Erasures among ingests, replays, retakes, maintenance and derived tables, killed at any step.
 
-The runs come in random order. After each schedule the killed erasures are run again, and the erased
+The runs come in random order, and some maintenance removes old records. After each schedule the killed erasures are run again, and the erased
 people are erased once more, with a purge. Then no file of the lake has a byte of them, all other
 records are there, also in latest state, and an audit proves the lake.
 """
@@ -23,7 +23,7 @@ from support.encoder import Codec
 from support.erasures import erased, places_of
 from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.latest_state import state, updated
-from support.people import PEOPLE, key_of, people_disk, value_of
+from support.people import BATCH_RECORDS, DAY_MS, FIRST_MS, PEOPLE, key_of, people_disk, value_of
 from support.typed_lakes import decoded
 from torture.rows import Row
 
@@ -105,7 +105,8 @@ def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[Schedule
                 unfinished[name] = None
     schedule = Schedule(tuple(steps), tuple(sorted(gone)))
     try:
-        return schedule, _wrong(disk, gone, [*unfinished])
+        young = disk.young if any(step.startswith("expire") for step in steps) else 0
+        return schedule, _wrong(disk, gone, [*unfinished], young=young)
     except BaseException:
         print(f"erasures: {schedule}", flush=True)
         raise
@@ -119,6 +120,7 @@ class _Disk:
         self.codec = chance.choice([Codec.NONE, Codec.GZIP])
         self._order = chance.sample(PEOPLE, len(PEOPLE))
         self.stop = 0
+        self.young = chance.randint(1, _STEP_OFFSETS - 1)  # offsets below it are old
 
     def grow(self) -> None:
         self.stop += _STEP_OFFSETS
@@ -130,6 +132,11 @@ class _Disk:
         return people_disk(
             self.copy, stop, codec=self.codec, topics=["orders"], broker_id=1, as_json=True
         )
+
+    def expire(self, after: Callable[[str], None] = no_hook) -> None:
+        """Maintain the lake, and remove the old records."""
+        days = (time.time_ns() // 1_000_000 - FIRST_MS) // DAY_MS - self.young + 1
+        maintained(self.lake, retention={"records": f"{days}d"}, after=after)
 
     def victim(self, name: str) -> str:
         """The person whom a step erases: two of the three at most."""
@@ -172,6 +179,7 @@ _RUNS: dict[str, Run] = {
         after=after,
     ),
     "maintain": lambda disk, after: maintained(disk.lake),
+    "expire": lambda disk, after: disk.expire(after),
     "latest": lambda disk, after: updated(disk.lake, "orders", after=after),
     "deserialize": lambda disk, after: decoded(disk.lake, "orders", after=after),
     "erase_key": lambda disk, after: erased(
@@ -183,24 +191,28 @@ _RUNS: dict[str, Run] = {
 }
 
 
-def _wrong(disk: _Disk, gone: set[str], unfinished: list[str]) -> str:
-    """Complete everything, purge, and return what is wrong."""
+def _wrong(disk: _Disk, gone: set[str], unfinished: list[str], *, young: int) -> str:
+    """Complete everything, purge, and return what is wrong; offsets below `young` have expired."""
     ingested(disk.path, disk.lake, read={"salvage": True})
     if unfinished and not audited(disk.lake).not_erased:
         return "the audit does not name the killed erasure"
     for name in unfinished:
         _RUNS[name](disk, no_hook)
+    if young:
+        disk.expire()
     if gone:
         erased(disk.lake, where=_where(*sorted(gone)), purges=True)
     for name in ("latest", "typed"):
         if (disk.lake / name / "orders").exists():
             _RUNS["latest" if name == "latest" else "deserialize"](disk, no_hook)
+    rows = {row["offset"]: row["value"] for row in read_table(disk.lake, "records")}
     expected = {
         offset: value_of(offset, as_json=True)
-        for offset in range(disk.stop)
+        for offset in range(young // BATCH_RECORDS * BATCH_RECORDS, disk.stop)
         if PEOPLE[offset % len(PEOPLE)] not in gone
+        # Old records of the first batch expire, too, if all its young ones are erased.
+        and (offset >= young or offset in rows)
     }
-    rows = {row["offset"]: row["value"] for row in read_table(disk.lake, "records")}
     if rows != expected:
         return f"records differ at {sorted(rows.items() ^ expected.items())[:5]}"
     if (disk.lake / "latest" / "orders").exists():

@@ -22,6 +22,15 @@ def replay_with_highest_limit(lake: str, log_dirs: Iterable[str] = ()) -> str:
     return shlex.join([*words, "--set", limit])
 
 
+def replay_losing_tails(lake: str) -> str:
+    """Return the command that decodes a lake's losing tails.
+
+    The command uses the local engine, because losing tails are short.
+    """
+    words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
+    return shlex.join([*words, "--set", "read.losing_tails=rows"])
+
+
 def ingest_internal(lake: str, topics: Iterable[str], upper_bound: str | None) -> str:
     """Return the command that ingests internal topics only, with the local engine.
 

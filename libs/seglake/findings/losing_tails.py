@@ -1,10 +1,10 @@
 """Counts and texts of losing tails: quarantined batches of replicas that lost an election."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from seglake.findings.advised_commands import replay_losing_tails
 from seglake.findings.offset_places import named_gaps, shown_ranges
 from seglake.findings.worded_kinds import WordedKind
 from seglake.grouping import grouped
@@ -119,7 +119,7 @@ def tail_lines(tails: TailsByKind, lake: str) -> list[str]:
         f"{named_gaps({name: tail.gaps for name, tail in found.items()})}"
         for kind, found in tails.items()
     ]
-    command = f"`{decode_command(lake)}` decodes those that salvaged_records lacks"
+    command = f"`{replay_losing_tails(lake)}` decodes those that salvaged_records lacks"
     return [*lines[:-1], f"{lines[-1]}; {command}"] if lines else []
 
 
@@ -127,15 +127,6 @@ def shown_tail(tail: LosingTail) -> str:
     """Return one partition's losing tail as text, with all ranges."""
     places = shown_ranges(tail.ranges)
     return f"{_counted({'': tail}, with_offsets=True)} in quarantine, not in records: {places}"
-
-
-def decode_command(lake: str) -> str:
-    """Return the command that decodes a lake's losing tails.
-
-    The command uses the local engine, because losing tails are short.
-    """
-    words = ["seglake", "replay", "--lake", lake, "--engine", "local"]
-    return shlex.join([*words, "--set", "read.losing_tails=rows"])
 
 
 def tails_mapping(tails: TailsByKind) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 import shlex
 from collections.abc import Iterable
 
-from seglake.findings.advised_commands import ingest_internal, replay_with_highest_limit
+from seglake.findings.advised_commands import (
+    ingest_internal,
+    replay_losing_tails,
+    replay_with_highest_limit,
+)
 from seglake.findings.kinds import FindingKind
-from seglake.findings.losing_tails import decode_command
 from seglake.kafka_log.internal_topics import is_internal_topic
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.model import LakeReport
@@ -31,7 +34,7 @@ def command_for(kind: FindingKind, lake: str, keys: Iterable[PartitionKey]) -> s
         case FindingKind.TOO_LARGE:
             return replay_with_highest_limit(lake)
         case FindingKind.LOST_TAIL:
-            return decode_command(lake)
+            return replay_losing_tails(lake)
         case FindingKind.SUPERSEDED:
             words = ("seglake", "retake", "--source", "LOG_DIR", "--lake", lake, *named)
         case FindingKind.NO_HIGH_WATERMARK:
