@@ -2,7 +2,8 @@
 
 import pytest
 
-from seglake.findings.recovery import NoLoss, PartitionRecovery
+from seglake.findings.recovery import Loss, NoLoss, PartitionRecovery
+from seglake.kafka_log.gap_ranges import GapRanges
 
 
 @pytest.mark.parametrize(
@@ -18,3 +19,9 @@ def test_a_partition_without_records_names_what_removed_them(
     no_loss: dict[NoLoss, int], words: str
 ) -> None:
     assert PartitionRecovery(name="t-0", records=0, no_loss=no_loss).why_nothing == words
+
+
+def test_a_partition_without_records_names_its_worst_loss() -> None:
+    lost = {Loss.HIGH_WATERMARK: GapRanges.of([(5, 9)]), Loss.REFUSED: GapRanges.of([(0, 5)])}
+    found = PartitionRecovery(name="t-0", records=0, lost=lost, no_loss={NoLoss.DELETED: 5})
+    assert found.why_nothing == Loss.REFUSED.words

@@ -58,7 +58,8 @@ def test_partitions_that_only_unread_places_name_are_added_with_their_offsets() 
     known = [PartitionRecovery(name="c-0", records=1)]
     folder = UnreadPlace("/disk/c-0", "it cannot be read")
     odd = UnreadPlace("/disk/notes.txt", "it is no\nsegment")
-    found = recovery_with(known, [_FILE, _GONE, _NAMED, folder, odd])
+    file = UnreadPlace("/disk/d-0/00000000000000000000.log", "it is cut", ((0, 1),))
+    found = recovery_with(known, [_FILE, _GONE, _NAMED, folder, odd, file])
     added = {each.name: each.lost for each in found.partitions[1:]}
     assert added == {"a-0": {Loss.NOT_ON_DISK: _gaps((5, 20))}, "b-1": {Loss.NAMED_ONLY: UNKNOWN}}
     assert list(found.unread) == [
@@ -66,4 +67,5 @@ def test_partitions_that_only_unread_places_name_are_added_with_their_offsets() 
         _GONE.reason,
         "it cannot be read",
         "it is no\\nsegment",
+        "it is cut",
     ]
