@@ -100,8 +100,7 @@ def tier_log(
 
     Args:
         uploads: all uploads of the partition.
-        lineage: leader epochs of the most advanced local replica; if empty, the uploads' epochs are
-            used.
+        lineage: leader epochs of the most advanced local replica; if empty, those of the uploads.
         log_start: log start of the partition, which may be out of date.
         local_start: first offset on the brokers' disks.
         includes_unknown: whether uploads without events may be part of the log, because events are

@@ -1,8 +1,14 @@
 """Recognises log dirs and partition folders by their names and contents."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from seglake.segment_codec.formats.side_files.known_names import OF_LOG_DIR, OF_PARTITION
+from seglake.segment_codec.formats.side_files.known_names import (
+    OF_LOG_DIR,
+    OF_PARTITION,
+    Place,
+    Use,
+    known_name,
+)
 from seglake.segment_codec.formats.side_files.log_dir import (
     parse_file_name,
     parse_folder_name,
@@ -31,3 +37,19 @@ def is_partition_folder(name: str, entries: Iterable[FileInfo]) -> bool:
         )
         for entry in entries
     )
+
+
+def has_partitions(folders: Mapping[str, Iterable[FileInfo]]) -> bool:
+    """Return whether any of the folders is a partition folder."""
+    return any(is_partition_folder(name, listing) for name, listing in folders.items())
+
+
+def is_known_name(name: str) -> bool:
+    """Return whether Kafka uses this name for a file or folder in a log dir."""
+    return any(known_name(Place.LOG_DIR, name, is_folder=of) is not None for of in (False, True))
+
+
+def is_unused_folder(name: str) -> bool:
+    """Return whether Kafka uses this name for a folder that never has segments."""
+    row = known_name(Place.LOG_DIR, name, is_folder=True)
+    return row is not None and row.use is Use.UNUSED

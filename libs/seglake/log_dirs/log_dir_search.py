@@ -10,7 +10,13 @@ from dataclasses import dataclass, replace
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.file_sources import why_no_source
-from seglake.log_dirs.folder_kinds import has_log_dir_files, is_partition_folder
+from seglake.log_dirs.folder_kinds import (
+    has_log_dir_files,
+    has_partitions,
+    is_known_name,
+    is_partition_folder,
+    is_unused_folder,
+)
 from seglake.log_dirs.tier_folders import tier_folder
 from seglake.log_dirs.tier_layouts import TierFolder
 from seglake.log_dirs.unread_files import (
@@ -20,11 +26,7 @@ from seglake.log_dirs.unread_files import (
     segments_of,
     unread_files,
 )
-from seglake.segment_codec.formats.side_files.known_names import (
-    Place,
-    Use,
-    known_name,
-)
+from seglake.segment_codec.formats.side_files.known_names import Place
 from seglake.segment_codec.formats.side_files.log_dir import (
     FolderKind,
     parse_folder_name,
@@ -105,21 +107,27 @@ def find_sources(
             continue
         for log_dir in log_dirs:
             place = storage.without_links(log_dir.path)
-            if place not in found:
-                found[place] = log_dir
-                continue
-            known = found[place]
-            if known.path != log_dir.path:
+            known = found.get(place)
+            if known is not None and known.path != log_dir.path:
                 notes.append(
                     f"{log_dir.path} is the same folder as {known.path}: the folder is read once"
                 )
-            for name, listing in log_dir.partition_folders.items():
-                known.partition_folders.setdefault(name, listing)
-            known.unreadable.update(log_dir.unreadable)
-            found[place] = replace(known, is_whole=known.is_whole or log_dir.is_whole)
+            found[place] = log_dir if known is None else _joined(known, log_dir)
     if failures and not found:
         raise refused_or_failed(failures[0]) from failures[0]
     return list(found.values())
+
+
+def _joined(known: FoundLogDir, again: FoundLogDir) -> FoundLogDir:
+    """Return a log dir with what was found of it a second time."""
+    have = known.partition_folders
+    new = {name: of for name, of in again.partition_folders.items() if name not in have}
+    return replace(
+        known,
+        partition_folders=have | new,
+        unreadable=known.unreadable | again.unreadable,
+        is_whole=known.is_whole or again.is_whole,
+    )
 
 
 def is_refused(error: StorageError) -> bool:
@@ -255,7 +263,7 @@ class _Search:
         self._find(path, entries)
         segments = files_with_records(Place.LOG_DIR, entries)
         folders, problems = list_folders(self._storage, entries)
-        if has_log_dir_files(entries) or _has_partitions(folders):
+        if has_log_dir_files(entries) or has_partitions(folders):
             self._unread += segments_of(path, UnreadKind.LOOSE_SEGMENT, segments)
             return [self._log_dir(path, entries, folders, problems)]
         self._unread += segments_of(path, UnreadKind.FOLDER, segments)
@@ -298,7 +306,7 @@ class _Search:
         problems = problems | {entry.name: _no_way(entry) for entry in entries if entry.problem}
         lost = {name: str(why) for name, why in problems.items() if parse_folder_name(name)}
         others = {name: why for name, why in problems.items() if name not in lost}
-        self._close(path, {name: why for name, why in others.items() if not _is_known(name)})
+        self._close(path, {name: why for name, why in others.items() if not is_known_name(name)})
         partitions: Listings = {}
         for name, listing in folders.items():
             folder = self._storage.join(path, name)
@@ -307,7 +315,7 @@ class _Search:
                 partitions[name] = listing
             elif not listing and parse_folder_name(name):
                 partitions[name] = listing
-            elif not _is_unused(name):
+            elif not is_unused_folder(name):
                 self._stray_folder(folder, listing, (self._storage.without_links(path),))
         return FoundLogDir(path, entries, partitions, lost)
 
@@ -318,7 +326,7 @@ class _Search:
         parent, _, name = path.rpartition("/")
         self._find(path, entries)
         folders, problems = list_folders(self._storage, entries)
-        if has_log_dir_files(entries) or _has_partitions(folders):
+        if has_log_dir_files(entries) or has_partitions(folders):
             self._unread.append(UnreadFiles(parent, parent, UnreadKind.LOG_DIR, 1, 0, name))
             return
         is_named = parse_folder_name(name) is not None
@@ -359,22 +367,6 @@ class _Search:
 def _no_way(entry: FileInfo) -> StorageError:
     """Return the error for an entry that can be neither listed nor read."""
     return RefusedError(action="open", path=entry.path, reason=entry.problem)
-
-
-def _has_partitions(folders: Listings) -> bool:
-    """Return whether any of the folders is a partition folder."""
-    return any(is_partition_folder(name, listing) for name, listing in folders.items())
-
-
-def _is_known(name: str) -> bool:
-    """Return whether Kafka uses this name for a file or folder in a log dir."""
-    return any(known_name(Place.LOG_DIR, name, is_folder=of) is not None for of in (False, True))
-
-
-def _is_unused(name: str) -> bool:
-    """Return whether Kafka uses this name for a folder that never has segments."""
-    row = known_name(Place.LOG_DIR, name, is_folder=True)
-    return row is not None and row.use is Use.UNUSED
 
 
 def list_folders(

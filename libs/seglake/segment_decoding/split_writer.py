@@ -25,12 +25,7 @@ from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.batch_run import BatchRun
 from seglake.segment_codec.kernels.columns import LOWEST_OFFSET, ColumnBuilder
 from seglake.segment_codec.kernels.flush import Columns
-from seglake.segment_codec.kernels.outcomes import (
-    REPEATED,
-    PiecesOutcome,
-    RunOutcome,
-    UnitOutcome,
-)
+from seglake.segment_codec.kernels.outcomes import REPEATED, PiecesOutcome, RunOutcome, UnitOutcome
 from seglake.segment_decoding.batch_facts import outcome_of, rows_of
 from seglake.segment_decoding.damage_facts import damaged_bytes
 from seglake.segment_decoding.decoded_rows import DecodedRows, Row

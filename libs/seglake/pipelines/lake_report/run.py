@@ -57,8 +57,7 @@ def report(
         lake: the lake's path or URI.
         storage: the storage of the lake.
         spill_folder: folder for data that exceeds DuckDB's memory.
-        stuck_after: longest time for which a bound may stay the same while its log grows; None for
-            no limit.
+        stuck_after: longest time of an unchanged bound while its log grows; None for no limit.
         this_run: the run that requested the report; None if there is none.
         now: time of the report; the current time if None.
 
