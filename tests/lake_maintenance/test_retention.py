@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice, maintain
+from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
-from seglake.settings.settings import Settings
-from seglake.task_engine.engine import Engine, LocalEngine
+from seglake.task_engine.engine import Engine
 from support import broker_disks
 from support.audits import audited, checked, falsified, kinds
 from support.cases import cases
@@ -21,7 +20,7 @@ from support.dying import Died, dying
 from support.encoder import Partition, Record, Segment, record_batch
 from support.erasures import erased_at
 from support.lake_accounts import unpublished
-from support.lakes import ingested, local_scan, maintained, read_table, replayed, retaken
+from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.latest_state import expected, state, updated
 from support.made_logs import write_over
 from support.views import viewed
@@ -56,18 +55,10 @@ def _expired(
     *,
     limit: object = "400d",
     dry_run: bool = False,
-    engine: Engine | None = None,
-    after: Callable[[str], None] = lambda step: None,
-    **sections: Any,
+    **more: Any,  # as for `maintained`
 ) -> MaintainSummary:
-    settings = Settings.from_mappings([("test", {"retention": {"records": limit}, **sections})])
-    with LocalEngine(1) as own:
-        return maintain(
-            str(lake),
-            local_scan(settings, own if engine is None else engine),
-            choice=MaintenanceChoice(dry_run=dry_run),
-            after=after,
-        )
+    choice = MaintenanceChoice(dry_run=dry_run)
+    return maintained(lake, choice, retention={"records": limit}, **more)
 
 
 _ORDERS = ("orders", 0)

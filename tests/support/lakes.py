@@ -165,13 +165,15 @@ def maintained(
     choice: MaintenanceChoice = WHOLE_LAKE,
     *,
     processes: int = 1,
+    engine: Engine | None = None,
     after: Callable[[str], None] = lambda step: None,
     **sections: Any,
 ) -> MaintainSummary:
     """Maintain a lake, with sections of settings."""
     settings = Settings.from_mappings([("test", sections)])
-    with LocalEngine(processes) as engine:
-        return maintain(str(lake), local_scan(settings, engine), choice=choice, after=after)
+    with LocalEngine(processes) as own:
+        scan = local_scan(settings, own if engine is None else engine)
+        return maintain(str(lake), scan, choice=choice, after=after)
 
 
 def ingested_in_pieces(

@@ -1,8 +1,9 @@
 """Erasures among ingests, replays, retakes, maintenance and derived tables, killed at any step.
 
-The runs come in random order, and some maintenance removes old records. After each schedule the killed erasures are run again, and the erased
-people are erased once more, with a purge. Then no file of the lake has a byte of them, all other
-records are there, also in latest state, and an audit proves the lake.
+The runs come in random order, and some maintenance removes old records. After each schedule the
+killed erasures are run again, and the erased people are erased once more, with a purge. Then no
+file of the lake has a byte of them, all other records are there, also in latest state, and an audit
+proves the lake.
 """
 
 import os
