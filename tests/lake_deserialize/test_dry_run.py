@@ -140,7 +140,7 @@ def test_protobuf_without_its_packages_is_no_success(
     assert (found.exit_code, found.parts[1].rejects) == (ExitCode.LOOK, {"protobuf_missing": 30})
     headline = "0 of 30 keys and values decode; 30 do not"
     assert found.to_text().splitlines()[0] == headline
-    assert "; it needs more packages: pip install '.[protobuf]'" in found.to_text()
+    assert "; Protobuf needs more packages: pip install '.[protobuf]'" in found.to_text()
 
 
 def test_every_record_is_counted_once(lake: Path) -> None:

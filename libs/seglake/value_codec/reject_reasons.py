@@ -36,6 +36,17 @@ class RejectReason(StrEnum):
         """Return the number of the reason in arrays, above 0; tables and texts have the name."""
         return _CODES[self]
 
+    @property
+    def to_do(self) -> str:
+        """Return what a person can do about values with this reason.
+
+        >>> RejectReason.SHORT.to_do
+        'look at the bytes: `raw` in value_rejects, or the record in `records`'
+        """
+        return _TO_DO.get(
+            self, "look at the bytes: `raw` in value_rejects, or the record in `records`"
+        )
+
     @classmethod
     def of_code(cls, code: int) -> "RejectReason":
         """Return the reason of a code.
@@ -49,5 +60,31 @@ class RejectReason(StrEnum):
 UNKNOWN_SCHEMA = (RejectReason.UNKNOWN_SCHEMA_ID, RejectReason.UNKNOWN_GUID)
 """Reasons of frames that name a schema which the registry does not have."""
 
+PROTOBUF_ADVICE = "needs more packages: pip install '.[protobuf]' in seglake's folder"
+"""Advice for a run without Google's library."""
+_LOOK = "look at the bytes: `raw` in value_rejects, or the record in `records`"
+_GIVE_SCHEMA = (
+    "ingest an older copy of the registry's topic, or give the schema with `--schemas`; then"
+    " `seglake deserialize --retry-rejects`"
+)
+_SEE_SCHEMA = "see what is wrong with the schema: `seglake schemas`"
+_SOUND = "the bytes are sound, but no column can have the value: read them in `records`"
+_TO_DO = {
+    RejectReason.UNKNOWN_SCHEMA_ID: _GIVE_SCHEMA,
+    RejectReason.UNKNOWN_GUID: _GIVE_SCHEMA,
+    RejectReason.REFERENCE_MISSING: _GIVE_SCHEMA,
+    RejectReason.AMBIGUOUS_SCHEMA_ID: _SEE_SCHEMA,
+    RejectReason.SCHEMA_UNPARSEABLE: _SEE_SCHEMA,
+    RejectReason.UNSUPPORTED_SCHEMA: _SEE_SCHEMA,
+    RejectReason.PROTOBUF_MISSING: (
+        f"Protobuf {PROTOBUF_ADVICE}; then `seglake deserialize --retry-rejects`"
+    ),
+    RejectReason.ENCRYPTED: (
+        "nothing: a rule of the schema encrypts fields, and the bytes stay in `records` for who has"
+        " the keys"
+    ),
+    RejectReason.DECIMAL_OVERFLOW: _SOUND,
+    RejectReason.TIMESTAMP_RANGE: _SOUND,
+}
 _REASONS = tuple(RejectReason)
 _CODES = {reason: number for number, reason in enumerate(_REASONS, start=1)}

@@ -72,10 +72,6 @@ TEXT_USE = SchemaUse("", JsonReader(Shape(Kind.TEXT)))
 """Way to read JSON of no known shape: as text."""
 
 
-PROTOBUF_ADVICE = "needs more packages: pip install '.[protobuf]' in seglake's folder"
-"""Advice for a run without Google's library."""
-
-
 class SchemaReaders:
     """Readers of a registry's schemas, by id or GUID."""
 

@@ -11,8 +11,6 @@ from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_deserialize.part_counts import PartCounts
 from seglake.printable import as_lines, show_count
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.reject_reasons import RejectReason
-from seglake.value_codec.schema_readers import PROTOBUF_ADVICE
 
 _FORM_NAMES = {
     Form.CONFLUENT: "",
@@ -126,5 +124,4 @@ def _lines(part: PartCounts, of_cluster: str) -> Iterator[str]:
     if len(part.schemas) > _MOST_SCHEMAS:
         yield f"  and {len(part.schemas) - _MOST_SCHEMAS} more schemas"
     for reason, count in part.rejects.most_common():
-        advice = f"; it {PROTOBUF_ADVICE}" if reason is RejectReason.PROTOBUF_MISSING else ""
-        yield f"  {reason}: {count}, first at {part.first_rejects[reason]}{advice}"
+        yield f"  {reason}: {count}, first at {part.first_rejects[reason]}; {reason.to_do}"

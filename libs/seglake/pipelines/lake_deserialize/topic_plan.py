@@ -13,13 +13,8 @@ from seglake.pipelines.lake_deserialize.part_schemas import PartFacts, schema_us
 from seglake.value_codec.column_notes import Field, column_of_key
 from seglake.value_codec.frames.forms import HEADERS, Form
 from seglake.value_codec.registry.schemas import SchemaType
-from seglake.value_codec.reject_reasons import RejectReason
-from seglake.value_codec.schema_readers import (
-    PROTOBUF_ADVICE,
-    TEXT_USE,
-    SchemaReaders,
-    SchemaUse,
-)
+from seglake.value_codec.reject_reasons import PROTOBUF_ADVICE, RejectReason
+from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 from seglake.value_decoding.decoded_parts import PartTyping
 from seglake.value_decoding.json_shapes import JSON_FORMS, JsonTypes
 from seglake.value_decoding.rows_task import Attempt

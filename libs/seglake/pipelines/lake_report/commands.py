@@ -54,3 +54,11 @@ def command_for_groups(report: LakeReport) -> str | None:
         return None
     topics = ("__cluster_metadata", "__consumer_offsets")
     return ingest_internal(report.lake, topics, report.upper_bound)
+
+
+def command_to_decode(report: LakeReport) -> str | None:
+    """Return the command that decodes what is not decoded yet, or counts it; None if nothing is."""
+    words = ["seglake", "deserialize", "--lake", report.lake]
+    if report.typed.waiting:
+        return shlex.join(words)
+    return shlex.join([*words, "--dry-run"]) if report.may_be_decoded else None

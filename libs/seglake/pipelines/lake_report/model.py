@@ -13,7 +13,11 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.pipelines.lake_report.erasures import Erasure
 from seglake.pipelines.lake_report.latest_states import LatestTableState
+from seglake.pipelines.lake_report.typed import TypedReport
 from seglake.printable import show_count
+
+REGISTRY_TOPIC = "_schemas"
+"""Usual topic of a schema registry."""
 
 
 class OffsetState(StrEnum):
@@ -173,6 +177,7 @@ class LakeReport:
             only from an unread folder.
         erasures: runs of `seglake erase` that stored rules, the newest first.
         latest: tables of latest state, those that lack most commits first.
+        typed: the topics with typed tables.
     """
 
     lake: str
@@ -184,6 +189,13 @@ class LakeReport:
     upper_bound: str | None = None
     erasures: tuple[Erasure, ...] = ()
     latest: tuple[LatestTableState, ...] = ()
+    typed: TypedReport = field(default_factory=TypedReport)
+
+    @property
+    def may_be_decoded(self) -> bool:
+        """Return whether the lake has the topic of a schema registry, and no typed table."""
+        topics = {each.key.topic for each in self.partitions}
+        return REGISTRY_TOPIC in topics and not self.typed.topics
 
     @property
     def lacks_groups(self) -> bool:
@@ -195,7 +207,8 @@ class LakeReport:
     def level(self) -> Level:
         """Return the highest level of attention that the lake needs."""
         is_lost = self.recovery.unread or Loss.NAMED_ONLY in self.recovery.lost
-        of_lake = Level.LOOK if is_lost else Level.FINE
+        is_rejected = bool(self.typed.reject_count or self.typed.problem)
+        of_lake = Level.LOOK if is_lost or is_rejected else Level.FINE
         return max([of_lake, *(each.level for each in self.partitions)])
 
     @property
@@ -205,7 +218,9 @@ class LakeReport:
         if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"
         look = f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
-        return "; ".join([self.recovery.headline, *([look] if need else [])])
+        rejects = show_count(self.typed.reject_count, "key or value does", "keys and values do")
+        not_decoded = [f"{rejects} not decode"] if self.typed.reject_count else []
+        return "; ".join([self.recovery.headline, *([look] if need else []), *not_decoded])
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
         """Return the partitions that need this level of attention."""

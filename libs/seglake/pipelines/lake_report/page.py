@@ -16,7 +16,11 @@ from seglake.errors import ExitCode
 from seglake.findings.kinds import FindingKind
 from seglake.findings.recovery import Loss
 from seglake.grouping import grouped
-from seglake.pipelines.lake_report.commands import command_for, command_for_groups
+from seglake.pipelines.lake_report.commands import (
+    command_for,
+    command_for_groups,
+    command_to_decode,
+)
 from seglake.pipelines.lake_report.model import (
     LakeReport,
     Level,
@@ -31,6 +35,7 @@ _STYLE = "page.css"
 _PLOT_STYLE = "plot.css"
 _MOST_RUNS = 100
 _MOST_NAMES = 5
+_MOST_TYPED = 200
 _IN_QUARANTINE = "in quarantine, not in records"
 _EXITS = {
     ExitCode.DONE: "done",
@@ -64,6 +69,8 @@ def to_html(report: LakeReport) -> bytes:
         totals=[(state, report.count(state)) for state in OffsetState],
         findings=_findings(report),
         groups_command=command_for_groups(report),
+        decode_command=command_to_decode(report),
+        most_topics=_MOST_TYPED,
         lines=[(line, _advice_for(line, kinds)) for line in report.this_run.lines]
         if report.this_run
         else [],

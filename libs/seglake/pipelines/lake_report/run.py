@@ -29,6 +29,7 @@ from seglake.pipelines.lake_report.partitions import MOST_PLACES, LogFacts, part
 from seglake.pipelines.lake_report.published import published_generations
 from seglake.pipelines.lake_report.runs import RunTally
 from seglake.pipelines.lake_report.strips import MOST_RANGES
+from seglake.pipelines.lake_report.typed import read_typed
 from seglake.proof.engines import SMALL_BYTES, DuckDBProof, answered
 from seglake.proof.queries import Query, queries, with_derived
 from seglake.storage.storage import Storage
@@ -77,6 +78,7 @@ def report(
         paths = {name: [file.path for file in found] for name, found in files.items()}
         asked = [published_generations(ledger, snapshots[CHECKPOINTS.name]), *_queries(open_logs)]
         answers = answered(proof, asked, {**paths, SALVAGED_RECORDS.name: salvaged})
+        typed = read_typed(tables, proof)
     runs.committed(ledger, answers["recorded_gaps"])
     unread = _unread(places, ledger)
     facts = _facts(answers, ledger, seen, open_logs, unread)
@@ -92,6 +94,7 @@ def report(
         upper_bound=_newest_bound(ledger),
         erasures=erasures_of(tables),
         latest=latest_states(tables, {log.source_id for log in ledger.rows}),
+        typed=typed,
     )
 
 
