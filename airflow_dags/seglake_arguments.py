@@ -50,6 +50,15 @@ def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
     return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
 
 
+# Any: params hold all types that their schema allows.
+def deserialize_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
+    """Return the arguments of `deserialize_values.py`, with the run's label for its commits."""
+    topics = [f"--topics={glob}" for glob in lake.deserialize]
+    records = _records(lake, params, "deserialize")
+    label = f"--run-id={run_label}"
+    return [f"--lake={lake.lake}", *topics, *records, label, "--json", *lake.deserialize_arguments]
+
+
 def latest_arguments(lake: Lake, *, run_label: str) -> list[str]:
     """Return the arguments of `update_latest.py`, with the run's label for its commits."""
     topics = [f"--topics={glob}" for glob in lake.latest]

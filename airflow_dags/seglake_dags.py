@@ -20,6 +20,7 @@ from seglake_airflow import (
 from seglake_arguments import (
     Window,
     audit_arguments,
+    deserialize_arguments,
     ingest_arguments,
     latest_arguments,
     maintain_arguments,
@@ -177,9 +178,12 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
         doc_md="Red: the data is committed and published, but a person should look.",
     )
     ingest >> [look, audit]
-    if lake.latest:
-        state = _latest_arguments(lake)
-        ingest >> _job(lake, "latest", state, fails_on_look=True, pool=lake.pool_name)
+    for command, topics, arguments in (
+        ("deserialize", lake.deserialize, _deserialize_arguments(lake)),
+        ("latest", lake.latest, _latest_arguments(lake)),
+    ):
+        if topics:
+            ingest >> _job(lake, command, arguments, fails_on_look=True, pool=lake.pool_name)
 
 
 # Any: further arguments of the operator.
@@ -210,6 +214,16 @@ def _audit_arguments(lake: Lake) -> Arguments:
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         return audit_arguments(lake, context["params"])
+
+    return arguments
+
+
+def _deserialize_arguments(lake: Lake) -> Arguments:
+    """Return a function for the `application_args` of the task `deserialize`."""
+
+    def arguments(context: Context, jinja_env: object) -> list[str]:
+        label = context["dag_run"].run_id
+        return deserialize_arguments(lake, context["params"], run_label=label)
 
     return arguments
 

@@ -27,6 +27,7 @@ class Lake:
         name: name that distinguishes several lakes; a single lake needs none.
         venv: seglake's virtual environment, as the worker sees it; empty if the worker's own
             PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
+        deserialize: globs of topics whose values are decoded after each ingest; empty for none.
         latest: globs of topics whose latest state is kept; empty for none.
         metrics_folder: folder for each task's metrics file; empty for none.
         openlineage: file or URL for lineage events; empty for none.
@@ -44,6 +45,8 @@ class Lake:
     arguments: tuple[str, ...] = ()
     audit: bool = True
     audit_arguments: tuple[str, ...] = ()
+    deserialize: tuple[str, ...] = ()
+    deserialize_arguments: tuple[str, ...] = ()
     latest: tuple[str, ...] = ()
     latest_arguments: tuple[str, ...] = ()
     maintain_arguments: tuple[str, ...] = ()
@@ -97,7 +100,7 @@ class Lake:
         return f"seglake_{verb}_{self.name}" if self.name else f"seglake_{verb}"
 
     def job(self, command: str) -> str:
-        """Return the path of the job file of `ingest`, `audit`, `latest` or `maintain`."""
+        """Return the path of the job file of a command, such as `ingest`."""
         return f"{self.jobs.rstrip('/')}/{_JOB_FILES[command]}"
 
     # Any: values of several types.
@@ -115,6 +118,7 @@ class Lake:
 _JOB_FILES = {
     "ingest": "ingest_segments.py",
     "audit": "audit_lake.py",
+    "deserialize": "deserialize_values.py",
     "latest": "update_latest.py",
     "maintain": "maintain_lake.py",
 }

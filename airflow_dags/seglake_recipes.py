@@ -9,6 +9,7 @@ from typing import Any
 
 from seglake_arguments import (
     audit_arguments,
+    deserialize_arguments,
     ingest_arguments,
     latest_arguments,
     maintain_arguments,
@@ -29,13 +30,15 @@ def arguments_of(lake: Lake, command: str) -> list[str]:
 
     Args:
         lake: its values are the params.
-        command: "ingest", "audit", "latest" or "maintain".
+        command: "ingest", "audit", "deserialize", "latest" or "maintain".
     """
     params = lake.params
     if command == "ingest":
         found = ingest_arguments(lake, params, run_label=_RUN, window=None)
     elif command == "audit":
         found = audit_arguments(lake, params)
+    elif command == "deserialize":
+        found = deserialize_arguments(lake, params, run_label=_RUN)
     elif command == "latest":
         found = latest_arguments(lake, run_label=_RUN)
     else:
@@ -76,7 +79,7 @@ def dataproc_job(lake: Lake, command: str, *, cluster: str) -> Recipe:
 
     Args:
         lake: its `jobs` is a folder that the cluster reads, as `gs://bucket/jobs`.
-        command: "ingest", "audit", "latest" or "maintain".
+        command: "ingest", "audit", "deserialize", "latest" or "maintain".
         cluster: name of the cluster.
     """
     job = {
@@ -95,7 +98,7 @@ def databricks_run(lake: Lake, command: str, *, cluster: Mapping[str, Any]) -> R
 
     Args:
         lake: its `jobs` is a folder that the cluster reads.
-        command: "ingest", "audit", "latest" or "maintain".
+        command: "ingest", "audit", "deserialize", "latest" or "maintain".
         cluster: a cluster as `new_cluster` describes it; the lake's properties are added.
     """
     properties = {**cluster.get("spark_conf", {}), **_properties(lake)}
@@ -118,7 +121,7 @@ def spark_application(
 
     Args:
         lake: its `jobs` is a folder of the image, as `local:///opt/seglake/jobs`.
-        command: "ingest", "audit", "latest" or "maintain".
+        command: "ingest", "audit", "deserialize", "latest" or "maintain".
         image: the image of `make image`, for driver and executors.
         spark_version: version of the image's Spark.
         executors: number of executors, each with one core.
@@ -151,7 +154,7 @@ def pod(lake: Lake, command: str, *, image: str) -> Recipe:
 
     Args:
         lake: the lake.
-        command: "ingest", "audit", "latest" or "maintain".
+        command: "ingest", "audit", "deserialize", "latest" or "maintain".
         image: the image of `make image`, whose entry point accepts the commands of seglake.
     """
     engine = [] if command == "latest" else ["--engine=local"]  # it has no engine to choose

@@ -12,6 +12,7 @@ from seglake.settings.settings import Settings
 from seglake_arguments import (
     Window,
     audit_arguments,
+    deserialize_arguments,
     ingest_arguments,
     latest_arguments,
     maintain_arguments,
@@ -88,6 +89,27 @@ def test_further_arguments_of_a_lake_are_handed_on() -> None:
     assert parser_of("audit").parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
     maintain = maintain_arguments(lake, PARAMS, run_label="manual__1")
     assert parser_of("maintain").parse_args(maintain).engine == "local"
+
+
+def test_the_topics_of_a_lake_s_typed_tables_are_handed_on() -> None:
+    lake = Lake(
+        lake="/lake",
+        sources=("/disk",),
+        jobs="/jobs",
+        deserialize=("orders*", "!orders-test"),
+        deserialize_arguments=("--schemas=/schemas.json", "--set=limits.fail_on_rejects=false"),
+    )
+    params = PARAMS | {"metrics_folder": "/metrics"}
+    arguments = deserialize_arguments(lake, params, run_label="manual__1")
+    found = parser_of("deserialize").parse_args(arguments)
+    assert (found.lake, found.run_id, found.json) == ("/lake", "manual__1", True)
+    assert (found.schemas, found.metrics) == (
+        "/schemas.json",
+        "/metrics/seglake_deserialize.prom",
+    )
+    assert settings_of(found).select.topics == ("orders*", "!orders-test")
+    assert not settings_of(found).limits.fail_on_rejects
+    assert lake.job("deserialize") == "/jobs/deserialize_values.py"
 
 
 def test_the_topics_of_a_lake_s_latest_state_are_handed_on() -> None:

@@ -57,7 +57,7 @@ def test_a_pod_of_the_latest_state_has_no_engine_to_choose() -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("command", ["ingest", "audit", "latest", "maintain"])
+@pytest.mark.parametrize("command", ["ingest", "audit", "deserialize", "latest", "maintain"])
 def test_each_recipe_has_all_arguments_and_no_retry_that_would_hide_exit_code_three(
     name: str, command: str
 ) -> None:

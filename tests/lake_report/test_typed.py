@@ -73,7 +73,7 @@ def test_counts_of_real_topics_are_the_oracle_s(tmp_path: Path) -> None:
         records = [*oracle_records(name)]
         rejected = [record for record in records if "reject" in record["value"]]
         assert (found.records, found.typed_rows) == (len(records), len(records) - len(rejected))
-        assert sum(each.count for each in found.rejects if each.part == "value") == len(rejected)
+        assert sum(each.number for each in found.rejects if each.part == "value") == len(rejected)
     tables = typed_tables(LakeTables(str(lake), LocalStorage()))
     assert {name for each in report.topics for name in each.tables} == {
         each.table.name for each in tables

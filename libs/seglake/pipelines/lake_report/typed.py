@@ -22,7 +22,7 @@ class Rejects(NamedTuple):
 
     part: str
     reason: str
-    count: int
+    number: int
 
     @property
     def to_do(self) -> str:
@@ -70,7 +70,7 @@ class TypedReport(NamedTuple):
     @property
     def reject_count(self) -> int:
         """Return the number of keys and values that do not decode."""
-        return sum(found.count for each in self.topics for found in each.rejects)
+        return sum(found.number for each in self.topics for found in each.rejects)
 
     @property
     def waiting(self) -> int:
