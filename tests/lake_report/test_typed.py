@@ -42,9 +42,9 @@ def test_rows_rejects_and_waiting_records_are_counted(tmp_path: Path) -> None:
         Rejects("value", "short", 1),
     }
     assert reported(lake).level is Level.LOOK
-    assert "2 keys and values do not decode" in reported(lake).headline
+    assert reported(lake).headline.endswith("; rejected keys and values: 2")
     page = _page(lake)
-    assert "2 typed rows of 1 topic; 2 keys and values rejected" in page
+    assert "2 typed rows of 1 topic; rejected keys and values: 2" in page
     assert "give the schema with <code>--schemas</code>" in page
     assert "<pre>seglake deserialize" not in page
     add_values(lake, tmp_path / "more", int_of(3), int_of(4), start=4)

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 
 from support.lakes import content, ingested
 from support.servers.airflow_server import ROOT, Airflow, require_airflow
+from support.typed_disk import typed_disk
 
 pytestmark = [pytest.mark.airflow, pytest.mark.timeout(900)]
 
@@ -50,6 +51,13 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
     again: dict[str, object] = {"jobs": str(jobs), "arguments": [_LOCAL]}
     wrong: dict[str, object] = {"sources": [str(folder / "nowhere")], "arguments": [_LOCAL]}
     kept: dict[str, object] = {"maintain_arguments": [_LOCAL]}
+    typed: dict[str, object] = {
+        "sources": [str(typed_disk())],
+        "topics": ["_schemas", "avro_bad"],
+        "arguments": [_LOCAL],
+        "deserialize": ["*"],
+        "deserialize_arguments": [_LOCAL],
+    }
     ingested(_SAMPLE, folder / "kept", isolation="read_committed")
     found = Airflow(
         folder,
@@ -57,7 +65,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
             {**common, **more, "name": name, "lake": str(folder / name)}
             for name, more in (
                 *(("look", look), ("again", again)),
-                *(("wrong", wrong), ("kept", kept)),
+                *(("wrong", wrong), ("kept", kept), ("typed", typed)),
             )
         ],
     )
@@ -110,6 +118,22 @@ def test_exit_code_three_is_committed_published_and_red(airflow: Airflow, plain:
     lake = airflow.folder / "look"
     for table in _TABLES:
         assert content(lake, table) == content(plain, table)
+
+
+def test_values_that_do_not_decode_make_one_task_red_in_the_run_that_finds_them(
+    airflow: Airflow,
+) -> None:
+    log = airflow.run("dags", "test", "seglake_ingest_typed", is_checked=False)
+    assert tasks_of(airflow, "seglake_ingest_typed") == {
+        "ingest": Task("success", 1),
+        "audit": Task("skipped", 1),
+        "needs_a_look": Task("success", 1),
+        "deserialize": Task("failed", 1),
+    }, log
+    assert "A person should look: limit crossed: limits.fail_on_rejects: " in log
+    assert DeltaTable(str(airflow.folder / "typed" / "typed" / "avro_bad")).version() > 0
+    log = airflow.run("dags", "test", "seglake_ingest_typed", is_checked=False)
+    assert tasks_of(airflow, "seglake_ingest_typed")["deserialize"] == Task("success", 1), log
 
 
 def test_exit_code_one_is_tried_again_and_nothing_doubles(airflow: Airflow, plain: Path) -> None:

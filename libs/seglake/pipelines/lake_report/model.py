@@ -218,9 +218,9 @@ class LakeReport:
         if not self.recovery.partitions and not self.recovery.unread:
             return "Nothing was ingested"
         look = f"{need} of {show_count(count, 'partition')} need{'s' * (need == 1)} a look"
-        rejects = show_count(self.typed.reject_count, "key or value does", "keys and values do")
-        not_decoded = [f"{rejects} not decode"] if self.typed.reject_count else []
-        return "; ".join([self.recovery.headline, *([look] if need else []), *not_decoded])
+        rejects = self.typed.reject_count
+        rejected = [f"rejected keys and values: {rejects}"] if rejects else []
+        return "; ".join([self.recovery.headline, *([look] if need else []), *rejected])
 
     def at(self, level: Level) -> tuple[PartitionReport, ...]:
         """Return the partitions that need this level of attention."""

@@ -58,7 +58,7 @@ class TypedTopic(NamedTuple):
 
 
 class TypedReport(NamedTuple):
-    """What a report says of a lake's typed tables.
+    """The typed tables of a lake, by topic.
 
     Attributes:
         problem: why the typed tables cannot be listed; "" if they can.
@@ -84,9 +84,7 @@ class TypedReport(NamedTuple):
             rows = show_count(sum(each.typed_rows for each in self.topics), "typed row")
             text = f"{rows} of {show_count(len(self.topics), 'topic')}"
             if self.reject_count:
-                text += (
-                    f"; {show_count(self.reject_count, 'key or value', 'keys and values')} rejected"
-                )
+                text += f"; rejected keys and values: {self.reject_count}"
             if self.waiting:
                 text += f"; {show_count(self.waiting, 'record')} not decoded yet"
             lines.append(text)
