@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.errors import ExitCode
+from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_deserialize.dry_run import count_decodable
 from seglake.settings.settings import SelectSettings, ValuesSettings
 from seglake.settings.values import SettingsError
@@ -98,13 +98,27 @@ def test_keys_decode_by_a_subject(tmp_path: Path) -> None:
     assert (row["_key"], row["_key_schema_id"], row["a"]) == (1, 1, 1)
 
 
-def test_settings_that_contradict_the_tables_or_the_registry_leave_the_topic_out(
+@pytest.mark.parametrize("named", [{"t-value": "order"}, {"t-value": "orders", "t-key": "order"}])
+def test_a_subject_that_no_registry_has_is_a_wrong_call_with_a_near_name(
+    tmp_path: Path, named: dict[str, str]
+) -> None:
+    lake = lake_of(tmp_path, [schema_pair("orders", 1, 1)], b"\x02")
+    with pytest.raises(
+        WrongCallError, match="no registry has a subject order; did you mean orders"
+    ):
+        decoded(lake, "t", subjects=named)
+    with pytest.raises(
+        WrongCallError, match="no registry has a subject order; did you mean orders"
+    ):
+        count_decodable(str(lake), LocalStorage(), SelectSettings(), subjects=named)
+    assert not (lake / "value_rejects").exists()
+    assert decoded(lake, "_*", subjects=named).exit_code is ExitCode.DONE
+
+
+def test_settings_that_contradict_the_tables_leave_the_topic_out(
     tmp_path: Path,
 ) -> None:
     lake = lake_of(tmp_path, [schema_pair("orders", 1, 1)], b"\x02")
-    missing = "the registry has no subject order, which values.subjects names"
-    for named in ({"t-value": "order"}, {"t-value": "orders", "t-key": "order"}):
-        assert missing in decoded(lake, "t", subjects=named).to_text()
     unknown = decoded(lake, "t", subjects={"x-value": "orders"})
     assert "left out: x: values.subjects names it, but the lake has no such" in unknown.to_text()
     assert unknown.exit_code is ExitCode.LOOK

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from seglake.errors import ExitCode
+from seglake.errors import ExitCode, WrongCallError
 from seglake.pipelines.lake_deserialize.deserialize_choice import Again
 from seglake.pipelines.lake_deserialize.deserialize_summary import DeserializeSummary
 from support.audits import audited
@@ -67,6 +67,19 @@ def test_a_rebuild_that_died_is_completed_by_the_next_run(grown: Path, step: str
     decoded(grown, "t")
     assert is_right(grown)
     assert not [*(grown / "value_rejects" / "_seglake" / "drops").iterdir()]
+
+
+@pytest.mark.parametrize("step", ["value_rejects", "typed/t"])
+def test_a_rebuild_that_died_is_completed_by_a_maintenance_too(grown: Path, step: str) -> None:
+    with pytest.raises(Died):
+        decoded(grown, "t", again=_REBUILD, after=dying(step))
+    assert maintained(grown).recovered == ["t"]
+    assert not [*(grown / "value_rejects" / "_seglake" / "drops").iterdir()]
+    audit = audited(grown)
+    assert audit.typed is not None
+    assert (audit.exit_code, audit.typed.notes) == (ExitCode.DONE, [])
+    decoded(grown, "t")
+    assert is_right(grown)
 
 
 def test_a_run_that_decodes_meanwhile_commits_nothing(tmp_path: Path) -> None:
@@ -133,9 +146,9 @@ def test_a_rebuild_with_a_missing_subject_drops_nothing(
 ) -> None:
     lake = made(tmp_path, *values)
     decoded(lake, "t")
-    summary = decoded(lake, "t", again=_REBUILD, subjects=subjects)
-    reason = "the registry has no subject nosuch, which values.subjects names"
-    assert is_kept(lake, "t", summary, reason)
+    with pytest.raises(WrongCallError, match="no registry has a subject nosuch"):
+        decoded(lake, "t", again=_REBUILD, subjects=subjects)
+    assert len(typed_rows(lake, "t")) == 2
     assert [topic.typed_rows for topic in decoded(lake, "t", again=_REBUILD).topics] == [2]
 
 

@@ -80,7 +80,9 @@ def test_a_second_retry_finds_nothing_and_still_names_what_stands(
     versions = [DeltaTable(str(lake / name)).version() for name in ("typed/t", "value_rejects")]
     summary = decoded(lake, "t", again=_REJECTS)
     assert (summary.retried, summary.exit_code) == ([], ExitCode.LOOK)
-    assert summary.to_text().startswith("nothing new to decode, and 1 reject of earlier runs (")
+    headline, *_, advice = summary.to_text().splitlines()
+    assert headline.startswith("nothing new to decode; no rejected value decodes now (")
+    assert advice.startswith("what to do about rejects: see why: `SELECT topic, part, reason")
     assert "rejected: t: 1 value in value_rejects, of this run or earlier ones" in summary.to_text()
     kinds = {"rejected": 1, "limit_crossed": 1}
     assert json.loads(summary.to_json())["findings_by_kind"] == kinds

@@ -94,7 +94,7 @@ def test_files_of_typed_tables_that_no_version_needs_are_deleted(grown: Path) ->
     assert not left.exists()
 
 
-def test_maintain_leaves_a_rebuild_that_died_to_the_next_run(tmp_path: Path) -> None:
+def test_maintain_leaves_a_rebuild_that_has_dropped_nothing_to_the_next_run(tmp_path: Path) -> None:
     lake = made(tmp_path, int_of(1))
     decoded(lake, "t")
     with pytest.raises(Died):

@@ -11,9 +11,18 @@ from seglake.log_tables.registry_files import schemas_at
 from seglake.pipelines.record_print.typed_parts import TypedParts
 from seglake.storage.local_storage import LocalStorage
 from seglake.value_codec.registry.schema_registry import SchemaRegistry
+from support.lakes import ingested
 from support.made_logs import make_log_dir
 from support.printed import cat
-from support.typed_disk import manifest, oracle_records, typed_disk, typed_lake
+from support.typed_disk import (
+    manifest,
+    oracle_records,
+    schema_pair,
+    typed_disk,
+    typed_lake,
+    write_registry,
+)
+from support.typed_lakes import add_values
 
 _TOPICS = sorted(
     name
@@ -111,6 +120,23 @@ def test_a_topic_without_schemas_is_printed_as_it_is() -> None:
     assert typed.out == cat(*_BY_SOURCE[:-1], "--topics", "json_plain").out
     assert typed.code == 0
     assert "seglake: json_plain: no value has a schema of the registry" in typed.err
+
+
+def test_values_without_a_frame_decode_by_the_subject_that_a_setting_names(tmp_path: Path) -> None:
+    pairs = [schema_pair("orders", 1, 1), schema_pair("orders", 2, 4, schema='"string"')]
+    lake = tmp_path / "lake"
+    ingested(write_registry(tmp_path / "registry", [(0, pairs)]), lake)
+    add_values(lake, tmp_path / "values", b"\x02x", None, b"\x04x")
+    named = ("--set", "values.subjects.t-value=orders")
+    for place in (("--lake", lake), ("--source", tmp_path / "registry", tmp_path / "values")):
+        printed = cat(*place, "--topics", "t", "--typed", *named)
+        first, null, bad = printed.lines
+        assert (first["value"], first["value_schema"], null["value"]) == ("x", "id 4", None)
+        assert bad["value_reject"] == {"reason": "short", "position": 1, "schema": "id 4"}
+        assert printed.code == 3
+    missing = cat("--lake", lake, "--typed", "--set", "values.subjects.t-value=order")
+    assert missing.code == 2
+    assert "no registry has a subject order; did you mean orders?" in missing.err
 
 
 def test_disks_without_a_registry_need_schemas(tmp_path: Path) -> None:

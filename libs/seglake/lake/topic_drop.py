@@ -86,11 +86,21 @@ def drop_topic(
     return _run(tables, drop, after)
 
 
-def complete_drops(tables: LakeTables, after: Callable[[str], None] = no_hook) -> list[str]:
-    """Complete the drops that dead runs began; return their topics."""
+def complete_drops(
+    tables: LakeTables, after: Callable[[str], None] = no_hook, *, only_decided: bool = False
+) -> list[str]:
+    """Complete the drops that dead runs began; return their topics.
+
+    Args:
+        tables: the lake.
+        after: called with the name of each finished step, for tests that stop there.
+        only_decided: leave drops whose topic still has all rows, which nobody would decode anew.
+    """
     found = []
     for entry in entries_of(tables.storage, _folder(tables)):
         drop = TopicDrop(**json.loads(tables.storage.read_bytes(entry.path)))
+        if only_decided and not _is_decided(tables, drop):
+            continue
         if _run(tables, drop, after):
             found.append(drop.topic)
     return found
@@ -120,6 +130,11 @@ def _run(tables: LakeTables, drop: TopicDrop, after: Callable[[str], None]) -> b
         after(TYPED_CHECKPOINTS.name)
     tables.storage.delete(_path(tables, drop))
     return is_decided
+
+
+def _is_decided(tables: LakeTables, drop: TopicDrop) -> bool:
+    handle = tables.open(VALUE_REJECTS)
+    return drop.drop_id in commit_ids(tables, VALUE_REJECTS, handle, None)
 
 
 def _decided(tables: LakeTables, drop: TopicDrop) -> bool:

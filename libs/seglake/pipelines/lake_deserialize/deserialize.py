@@ -28,6 +28,7 @@ from seglake.lake.typed_tables import (
 from seglake.lake.value_recovery import complete_values
 from seglake.lake.value_tables import TYPED_CHECKPOINTS
 from seglake.lake.waves import TopicWave
+from seglake.log_tables.named_subjects import check_subjects
 from seglake.log_tables.registry_rows import LakeRegistry
 from seglake.log_tables.schema_rows import store_schemas
 from seglake.pipelines.lake_deserialize.column_rows import store_columns
@@ -98,12 +99,18 @@ def deserialize(
     started = time.monotonic()
     tables = opened_to_commit(lake, storage, is_single_writer=settings.write.single_writer)
     sources = choice.registries(tables)
-    unmatched = check_selection(tables.topics(), settings.select, place="lake")
+    topics = tables.topics()
+    unmatched = check_selection(topics, settings.select, place="lake")
+    check_subjects(
+        settings.values.subjects,
+        [each.registry for each in sources],
+        lambda topic: topic in topics and settings.select.selects_topic(topic),
+    )
     run = _Run(tables, engine, reporter, settings, run_id or uuid.uuid4().hex, after)
     summary = DeserializeSummary(
         run.run_id,
         tables.lake_path,
-        left_out=unmatched.missing | _unknown_topics(tables.topics(), settings),
+        left_out=unmatched.missing | _unknown_topics(topics, settings),
         fails_on_rejects=settings.limits.fail_on_rejects,
         retries=choice.again.rejects,
         without_registry=[each.source_id for each in sources if each.is_empty],

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
 from seglake.printable import as_lines, show_count
+from seglake.value_codec.reject_reasons import RejectReason
+
+_MOST_TOPICS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +118,7 @@ class DeserializeSummary:
         )
         if self.standing and self.fails_on_rejects and self._may_have_rejected:
             name = "limits.fail_on_rejects"
-            text = f"{name}: {show_count(self._standing_count, 'reject')}"
+            text = f"{name}: {show_count(self._standing_count, 'reject')} in {self._named()}"
             found.add([Finding(FindingKind.LIMIT_CROSSED, text, facts={"limit": name})])
         found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
         for source_id in self.without_registry:
@@ -128,6 +131,13 @@ class DeserializeSummary:
         """Return whether this run, or a dead one that it completed, may have recorded rejects."""
         new = any(each.value_rejects + each.key_rejects for each in self.topics)
         return new or self.retries or bool(self.recovered)
+
+    def _named(self) -> str:
+        """Return the topics with the most standing rejects, with their numbers."""
+        counts = sorted((-each.values - each.keys, each.topic) for each in self.standing)
+        shown = ", ".join(f"{topic} ({-count})" for count, topic in counts[:_MOST_TOPICS])
+        more = len(counts) - _MOST_TOPICS
+        return f"{shown} and {more} more" if more > 0 else shown
 
     @property
     def _standing_count(self) -> int:
@@ -154,7 +164,9 @@ class DeserializeSummary:
         text = f"{show_count(typed, 'typed row')} of {show_count(len(self.topics), 'topic')}"
         if not self.topics:
             text = "nothing new to decode"
-            if self.standing:
+            if self.retries and self.standing and not self.retried:
+                text += "; no rejected value decodes now"
+            elif self.standing:
                 text += f", and {show_count(self._standing_count, 'reject')} of earlier runs"
         elif rejects:
             text += f", {show_count(rejects, 'reject')}"
@@ -167,11 +179,14 @@ class DeserializeSummary:
                 f" {', '.join(each.tables)}"
             )
             for reason, count in each.reasons.items():
-                yield f"  rejected {reason}: {count}"
+                advice = RejectReason(reason.partition(" ")[2]).to_do
+                yield f"  rejected {reason}: {count}; {advice}"
         for each in self.retried:
             records = show_count(each.typed_rows, "rejected record")
             yield f"{each.topic}: {records} became typed rows, in {', '.join(each.tables)}"
         yield from self.findings.lines()
+        if self.retries and self.standing:
+            yield f"what to do about rejects: {FindingKind.REJECTED.to_do}"
         if self.without_schemas:
             yield f"neither frames of schemas nor JSON: {', '.join(self.without_schemas)}"
         if self.recovered:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import RECORDS
 from seglake.log_tables.current_rows import current_rows
+from seglake.log_tables.named_subjects import check_subjects
 from seglake.log_tables.registry_files import schemas_at
 from seglake.log_tables.registry_rows import REGISTRY_TOPIC, LakeRegistry, lake_registries
 from seglake.pipelines.lake_deserialize.decode_counts import DecodeCounts
@@ -51,7 +52,13 @@ def count_decodable(
     given = [] if schemas is None else schemas_at(schemas, storage)
     registries = lake_registries(tables, topic, source_id, given, everywhere=True)
     lacking = [] if given else [each.source_id for each in registries if not each.has_topic]
-    unmatched = check_selection(tables.topics(), select, place="lake")
+    topics = tables.topics()
+    unmatched = check_selection(topics, select, place="lake")
+    check_subjects(
+        (subjects or {}).items(),
+        [each.registry for each in registries],
+        lambda topic: topic in topics and select.selects_topic(topic),
+    )
     return DecodeCounts(
         parts=[
             part

@@ -25,6 +25,7 @@ from seglake.lake.rule_table import ERASURES
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_creation import create_missing, pending_upgrade, upgrade_notes
 from seglake.lake.tables import REQUIRED_TABLES, TABLES, Table
+from seglake.lake.topic_drop import complete_drops
 from seglake.lake.typed_tables import TYPED_FOLDER, commit_tables, typed_tables
 from seglake.lake.vacuum import scratch_deleted, vacuumed
 from seglake.lake.value_tables import VALUE_REJECTS, VALUE_TABLES
@@ -138,14 +139,15 @@ def maintain(
     return summary
 
 
-def _typed_recovered(tables: LakeTables) -> tuple[str, ...]:
-    """Complete the commits of decoded values that dead runs left; return their topics.
+def _typed_recovered(tables: LakeTables) -> list[str]:
+    """Complete the commits and drops of decoded values that dead runs left; return their topics.
 
-    Drops are left to the next `deserialize`: readers see an empty topic until it is decoded.
+    A drop that has removed nothing yet is left to the next `deserialize`, which decodes anew.
     """
     if not tables.has(VALUE_REJECTS):
-        return ()
-    return recover(tables, None, commits_to=commit_tables(typed_tables(tables)))
+        return []
+    dropped = complete_drops(tables, only_decided=True)
+    return [*dropped, *recover(tables, None, commits_to=commit_tables(typed_tables(tables)))]
 
 
 def _note_missing_topics(tables: LakeTables, settings: Settings, summary: MaintainSummary) -> None:

@@ -4,6 +4,7 @@ import json
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from seglake.value_codec.frames.schema_groups import (
 from seglake.value_codec.json_values import json_texts
 from seglake.value_codec.registry.schema_registry import SchemaRegistry
 from seglake.value_codec.reject_reasons import RejectReason
-from seglake.value_codec.schema_readers import SchemaReaders
+from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders
 from seglake.value_decoding.record_parts import RecordPart, part_of
 
 
@@ -50,9 +51,17 @@ class TypedParts:
         untyped: topics and parts (key or value) without frames so far.
     """
 
-    def __init__(self, registry: SchemaRegistry) -> None:
-        """Store the registry."""
+    def __init__(
+        self, registry: SchemaRegistry, subjects: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """Store the registry.
+
+        Args:
+            registry: the schemas; it has all subjects that a person names.
+            subjects: subjects of bodies without a frame, by `<topic>-key` or `<topic>-value`.
+        """
         self._registry = registry
+        self._subjects = subjects
         self._readers = SchemaReaders(registry)
         self._evidence: defaultdict[tuple[str, str], FormEvidence] = defaultdict(FormEvidence)
         self._forms: dict[tuple[str, str], Form] = {}
@@ -81,6 +90,10 @@ class TypedParts:
         rows, bodies, headers = part
         subject = "-".join(of)
         context = self._registry.context_of(subject)
+        named = self._subjects.get(subject)
+        plain = (self._readers.of_subject(named) if named else None) or ("", TEXT_USE)
+        if named:
+            self._forms[of] = Form.BARE
         if of not in self._forms:
             evidence = self._evidence[of]
             evidence.add(bodies, headers, self._readers, context)
@@ -91,7 +104,7 @@ class TypedParts:
                 return None
             self._forms[of] = form
             self.untyped.discard(of)
-        group_context = GroupContext(self._forms[of], self._readers, context)
+        group_context = GroupContext(self._forms[of], self._readers, context, plain)
         found = {}
         for group in schema_groups(bodies, headers, group_context):
             for index, outcome in zip(group.rows.tolist(), _decoded(group), strict=True):
