@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from seglake.pipelines.record_print.record_choice import RecordChoice
     from seglake.pipelines.record_print.typed_parts import TypedParts
-    from seglake.value_codec.registry.schema_registry import SchemaRegistry
 
 _MOST_ROWS = 8192  # most rows to format at once: more would need memory and save no time
 _MOST_DECODED_BYTES = 4 << 20  # small enough that the first lines appear early
@@ -91,30 +90,24 @@ def _cat(arguments: argparse.Namespace) -> int:
 
 def _typed_parts(arguments: argparse.Namespace, settings: Settings) -> "TypedParts":
     """Return the decoder of keys and values for `--typed`, with its schemas."""
-    from seglake.log_tables.named_subjects import check_subjects
-    from seglake.pipelines.record_print.typed_parts import TypedParts
-
-    registry = _registry(arguments, settings)
-    subjects = settings.values.subjects
-    check_subjects(subjects, [registry], settings.select.selects_topic)
-    return TypedParts(registry, dict(subjects))
-
-
-def _registry(arguments: argparse.Namespace, settings: Settings) -> "SchemaRegistry":
-    """Return the registry of the lake, or of the disks."""
     from seglake.environment.storages import open_storages
-    from seglake.pipelines.record_print.printed_schemas import registry_of_lake, registry_of_records
+    from seglake.pipelines.record_print.printed_schemas import (
+        parts_of,
+        registry_of_lake,
+        registry_of_records,
+    )
 
     storage, topic = open_storages(settings.spark.properties), arguments.registry
     if arguments.lake is not None:
         source_id = settings.source.source_id
-        return registry_of_lake(arguments.lake, storage, topic, source_id, arguments.schemas)
+        found = registry_of_lake(arguments.lake, storage, topic, source_id, arguments.schemas)
+        return parts_of(found, settings)
     whole = argparse.Namespace(source=arguments.source, offsets=None, partition=[])
     select = replace(settings.select, topics=(topic,), from_timestamp=None, to_timestamp=None)
-    # Skip the notes on these disks: they are about the registry's topic, not about printed records.
+    # Skip the notes on these disks: they are about the registry's topic, not the printed records.
     silent = _NotePrinter(is_quiet=True)
     records = _of_sources(whole, replace(settings, select=select), silent)
-    return registry_of_records(records, topic, storage, arguments.schemas)
+    return parts_of(registry_of_records(records, topic, storage, arguments.schemas), settings)
 
 
 def _report_undecoded(typed: "TypedParts", printer: _NotePrinter) -> None:

@@ -7,8 +7,11 @@ import pyarrow as pa
 
 from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LakeTables
+from seglake.log_tables.named_subjects import check_subjects
 from seglake.log_tables.registry_files import schemas_at
 from seglake.log_tables.registry_rows import lake_registries
+from seglake.pipelines.record_print.typed_parts import TypedParts
+from seglake.settings.settings import Settings
 from seglake.settings.topic_selection import NothingSelectedError
 from seglake.storage.storage import Storage
 from seglake.value_codec.registry.registry_records import registry_record
@@ -68,3 +71,14 @@ def registry_of_records(
             " registry; name it with --registry, or give the schemas with --schemas"
         )
     return registry
+
+
+def parts_of(registry: SchemaRegistry, settings: Settings) -> TypedParts:
+    """Return the decoder of keys and values by a registry, and by the subjects of a setting.
+
+    Raises:
+        WrongCallError: the registry lacks a subject that the setting names for a selected topic.
+    """
+    subjects = settings.values.subjects
+    check_subjects(subjects, [registry], settings.select.selects_topic)
+    return TypedParts(registry, dict(subjects))
