@@ -48,6 +48,17 @@ def test_a_text_that_is_no_schema_is_an_error(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("start", ["", "\ufeff", "// syntax of old files\n", "package p; "])
+def test_a_schema_that_states_no_syntax_is_proto2_and_no_warning_is_printed(
+    start: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = SchemaMessages(start + "message A { required int32 x = 1; }", {}).at((0,))
+    assert found is not None
+    with pytest.raises(ProtoTextError):
+        SchemaMessages('{"type": "int"}', {}).at((0,))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_an_import_is_found_by_its_path_even_if_it_has_the_name_of_the_schema() -> None:
     other = 'syntax = "proto3"; package q; message Q { int32 x = 1; }'
     text = _HEAD + 'import "schema.proto"; import "d/e.proto"; message A { q.Q q = 1; r.R r = 2; }'

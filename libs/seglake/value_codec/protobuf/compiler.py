@@ -14,6 +14,7 @@ from typing import Any
 
 _MAIN = "schema.proto"
 _SERIALIZED = re.compile(rb"AddSerializedFile\((b'.*')\)")
+_HAS_SYNTAX = re.compile(r"\b(?:syntax|edition)\s*=")
 _MOST_BYTES = 8 << 20  # longest text of a schema with all its imports, in bytes
 
 
@@ -110,9 +111,16 @@ def _write(folder: Path, name: str, content: str) -> None:
     path = folder.joinpath(*parts)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode("utf-8", "surrogatepass"))
+        path.write_bytes(_with_syntax(content).encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise ProtoTextError(f"an import has no path of a file: {error.strerror}") from None
+
+
+def _with_syntax(text: str) -> str:
+    """Return a schema with the syntax that it has by default; protoc warns on stderr without it."""
+    if _HAS_SYNTAX.search(text):
+        return text
+    return 'syntax = "proto2"; ' + text.removeprefix("\ufeff")
 
 
 def _serialized(generated: bytes) -> bytes:
