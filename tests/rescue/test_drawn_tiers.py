@@ -37,7 +37,7 @@ def test_a_disk_first_and_its_tier_later_come_to_the_same(
 ) -> None:
     drawn = drawn_cluster(random.Random(f"replay/{number}"), tmp_path)
     isolation = _ISOLATIONS[number % 2]
-    ingested(drawn.sources[:1], lake, isolation=isolation)
+    ingested(drawn.disks, lake, isolation=isolation)
     replayed(lake, *drawn.sources, tiered=drawn.settings)
     assert in_lake(lake) == drawn.rows(isolation), drawn.facts
     assert audited(lake).exit_code == 0, drawn.facts
@@ -48,7 +48,7 @@ def test_a_tier_alone_is_the_log_up_to_its_end(number: int, tmp_path: Path, lake
     chance = random.Random(f"alone/{number}")
     drawn = drawn_cluster(chance, tmp_path, is_plain=True)
     isolation, source = _ISOLATIONS[number % 2], {"source_id": "c"}
-    tier = drawn.sources[1:]
+    tier = drawn.tier
     if not tier:
         return
     ingested(tier, lake, isolation=isolation, source=source, tiered=drawn.settings)
@@ -61,7 +61,7 @@ def test_the_newest_object_that_a_tier_alone_has_lost_is_named(tmp_path: Path, l
     while drawn is None or drawn.facts["layout"] != "aiven":
         folder = tmp_path / str(chance.random())
         drawn = drawn_cluster(chance, folder, is_plain=True)
-    first, tier = drawn.logs[0].topic, drawn.sources[1]
+    first, (tier,) = drawn.logs[0].topic, drawn.tier
     newest = max(tier.rglob(f"*{first}-*/0/*.log"))
     newest.rename(newest.with_suffix(".gone"))
     source = {"source_id": "c"}

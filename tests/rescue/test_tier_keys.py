@@ -268,6 +268,15 @@ def test_an_audit_names_a_partition_that_was_left_out_for_want_of_its_key(lake: 
     assert audited(lake).exit_code == 0
 
 
+@pytest.mark.parametrize("scenario", ["30_tier_aiven_plain", _ENC])
+def test_a_key_that_nothing_needs_is_noted_when_segments_are_read(
+    scenario: str, lake: Path
+) -> None:
+    runs = [ingested(unpacked(scenario), lake, tiered=_KEYS).to_text() for _ in range(2)]
+    note = "no segment that this run has read needs a given key (key1): none is encrypted"
+    assert [note in run for run in runs] == [scenario != _ENC, False]
+
+
 def test_a_key_that_is_given_in_place_of_its_file_is_not_shown(lake: Path) -> None:
     secret = "-----BEGIN PRIVATE KEY-----\nMIIEvQ"
     with pytest.raises(WrongSourceError, match="key key1: this is the key itself") as refused:

@@ -160,6 +160,10 @@ def test_a_topic_that_was_created_again_is_two_logs_and_noted(
     _without_events(disk.data.parent)
     tier = disk.place("plain").folder.parent
     _made_again(tier, "plain", tier)
+    dry = ingested(disk.sources, lake, isolation="read_committed", engine=engine, dry_run=True)
+    said = [line for line in dry.to_text().splitlines() if "ingested: plain-0 of topic id" in line]
+    assert len({*said}) == 2
+    assert "would be ingested: zstd-0 [0, 2800) (" in dry.to_text()
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
     assert "topic plain has 2 topic ids: it was created again" in summary.to_text()
     logs = Counter((row["topic"], row["topic_id"]) for row in read_table(lake, "records"))

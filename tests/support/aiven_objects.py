@@ -4,10 +4,13 @@ It shares no code with the product: the padding of the data key, the sizes of ch
 manifest are made here from the plugin's source.
 """
 
+import atexit
 import base64
 import hashlib
 import json
+import shutil
 import struct
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +25,7 @@ if TYPE_CHECKING:  # an extra: only tests that encrypt need it
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 KEY_ID = "key1"
+KEY_IDS = (KEY_ID, "key2")
 TOPIC_ID, SEGMENT_ID = "BGL1s22hRCS3TSXe7CKMuw", "QqHRzowuQp23vEdMrB7giA"
 _DATA_KEY, _AAD = bytes(range(32)), bytes(range(100, 132))
 
@@ -45,17 +49,37 @@ class StoredSegment:
         return path
 
 
-def key_file() -> Path:
-    """The private key of `32_tier_aiven_enc`, in DER."""
-    return broker_disks.unpacked("32_tier_aiven_enc") / "key1.pkcs8.der"
+def key_file(key_id: str = KEY_ID) -> Path:
+    """The private key of `32_tier_aiven_enc`, in DER; for another id, a new one of this process."""
+    if key_id == KEY_ID:
+        return broker_disks.unpacked("32_tier_aiven_enc") / "key1.pkcs8.der"
+    return _new_key(key_id)
 
 
 @cache
-def rsa_key() -> "RSAPrivateKey":
+def _new_key(key_id: str) -> Path:
+    from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    key = generate_private_key(public_exponent=65537, key_size=2048)
+    form = Encoding.DER, PrivateFormat.PKCS8, NoEncryption()
+    path = folder / f"{key_id}.der"
+    path.write_bytes(key.private_bytes(*form))
+    return path
+
+
+@cache
+def rsa_key(key_id: str = KEY_ID) -> "RSAPrivateKey":
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
     from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-    found = load_der_private_key(key_file().read_bytes(), None)
+    found = load_der_private_key(key_file(key_id).read_bytes(), None)
     assert isinstance(found, RSAPrivateKey)
     return found
 
@@ -65,7 +89,9 @@ def stored(
     chunk_bytes: int,
     *,
     compressed: bool = False,
+    sizes_in_frames: bool = True,
     encrypted: bool = False,
+    key_id: str = KEY_ID,
     start_offset: int = 0,
     end_offset: int = 0,
     **identity: str,
@@ -73,7 +99,8 @@ def stored(
     """The objects of a segment; `identity` as in `owner`."""
     pieces = [log[at : at + chunk_bytes] for at in range(0, len(log), chunk_bytes)]
     if compressed:
-        pieces = [zstandard.ZstdCompressor().compress(piece) for piece in pieces]
+        compressor = zstandard.ZstdCompressor(write_content_size=sizes_in_frames)
+        pieces = [compressor.compress(piece) for piece in pieces]
     if encrypted:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -102,9 +129,9 @@ def stored(
         "remoteLogSegmentMetadata": owner(start_offset, end_offset, **identity),
     }
     if encrypted:
-        data_key = base64.b64encode(oaep(_DATA_KEY)).decode()
+        data_key = base64.b64encode(oaep(_DATA_KEY, key_id=key_id)).decode()
         aad = base64.b64encode(_AAD).decode()
-        manifest["encryption"] = {"dataKey": f"{KEY_ID}:{data_key}", "aad": aad}
+        manifest["encryption"] = {"dataKey": f"{key_id}:{data_key}", "aad": aad}
     return StoredSegment(b"".join(pieces), manifest)
 
 
@@ -143,9 +170,9 @@ def packed_sizes(sizes: Sequence[int], width: int | None = None) -> bytes:
 
 
 @cache
-def oaep(message: bytes, label: bytes = b"") -> bytes:
+def oaep(message: bytes, label: bytes = b"", key_id: str = KEY_ID) -> bytes:
     """A message encrypted for `rsa_key`: OAEP, SHA3-512 for the digest and the mask."""
-    numbers = rsa_key().public_key().public_numbers()
+    numbers = rsa_key(key_id).public_key().public_numbers()
     size = -(-numbers.n.bit_length() // 8)
     block = (
         hashlib.sha3_512(label).digest()

@@ -4,7 +4,8 @@ import atexit
 import io
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -27,7 +28,9 @@ from seglake.pipelines.lake_retake.retake_summary import RetakeSummary
 from seglake.pipelines.segment_ingest.ingest import ingest
 from seglake.progress.run_reporter import RunReporter
 from seglake.settings.settings import Settings
+from seglake.storage.hadoop_properties import HadoopProperties
 from seglake.storage.local_storage import LocalStorage
+from seglake.storage.storages import Storages
 from seglake.task_engine.engine import Engine, LocalEngine
 from support.oracle import OracleRecord
 
@@ -100,6 +103,19 @@ def ingested(
             dry_run=dry_run,
             after=after,
         )
+
+
+def ingested_from(
+    uris: Sequence[str],
+    lake: Path,
+    properties: HadoopProperties,
+    **sections: Unpack[Sections],
+) -> IngestSummary:
+    """Ingest from remote storages into a local lake, in this process."""
+    settings = Settings.from_mappings([("test", sections)])
+    with LocalEngine(1) as engine:
+        scan = replace(local_scan(settings, engine), storage=Storages(properties))
+        return ingest(uris, str(lake), scan)
 
 
 def _begin(lake: Path) -> None:

@@ -54,6 +54,22 @@ class TieredDisk(NamedTuple):
         return Place(topic, partition, folder)
 
 
+def later_uploads(whole: Path, into: Path, first: int, stop: int) -> set[str]:
+    """Copy the uploads [first, stop) of each partition of a tier; return their files' stems."""
+    of_folder: dict[Path, list[str]] = {}
+    for log in sorted(whole.rglob("*.log")):
+        of_folder.setdefault(log.parent, []).append(log.stem)
+    into.mkdir(parents=True, exist_ok=True)
+    found = set[str]()
+    for folder, names in of_folder.items():
+        for path in (path for name in names[first:stop] for path in folder.glob(f"{name}*")):
+            place = into / path.relative_to(whole)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, place)
+            found.add(place.stem)
+    return found
+
+
 def local_tier(into: Path) -> TieredDisk:
     """A copy of the disk with Kafka's LocalTieredStorage."""
     shutil.copytree(unpacked("33_tier_local"), into)

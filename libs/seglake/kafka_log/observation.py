@@ -16,6 +16,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, without
 from seglake.kafka_log.read_policy import Isolation, ReadPolicy, UpperBound
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.kafka_log.replica_selection import likely
+from seglake.kafka_log.settled_logs import LastUpload
 from seglake.segment_codec.formats.side_files.log_dir import parse_folder_name
 
 
@@ -254,7 +255,8 @@ def listing_of(copies: Sequence[Replica], upper_bound: UpperBound) -> str:
 
     It has the configured upper bound, and each copy's high watermark, last leader epoch and last
     segment (offset, size, modification time). Earlier segments are omitted, since retention deletes
-    them. The time shows appends to a preallocated file, whose size does not change.
+    them. The time shows appends to a preallocated file, whose size does not change. Of a segment in
+    a tier it has what later runs need not read again; see `LastUpload`.
     """
     return " ".join([upper_bound, *sorted(_end_of(copy) for copy in copies)])
 
@@ -266,7 +268,8 @@ def _end_of(copy: Replica) -> str:
     facts: list[object] = [broker, copy.checkpoints.high_watermark, epoch]
     if copy.segments:
         last = copy.segments[-1]
-        facts += [last.base_offset, last.size_bytes, last.modified_at_ms]
+        upload = LastUpload.of(last)
+        facts += [last.base_offset, *(upload or (last.size_bytes, last.modified_at_ms))]
     return ":".join(map(str, facts))
 
 

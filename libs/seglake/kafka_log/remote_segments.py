@@ -123,7 +123,8 @@ def tier_log(
     absent = [each for each in inside if not _is_readable(each.upload)]
     useful = _useful(readable)
     absent_end = _absent_end(absent)
-    begun = [each for each in absent if each.upload.start_offset >= absent_end]
+    end = max([absent_end, *(each.next_offset for each in useful)])
+    begun = [each for each in absent if each.upload.start_offset >= end]
     left_out[_UNFINISHED] += len(readable) - len(useful) + len(begun)
     chosen = _cover(useful)
     return TierLog(

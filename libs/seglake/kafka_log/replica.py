@@ -3,7 +3,7 @@
 No segment is opened: all offsets come from file names and checkpoint files.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
@@ -36,6 +36,8 @@ class RemoteObject:
         key_paths: files of private keys, by key id.
         stored_bytes: size of the object when it was listed; None if unknown.
         manifest_bytes: size of the manifest when it was listed; None if unknown.
+        manifest: content of the manifest, if the run has read it and it is small.
+        is_ingested: whether an earlier run has ingested the segment up to its end.
     """
 
     segment_id: str
@@ -45,6 +47,8 @@ class RemoteObject:
     key_paths: tuple[tuple[str, str], ...] = ()
     stored_bytes: int | None = None
     manifest_bytes: int | None = None
+    manifest: bytes | None = field(default=None, repr=False)
+    is_ingested: bool = False
 
 
 @dataclass(frozen=True, slots=True)

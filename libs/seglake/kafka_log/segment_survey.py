@@ -1,6 +1,6 @@
 """Result of surveying one segment; the values are sent from executors to the driver."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from seglake.kafka_log.transaction_markers import Marker, OpenTransaction
@@ -163,6 +163,7 @@ class SegmentSurvey:
         missing: why the segment could not be read; None if it was read.
         is_unreadable: whether the segment's object in a remote tier cannot be decoded, because a
             key is missing or the manifest is damaged; another try would fail in the same way.
+        manifest: content of its manifest in a remote tier, for later steps; see `RemoteObject`.
     """
 
     size_bytes: int
@@ -182,6 +183,7 @@ class SegmentSurvey:
     epochs: tuple[EpochStart, ...] = ()
     missing: str | None = None
     is_unreadable: bool = False
+    manifest: bytes | None = field(default=None, repr=False)
 
     @property
     def is_cut_open(self) -> bool:

@@ -133,6 +133,21 @@ def joined(
     return [_with_tier(copy, tier, lost) if copy is leader else copy for copy in replicas]
 
 
+def with_manifests(copy: SurveyedReplica) -> SurveyedReplica:
+    """Return a copy whose segments have the manifests that their surveys have read."""
+    replica, surveys = copy
+    first = len(replica.segments) - len(surveys)
+    segments = tuple(
+        replace(file, remote=replace(file.remote, manifest=survey.manifest))
+        if file.remote is not None and survey.manifest is not None
+        else file
+        for file, survey in zip(replica.segments[first:], surveys, strict=True)
+    )
+    return SurveyedReplica(
+        replace(replica, segments=(*replica.segments[:first], *segments)), surveys
+    )
+
+
 def without_unreadable(copy: SurveyedReplica) -> SurveyedReplica:
     """Return a copy with unreadable remote segments as gaps, if a retry is useless."""
     replica, surveys = copy

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from typing import NamedTuple
+from itertools import compress, pairwise
+from typing import NamedTuple, Self
 
 from seglake.kafka_log.read_policy import TierPolicy
 from seglake.kafka_log.remote_events import RemoteCopy
 from seglake.kafka_log.remote_segments import Upload
 from seglake.kafka_log.replica import PartitionKey, RemoteObject, SegmentFile
-from seglake.log_dirs.tier_layouts import KnownUploads, TierFolder, described, settled_upload
-from seglake.log_dirs.tier_segments import read_manifest
+from seglake.log_dirs.tier_layouts import KnownUploads, TierFolder, described
+from seglake.log_dirs.tier_segments import kept, manifest_at, manifest_content, read_manifest
 from seglake.segment_codec.formats.aiven_tier.custom_metadata import custom_metadata
 from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.segment_codec.formats.aiven_tier.manifest import Manifest
@@ -37,6 +37,10 @@ class _Objects(NamedTuple):
     name: ObjectFile
     files: dict[ObjectKind, FileInfo]
     following: int
+
+    def with_log(self, log: FileInfo | None) -> Self:
+        """Return the upload with a `.log` that lies elsewhere; unchanged for None."""
+        return self if log is None else self._replace(files={**self.files, ObjectKind.LOG: log})
 
 
 class AivenLayout:
@@ -83,24 +87,27 @@ class AivenLayout:
     ) -> list[Upload]:
         """Return one upload for each segment that has a manifest or a `.log`."""
         objects = [*_objects(folder.entries)]
-        starts = sorted({found.name.start_offset for found in objects})
+        files = [_segment(storage, folder, found, policy) for found in objects]
+        has_manifest = (ObjectKind.MANIFEST in found.files for found in objects)
+        starts = (found.name.start_offset for found in objects)
+        settled = known.settled_uploads(filter(None, compress(files, has_manifest)), starts)
         own_folders = _folders(known.key)
 
-        def upload(found: _Objects) -> Upload:
-            copy, start = known.copies.get(found.name.segment_id), found.name.start_offset
-            log = found.files.get(ObjectKind.LOG)
-            if log is None and copy is not None:
+        def upload(objects_file: tuple[_Objects, SegmentFile | None]) -> Upload:
+            found, file = objects_file
+            copy = known.copies.get(found.name.segment_id)
+            if file is None and copy is not None:
                 log = _elsewhere(storage, folder, f"{own_folders}/{found.name.stem}", copy)
-            file = None if log is None else _segment(storage, folder, found, log, policy)
+                file = _segment(storage, folder, found.with_log(log), policy)
             problem = "" if ObjectKind.MANIFEST in found.files else _no_manifest(folder, found)
             if copy is not None:
                 file = None if file is None else replace(file, size_bytes=copy.size_bytes)
                 return described(copy, file, problem)
-            if file is not None and not problem and known.is_settled(start, starts):
-                return settled_upload(found.name.segment_id, start, starts, file)
+            if file is not None and file.path in settled:
+                return settled[file.path]
             return _undescribed(storage, found, file, problem)
 
-        return each(upload, objects, storage=storage, path=folder.path)
+        return each(upload, [*zip(objects, files, strict=True)], storage=storage, path=folder.path)
 
 
 def _names(path: str) -> tuple[TopicFolder, int] | None:
@@ -135,13 +142,12 @@ def _objects(entries: Sequence[FileInfo]) -> Iterator[_Objects]:
 
 
 def _segment(
-    storage: Storage,
-    folder: TierFolder,
-    found: _Objects,
-    log: FileInfo,
-    policy: TierPolicy,
-) -> SegmentFile:
-    """Return the segment of an upload; its size is that of the `.log` object."""
+    storage: Storage, folder: TierFolder, found: _Objects, policy: TierPolicy
+) -> SegmentFile | None:
+    """Return the segment of an upload, with the size of its `.log` object; None without one."""
+    log = found.files.get(ObjectKind.LOG)
+    if log is None:
+        return None
     manifest = storage.join(folder.path, found.name.sibling(ObjectKind.MANIFEST))
     described_by = found.files.get(ObjectKind.MANIFEST)
     names = folder.path.rstrip("/").split("/")[-2:]
@@ -220,11 +226,14 @@ def _undescribed(
         return upload
     entry = found.files[ObjectKind.MANIFEST]
     try:
-        manifest = _manifest(storage, entry)
+        content = manifest_content(storage, entry.path, entry.size_bytes)
+        manifest = manifest_at(entry.path, content)
     except TierObjectError as error:
         return replace(upload, unreadable=f"{entry.path}: {error}")
-    if file is not None:
-        upload = replace(upload, file=replace(file, size_bytes=manifest.chunks.size_bytes))
+    if file is not None and file.remote is not None:
+        remote = replace(file.remote, manifest=kept(content))
+        file = replace(file, size_bytes=manifest.chunks.size_bytes, remote=remote)
+        upload = replace(upload, file=file)
     owner = manifest.owner
     if owner is None:
         return upload

@@ -9,8 +9,9 @@ from dataclasses import replace
 from seglake.kafka_log.segment_survey import SegmentSurvey, SegmentTransactions
 from seglake.log_dirs.header_walk import Collected, can_be_believed, walk_segment
 from seglake.log_dirs.scan_request import SurveyRequest
-from seglake.log_dirs.segment_reader import open_segment
+from seglake.log_dirs.segment_reader import open_segment, with_manifest
 from seglake.log_dirs.segment_side_files import read_transaction_files
+from seglake.log_dirs.tier_segments import kept
 from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.segment_codec.formats.errors import SegmentCodecError
 from seglake.segment_codec.walk.window import Window
@@ -54,7 +55,7 @@ def survey_segment(request: SurveyRequest) -> SegmentSurvey:
 
 def _surveyed(request: SurveyRequest) -> SegmentSurvey:
     """Survey a segment by its headers; read it in full if they show a fault."""
-    file = request.file
+    file = with_manifest(request.storage, request.file)
     with open_segment(request.storage, file) as reader:
         if reader.size_bytes != file.size_bytes and not request.is_last:
             return _missing(request, f"{file.path} has changed its size since it was listed")
@@ -70,7 +71,9 @@ def _surveyed(request: SurveyRequest) -> SegmentSurvey:
         if not can_be_believed(found, headers):
             full = Window(reader, request.window_bytes, size_bytes)
             found = walk_segment(request, full, headers_only=False)
-        return _survey(request, size_bytes, found)
+        survey = _survey(request, size_bytes, found)
+    manifest = None if file.remote is None else kept(file.remote.manifest)
+    return survey if manifest is None else replace(survey, manifest=manifest)
 
 
 def _missing(request: SurveyRequest, reason: str) -> SegmentSurvey:

@@ -4,11 +4,17 @@ Byte positions are always positions in the original segment, so callers need not
 stored.
 """
 
+from dataclasses import replace
 from typing import Self
 
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.tier_keys import TierKeys
-from seglake.log_dirs.tier_segments import open_chunked, open_object, read_manifest
+from seglake.log_dirs.tier_segments import (
+    manifest_at,
+    manifest_content,
+    open_chunked,
+    open_object,
+)
 from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.storage.storage import Reader, Storage
 
@@ -50,6 +56,20 @@ class BegunSegment:
         self._reader.__exit__(*raised)
 
 
+def with_manifest(storage: Storage, file: SegmentFile) -> SegmentFile:
+    """Return a segment with the content of its manifest, if it has one, which is read once.
+
+    Raises:
+        StorageError: the manifest cannot be read.
+        TierObjectError: it is too large to be one.
+    """
+    remote = file.remote
+    if remote is None or remote.manifest_path is None or remote.manifest is not None:
+        return file
+    content = manifest_content(storage, remote.manifest_path, remote.manifest_bytes)
+    return replace(file, remote=replace(remote, manifest=content))
+
+
 def open_segment(storage: Storage, file: SegmentFile) -> Reader:
     """Open a segment for reads at original positions; use it in a `with` block.
 
@@ -61,14 +81,14 @@ def open_segment(storage: Storage, file: SegmentFile) -> Reader:
         StorageError: the segment, or its manifest, cannot be read.
         TierObjectError: its manifest is damaged, or a key is missing.
     """
-    remote = file.remote
+    remote = with_manifest(storage, file).remote
     if remote is None:
         return storage.open_reader(file.path)
     reader: Reader
-    if remote.manifest_path is None:
+    if remote.manifest_path is None or remote.manifest is None:
         reader = open_object(storage, file.path, remote.stored_bytes)
     else:
-        manifest = read_manifest(storage, remote.manifest_path, remote.manifest_bytes)
+        manifest = manifest_at(remote.manifest_path, remote.manifest)
         found = manifest.chunks.size_bytes
         if remote.stop_position is None and found != file.size_bytes:
             raise TierObjectError(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.settled_logs import SettledLog
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.partition_replica import examples
 
@@ -31,8 +32,8 @@ class KnownSources(Protocol):
     def remote_events(self, source_id: str) -> Iterable[bytes | None]:
         """Return the values of `__remote_log_metadata` in the lake, by partition and offset."""
 
-    def settled(self, source_id: str) -> Mapping[PartitionKey, int]:
-        """Return, by log, the offset below which nothing is read again; 0 if unknown."""
+    def settled(self, source_id: str) -> Mapping[PartitionKey, SettledLog]:
+        """Return what need not be read again of each log in the lake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class NoSources:
         """Return no values, since the lake has none."""
         return ()
 
-    def settled(self, source_id: str) -> Mapping[PartitionKey, int]:
+    def settled(self, source_id: str) -> Mapping[PartitionKey, SettledLog]:
         """Return an empty mapping, since there is no lake that has read a log."""
         return {}
 

@@ -6,7 +6,6 @@ Kafka's LocalTieredStorage has `<20 digits>-<segment id>.log` and its side files
 `<topic>-<partition>-<topic id>`.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -15,6 +14,7 @@ from seglake.kafka_log.read_policy import TierPolicy
 from seglake.kafka_log.remote_events import RemoteCopy, RemoteState
 from seglake.kafka_log.remote_segments import Upload
 from seglake.kafka_log.replica import PartitionKey, RemoteObject, SegmentFile
+from seglake.kafka_log.settled_logs import NOTHING_SETTLED, SettledLog
 from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
 from seglake.log_dirs.log_dir_files import read_epochs
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
@@ -75,24 +75,28 @@ class KnownUploads:
 
     Attributes:
         copies: uploads that have events, by segment id; their objects are not read.
-        settled: offset below which a run reads nothing of the log.
+        settled: what the run need not read of the log.
     """
 
     key: PartitionKey
     copies: Mapping[str, RemoteCopy]
-    settled: int = 0
+    settled: SettledLog = NOTHING_SETTLED
 
-    def is_settled(self, start_offset: int, starts: Sequence[int]) -> bool:
-        """Return whether an upload and its successor are below the settled offset.
-
-        The successor has the lake's last batch, which later runs may search for.
-
-        Args:
-            start_offset: start of the upload.
-            starts: starts of all uploads, rising, each once.
-        """
-        after = starts[bisect_right(starts, start_offset) :]
-        return len(after) > 1 and after[1] <= self.settled
+    def settled_uploads(
+        self, files: Iterable[SegmentFile], starts: Iterable[int]
+    ) -> dict[str, Upload]:
+        """Return the uploads that are not read again, by their paths; see `SettledLog.ends`."""
+        new = [file for file in files if file.remote and file.remote.segment_id not in self.copies]
+        return {
+            file.path: Upload(
+                segment_id=file.remote.segment_id,
+                start_offset=file.base_offset,
+                next_offset=file.remote.next_offset,
+                file=file,
+            )
+            for file in self.settled.ends(new, sorted({*starts}))
+            if file.remote is not None
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,34 +152,23 @@ class LocalLayout:
     ) -> list[Upload]:
         """Return an upload per `.log`; if it has no events, read its end from the segment."""
         objects = _local_objects(folder.entries)
-        starts = sorted({found.start_offset for found in objects})
+        files = [_local_segment(folder.path, found) for found in objects]
+        settled = known.settled_uploads(files, (file.base_offset for file in files))
 
-        def upload(found: _Object) -> Upload:
-            file = _local_segment(folder.path, found)
-            copy, start = known.copies.get(found.segment_id), found.start_offset
+        def upload(object_file: tuple[_Object, SegmentFile]) -> Upload:
+            found, file = object_file
+            copy = known.copies.get(found.segment_id)
             if copy is not None:
-                return described(copy, file, "unfinished upload" if _is_part(copy, file) else "")
-            if known.is_settled(start, starts):
-                return settled_upload(found.segment_id, start, starts, file)
-            return Upload(
+                return described(copy, file, _problem(copy, file))
+            return settled.get(file.path) or Upload(
                 segment_id=found.segment_id,
-                start_offset=start,
+                start_offset=found.start_offset,
                 next_offset=end_of(storage, file),
                 epochs=_epochs_of(storage, found),
                 file=file,
             )
 
-        return each(upload, objects, storage=storage, path=folder.path)
-
-
-def settled_upload(
-    segment_id: str, start_offset: int, starts: Sequence[int], file: SegmentFile
-) -> Upload:
-    """Return an upload that is not read again; it ends at the next upload's start."""
-    following = starts[bisect_right(starts, start_offset)]
-    return Upload(
-        segment_id=segment_id, start_offset=start_offset, next_offset=following, file=file
-    )
+        return each(upload, [*zip(objects, files, strict=True)], storage=storage, path=folder.path)
 
 
 def described(copy: RemoteCopy, file: SegmentFile | None, unreadable: str = "") -> Upload:
@@ -199,9 +192,15 @@ def described(copy: RemoteCopy, file: SegmentFile | None, unreadable: str = "") 
     )
 
 
-def _is_part(copy: RemoteCopy, file: SegmentFile) -> bool:
-    """Return whether an upload is incomplete: unfinished, and not of the size in its event."""
-    return copy.state is RemoteState.COPY_STARTED and file.size_bytes != copy.size_bytes
+def _problem(copy: RemoteCopy, file: SegmentFile) -> str:
+    """Return why nothing of an upload is read; empty if it is, also if its end is missing."""
+    if file.size_bytes == copy.size_bytes:
+        return ""
+    if copy.state is RemoteState.COPY_STARTED:
+        return "unfinished upload"
+    return (
+        "" if file.size_bytes else f"{file.path} is empty, and should have {copy.size_bytes} bytes"
+    )
 
 
 def _local_key(path: str) -> PartitionKey | None:

@@ -24,6 +24,13 @@ so larger chunks would exceed the memory planned for a task.
 """
 
 
+MOST_KEPT_BYTES = 16 << 10
+"""Highest size of a manifest that one step of a run hands on to the next ones.
+
+Manifests have some 2 KB. Larger ones, with very many chunks, are read again by each step.
+"""
+
+
 def open_object(storage: Storage, path: str, listed_bytes: int | None) -> Reader:
     """Open an object of a tier; if its size is known from the listing, without a request."""
     if listed_bytes is None:
@@ -44,13 +51,28 @@ def read_manifest(storage: Storage, path: str, listed_bytes: int | None = None) 
             to another segment.
         StorageError: the file cannot be read.
     """
+    return manifest_at(path, manifest_content(storage, path, listed_bytes))
+
+
+def manifest_content(storage: Storage, path: str, listed_bytes: int | None) -> bytes:
+    """Read a manifest without parsing it; see `read_manifest`."""
     with open_object(storage, path, listed_bytes) as reader:
         if reader.size_bytes > MOST_BYTES:
             raise TierObjectError(f"{reader.size_bytes} bytes, more than a manifest can have")
-        manifest = parse_manifest(reader.read(0, reader.size_bytes))
+        return reader.read(0, reader.size_bytes)
+
+
+def manifest_at(path: str, content: bytes) -> Manifest:
+    """Parse the manifest with this path, and check its owner; see `read_manifest`."""
+    manifest = parse_manifest(content)
     if manifest.owner is not None:
         _check_owner(path, manifest.owner)
     return manifest
+
+
+def kept(content: bytes | None) -> bytes | None:
+    """Return a manifest's content for the next steps of the run; None if it is too large."""
+    return content if content is not None and len(content) <= MOST_KEPT_BYTES else None
 
 
 def _check_owner(path: str, owner: SegmentOwner) -> None:

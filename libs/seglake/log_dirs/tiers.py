@@ -15,6 +15,7 @@ from seglake.kafka_log.remote_events import RemoteLog, RemoteState
 from seglake.kafka_log.remote_segments import Chosen, TierLog, Upload, tier_log
 from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
 from seglake.kafka_log.replica_selection import likely
+from seglake.kafka_log.settled_logs import NOTHING_SETTLED, SettledLog
 from seglake.kafka_log.tiered_replicas import TierReplica, joined
 from seglake.log_dirs.batch_walk import LogHeads
 from seglake.log_dirs.partition_replica import examples
@@ -41,7 +42,7 @@ class TierRequest:
         selects_topic: returns whether a topic is selected.
         policy: rules for reading the tiers.
         further_ids: reads all topic ids of the cluster, on its disks and in the lake.
-        settled: reads, for each log in the lake, the offset below which this run reads nothing.
+        settled: reads, for each log in the lake, what this run need not read.
     """
 
     storage: Storage
@@ -49,7 +50,7 @@ class TierRequest:
     selects_topic: Callable[[str], bool]
     policy: TierPolicy
     further_ids: Callable[[], TopicIds] = dict
-    settled: Callable[[], Mapping[PartitionKey, int]] = dict
+    settled: Callable[[], Mapping[PartitionKey, SettledLog]] = dict
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def with_tiers(
         includes_other_ids=request.policy.includes_other_ids,
     )
     tiers = replace(tiers, owners=owners)
-    uploads, places = _listed(request, keys, (events, settled), tiers)
+    uploads, places = _listed(request, keys, events, settled, tiers)
     replicas = with_ids_of_tiers(replicas, [*events], [*uploads])
     local: dict[PartitionKey, list[Replica]] = {}
     for replica in replicas:
@@ -109,12 +110,15 @@ def with_tiers(
             places[key] = f"{copies[0].folder} (tier)"
     for key in sorted({*local, *uploads}, key=lambda key: (str(key), key.topic_id or "")):
         own = local.get(key, [])
-        tier = _tier(request, key, uploads, places, own, events, tiers) if key in uploads else None
+        done = settled.get(key, NOTHING_SETTLED)
+        tier = None
+        if key in uploads:
+            tier = _tier(request, key, uploads[key], places[key], own, events, done, tiers)
         try:
             copies = own if tier is None else _joined(request.storage, tier, own)
             if tier is not None and _has_any(copies, tier.unproved):
                 tiers.unconfirmed.append(key)
-            tiers.replicas.extend([_cut_at_local(request.storage, copy) for copy in copies])
+            tiers.replicas.extend([_cut_at_local(request.storage, copy, done) for copy in copies])
         except StorageError as error:
             tiers.unreadable[places[key]] = str(error)
             tiers.replicas.extend(own)
@@ -189,11 +193,11 @@ def _by_tier(keys: Iterable[tuple[TierFolder, PartitionKey]]) -> dict[str, list[
 def _listed(
     request: TierRequest,
     keys: Iterable[tuple[TierFolder, PartitionKey]],
-    known: tuple[Events, Mapping[PartitionKey, int]],
+    events: Events,
+    settled: Mapping[PartitionKey, SettledLog],
     tiers: Tiers,
 ) -> tuple[dict[PartitionKey, list[Upload]], dict[PartitionKey, str]]:
     """Return the uploads of each selected partition, and one folder of each partition."""
-    events, settled = known
     uploads: dict[PartitionKey, list[Upload]] = {}
     places: dict[PartitionKey, str] = {}
     for folder, key in keys:
@@ -201,7 +205,8 @@ def _listed(
             continue
         try:
             log = events.get(key, RemoteLog())
-            found = _uploads(request, folder, key, log, settled.get(key, 0))
+            known = KnownUploads(key, log.copies, settled.get(key, NOTHING_SETTLED))
+            found = _uploads(request, folder, log, known)
         except StorageError as error:
             tiers.unreadable[folder.path] = str(error)
             continue
@@ -213,10 +218,10 @@ def _listed(
 
 
 def _uploads(
-    request: TierRequest, folder: TierFolder, key: PartitionKey, log: RemoteLog, settled: int
+    request: TierRequest, folder: TierFolder, log: RemoteLog, known: KnownUploads
 ) -> list[Upload]:
     """Return a folder's uploads; if an object is missing, list the folder again."""
-    storage, known = request.storage, KnownUploads(key, log.copies, settled)
+    storage = request.storage
     found = folder.layout.uploads(storage, folder, known, request.policy)
     if any(True for _ in _absent(log, found, deleted_too=False)):
         try:
@@ -253,18 +258,19 @@ def _absent(
 def _tier(
     request: TierRequest,
     key: PartitionKey,
-    uploads: Mapping[PartitionKey, Sequence[Upload]],
-    places: Mapping[PartitionKey, str],
+    uploads: Sequence[Upload],
+    folder: str,
     local: Sequence[Replica],
     events: Events,
+    settled: SettledLog,
     tiers: Tiers,
 ) -> TierReplica | None:
     """Return a partition's log in the tiers; None if the tiers have no segment of the partition."""
     live = [copy for copy in local if not copy.is_future]
-    log_start = stated_log_start(request.storage, live, uploads[key], tiers.notes)
+    log_start = stated_log_start(request.storage, live, uploads, tiers.notes)
     includes_deleted = request.policy.includes_deleted
     log = tier_log(
-        uploads[key],
+        uploads,
         lineage=likely(live).epochs if live else (),
         log_start=0 if includes_deleted else log_start or 0,
         local_start=first_local_offset(live),
@@ -279,11 +285,11 @@ def _tier(
     log_start = log.log_start if is_newer else log_start
     try:
         tier, *others = [
-            _tier_replica(request.storage, key, places[key], log, cover, log_start)
+            _tier_replica(request.storage, key, folder, log, cover, log_start, settled)
             for cover in (log.chosen, *log.others)
         ]
     except StorageError as error:
-        tiers.unreadable[places[key]] = str(error)
+        tiers.unreadable[folder] = str(error)
         return None
     copies = [tier, *(replace(other, gaps=()) for other in others)]
     start = tier.stated_start
@@ -299,6 +305,7 @@ def _tier_replica(
     log: TierLog,
     cover: Sequence[Chosen],
     log_start: int | None,
+    settled: SettledLog,
 ) -> TierReplica:
     chosen_end = max((each.next_offset for each in cover), default=0)
     next_offset = max([chosen_end, *(gap.next_offset for gap in log.gaps)])
@@ -307,7 +314,7 @@ def _tier_replica(
         key=key,
         folder=folder,
         segments=tuple(
-            _segment(storage, each, file)
+            _segment(storage, each, file, settled)
             for each in cover
             for file in [each.upload.file]
             if file is not None
@@ -322,36 +329,44 @@ def _tier_replica(
     )
 
 
-def _segment(storage: Storage, chosen: Chosen, file: SegmentFile) -> SegmentFile:
+def _segment(
+    storage: Storage, chosen: Chosen, file: SegmentFile, settled: SettledLog
+) -> SegmentFile:
     """Return a segment up to the offset at which another segment continues the log."""
     upload, stop = chosen
     if stop < upload.next_offset:
-        return _clipped(storage, file, stop)
+        return _clipped(storage, file, stop, settled)
     remote = None if file.remote is None else replace(file.remote, next_offset=stop)
     return replace(file, remote=remote)
 
 
-def _cut_at_local(storage: Storage, replica: Replica) -> Replica:
+def _cut_at_local(storage: Storage, replica: Replica, settled: SettledLog) -> Replica:
     """Return a replica whose last remote segment ends where the first local segment begins."""
     segments = [*replica.segments]
     for index, (file, following) in enumerate(pairwise(segments)):
         remote, start = file.remote, following.base_offset
         if remote is not None and following.remote is None and remote.next_offset > start:
-            segments[index] = _clipped(storage, file, start)
+            segments[index] = _clipped(storage, file, start, settled)
     return replace(replica, segments=tuple(segments))
 
 
-def _clipped(storage: Storage, file: SegmentFile, stop_offset: int) -> SegmentFile:
-    """Return a segment without the batches at or above an offset.
+def _clipped(
+    storage: Storage, file: SegmentFile, stop_offset: int, settled: SettledLog
+) -> SegmentFile:
+    """Return a segment without the batches at or above an offset; whole if nothing is read of it.
 
     Args:
         storage: storage of the segment.
         file: a segment in a tier.
         stop_offset: first offset to read from another segment.
+        settled: what the run need not read of the log.
 
     Raises:
         StorageError: the segment cannot be read.
     """
+    remote = file.remote and replace(file.remote, next_offset=stop_offset)
+    if settled.has(file.base_offset, stop_offset):
+        return replace(file, remote=remote)
     heads = LogHeads(storage, (file,), 0).between((stop_offset, OFFSET_MAX))
     try:
         head = next(heads, None)
@@ -360,5 +375,6 @@ def _clipped(storage: Storage, file: SegmentFile, stop_offset: int) -> SegmentFi
     finally:
         heads.close()
     size_bytes, stop = (file.size_bytes, None) if head is None else (head.position, head.position)
-    remote = file.remote and replace(file.remote, next_offset=stop_offset, stop_position=stop)
-    return replace(file, size_bytes=size_bytes, remote=remote)
+    return replace(
+        file, size_bytes=size_bytes, remote=remote and replace(remote, stop_position=stop)
+    )

@@ -6,14 +6,18 @@ from operator import itemgetter
 
 from seglake.errors import WrongCallError
 from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
+from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import merged
 from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.settled_logs import NOTHING_SETTLED, LastUpload, SettledLog
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.table_changes import set_property
 from seglake.lake.tables import CHECKPOINTS, GAPS, RECORDS
 from seglake.log_tables.current_gaps import GAP_COLUMNS, GapPiece, gap_pieces
 from seglake.log_tables.ledger_digest import LedgerDigest
+from seglake.log_tables.observation_rows import newest_observations
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.near_names import did_you_mean
@@ -72,17 +76,15 @@ class LakeSources:
         }
         return [value for _, value in sorted(found.items(), key=itemgetter(0))]
 
-    def settled(self, source_id: str) -> dict[PartitionKey, int]:
-        """Return the offset below which the caller reads nothing of a log; 0 if unknown.
-
-        Below it, the log is ingested from offset 0 on, no transaction was open, and no gap is left
-        that a copy could fill.
-        """
+    def settled(self, source_id: str) -> dict[PartitionKey, SettledLog]:
+        """Return what the caller need not read of each log that is ingested from offset 0 on."""
         if not (self._reads_news_only and self._tables.exists()):
             return {}
         ledger = SourceLedger(LedgerDigest(self._tables).rows(source_id))
         gaps = gap_pieces(self._tables.rows(GAPS, source_id, GAP_COLUMNS), ledger)
-        return {key: _settled(ledger.of(key), gaps.get(key, ())) for key in ledger.partitions()}
+        keys = ledger.partitions()
+        seen = newest_observations(self._tables, source_id, keys, ledger).by_key
+        return {key: _settled(ledger.of(key), gaps.get(key, ()), seen.get(key)) for key in keys}
 
     def selected(self, source_id: str | None) -> list[str]:
         """Return the requested source of the lake, or all sources if none is requested.
@@ -107,14 +109,26 @@ class LakeSources:
         return found[0] if len(found) == 1 else None
 
 
-def _settled(ledger: PartitionLedger, gaps: Iterable[GapPiece]) -> int:
+def _settled(
+    ledger: PartitionLedger, gaps: Iterable[GapPiece], seen: Observation | None
+) -> SettledLog:
     covered = ledger.covered
-    has_gap = any(piece.cause not in _FINAL and piece.starts.size for piece in gaps)
-    if has_gap or ledger.superseded or not covered or covered[0][0] > 0:
-        return 0
+    if ledger.superseded or not covered or covered[0][0] > 0:
+        return NOTHING_SETTLED
     end = covered[0][1]
     stable = ledger.stable_up_to(end)
-    return end if stable is None else min(end, stable)
+    fillable = (
+        (int(start), int(stop))
+        for piece in gaps
+        if piece.cause not in _FINAL
+        for start, stop in zip(piece.starts, piece.stops, strict=True)
+    )
+    return SettledLog(
+        covered=end,
+        stable=end if stable is None else min(end, stable),
+        gaps=tuple(merged(fillable)),
+        last=None if seen is None else LastUpload.in_listing(seen.listing),
+    )
 
 
 def join_source(

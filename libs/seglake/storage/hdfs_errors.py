@@ -101,6 +101,11 @@ def is_passing(text: str) -> bool:
     return "RPCError" not in text
 
 
+def has_no_sync(text: str) -> bool:
+    """Return whether a sync failed only because the file is erasure-coded."""
+    return "not supported for erasure-coded files" in text
+
+
 def _is_silence(text: str) -> bool:
     """Return whether no node of HDFS answered in spite of retries."""
     return "RPCError" not in text and any(word in text for word in _SILENT)

@@ -26,7 +26,7 @@ from seglake.storage.errors import (
     StorageError,
 )
 from seglake.storage.hdfs_access import HdfsAccess
-from seglake.storage.hdfs_errors import error_of, failure, is_passing
+from seglake.storage.hdfs_errors import error_of, failure, has_no_sync, is_passing
 from seglake.storage.read_ahead import ReadAhead
 from seglake.storage.remote_output import RemoteOutput
 from seglake.storage.storage import FileInfo, Reader, RemoteStorage
@@ -226,11 +226,11 @@ class _HdfsOutput(RemoteOutput):
                 writer.write(data)
                 called(writer.hsync).result(_SYNC_SECONDS)
                 return
-            except NotImplementedError:  # erasure-coded files have no sync
-                return
             except TimeoutError:
                 failure = OSError(f"a data node acknowledged nothing for {_SYNC_SECONDS} s")
             except (OSError, RuntimeError) as error:
+                if has_no_sync(str(error)):  # closing it still awaits all data nodes
+                    return
                 if not is_passing(str(error)):
                     raise
                 failure = error

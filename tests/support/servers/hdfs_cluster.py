@@ -21,6 +21,7 @@ from support.servers.hadoop_programs import (
 from support.servers.processes import LOOPBACK, Running, free_port
 
 _ADMIN = "org.apache.hadoop.hdfs.tools.DFSAdmin"
+_CODING = "org.apache.hadoop.hdfs.tools.ECAdmin"
 _METRICS_SECONDS = 1
 _OF_DATA_NODES = {
     *("SendHeartbeat", "BlockReport", "BlockReceivedAndDeleted", "RegisterDatanode"),
@@ -80,6 +81,11 @@ class HdfsCluster:
     def allow_space(self, path: str, byte_count: int) -> None:
         """Set how many bytes, replicas included, may lie below a folder."""
         self._programs.run_tool(_ADMIN, "-setSpaceQuota", str(byte_count), path)
+
+    def code(self, path: str, policy: str) -> None:
+        """Let the files below a folder be erasure-coded."""
+        self._programs.run_tool(_CODING, "-enablePolicy", "-policy", policy)
+        self._programs.run_tool(_CODING, "-setPolicy", "-path", path, "-policy", policy)
 
     def call_counts(self) -> dict[str, int]:
         """Return the number of clients' calls to the name node so far, by operation."""

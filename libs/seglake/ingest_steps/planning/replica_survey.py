@@ -18,7 +18,7 @@ from seglake.ingest_steps.run_context import ScanContext
 from seglake.kafka_log.log_bounds import bounds_of
 from seglake.kafka_log.read_policy import UpperBound
 from seglake.kafka_log.replica_selection import SurveyedReplica, choose
-from seglake.kafka_log.tiered_replicas import without_unreadable
+from seglake.kafka_log.tiered_replicas import with_manifests, without_unreadable
 from seglake.kafka_log.transactions.replica_evidence import evidence_of
 from seglake.log_dirs.header_scan import survey_segments
 from seglake.log_dirs.scan_request import SurveyRequest
@@ -81,10 +81,11 @@ def _surveyed(partitions: Sequence[ListedPartition], scan: ScanContext) -> list[
         is_small=fewest == 1 and len(requests) <= _MOST_INLINE_SEGMENTS,
     )
     answers = chain(*found)
-    return [
-        without_unreadable(SurveyedReplica(replica, tuple(next(answers) for _ in of_replica)))
+    surveyed = [
+        SurveyedReplica(replica, tuple(next(answers) for _ in of_replica))
         for (replica, _), of_replica in zip(copies, asked, strict=True)
     ]
+    return [without_unreadable(with_manifests(copy)) for copy in surveyed]
 
 
 def _cost_bytes(request: SurveyRequest) -> int:

@@ -57,10 +57,15 @@ def _reaches_beyond(copy: Replica, offset: int) -> bool:
 def _may_have_news(replica: Replica, ledger: PartitionLedger, settings: Settings) -> bool:
     if not replica.segments:
         return False
+    start = start_offset(replica, ledger, settings)
+    last = replica.segments[-1].remote
+    if last is not None and last.next_offset:
+        ends = [last.next_offset, *(gap.next_offset for gap in replica.remote_gaps)]
+        return max(ends) > start
     high_watermark = replica.checkpoints.high_watermark
     if settings.read.upper_bound is not UpperBound.HIGH_WATERMARK or not high_watermark:
         return True
-    return high_watermark > start_offset(replica, ledger, settings)
+    return high_watermark > start
 
 
 def survey_requests(

@@ -82,13 +82,13 @@ def found_repairs(
             candidates.setdefault(copy.key, []).append(candidate)
     ranges, fills = _planned(candidates, state, notes)
     for name, gaps in absent.items():
-        if texts := [*unread.get(name, ()), *_absent(name, gaps)]:
+        if texts := [*unread.get(name, ()), *tier_gaps_of(name, gaps)]:
             unread[name] = texts
     reasons = {name: "; ".join(texts) for name, texts in unread.items()}
     return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), reasons)
 
 
-def _absent(name: str, gaps: Iterable[RemoteGap]) -> Iterator[str]:
+def tier_gaps_of(name: str, gaps: Iterable[RemoteGap]) -> Iterator[str]:
     """Yield the reasons why a remote tier cannot provide a partition's offsets."""
     for reason, ranges in grouped((gap.reason, gap[:2]) for gap in gaps).items():
         yield f"{named_gaps({name: GapRanges.of(merged(ranges))})}: {reason}"

@@ -30,7 +30,7 @@ from seglake.kafka_log.log_identity import (
     second_log_refusal,
     undecided_refusal,
 )
-from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica import Replica, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.log_dirs.batch_search import (
     Answer,
@@ -153,9 +153,14 @@ def _compared_ends(
     if ingested is None or (is_named and not (has_news or partition.listed.has_moved)):
         return partition, None
     request = _request_at(replica, ingested.base_offset, context)
-    if request is None:
+    if request is None or (is_named and _is_ingested(request.file)):
         return partition, None
     return partition, _Case(partition, ingested, is_named, shorter, has_news, request)
+
+
+def _is_ingested(file: SegmentFile) -> bool:
+    """Return whether an earlier run has ingested this object of a tier; objects never change."""
+    return file.remote is not None and file.remote.is_ingested
 
 
 def found_logs(

@@ -9,6 +9,7 @@ from seglake.ingest_steps.report.refills import older_copies_note
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.rounds import Round
 from seglake.printable import show_count
+from seglake.segment_codec.formats.aiven_tier.manifest import parse_manifest
 from seglake.settings.settings import Settings
 
 
@@ -24,7 +25,8 @@ def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
     unproved = _unproved_offsets(facts.rounds, None if facts.context.is_dry_run else gaps)
     older = older_copies_note(facts.repairs.left_offsets)
     notes += erased_notes([*facts.committed, *facts.repairs.results])
-    return [*notes, *unproved, *facts.repairs.notes, *older, *_whole_batches(facts)]
+    notes += [*unproved, *facts.repairs.notes, *older, *_whole_batches(facts)]
+    return [*notes, *_unneeded_keys(facts)]
 
 
 def _whole_batches(facts: RunFacts) -> Iterator[str]:
@@ -42,6 +44,21 @@ def _whole_batches(facts: RunFacts) -> Iterator[str]:
             "--to-timestamp selects whole batches: the first batch that reaches that time, and all"
             " later ones, are not ingested, even if some of their records are older"
         )
+
+
+def _unneeded_keys(facts: RunFacts) -> Iterator[str]:
+    """Yield a note if a run has read segments of a tier, and none of them needs a given key."""
+    keys = facts.context.settings.tier_policy.key_paths
+    read = [
+        file.remote.manifest
+        for done in facts.rounds
+        for partition in done.same
+        for file in partition.surveyed_segments
+        if file.remote is not None and file.remote.manifest is not None
+    ]
+    if keys and read and not any(parse_manifest(content).encryption for content in read):
+        ids = ", ".join(sorted(key_id for key_id, _ in keys))
+        yield f"no segment that this run has read needs a given key ({ids}): none is encrypted"
 
 
 def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list[str]:

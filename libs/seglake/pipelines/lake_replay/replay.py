@@ -8,7 +8,8 @@ from functools import partial
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.planning.unread_data import unread_log
 from seglake.ingest_steps.repair.repair import repair, repair_from
-from seglake.ingest_steps.repair.repair_state import repair_state
+from seglake.ingest_steps.repair.repair_candidates import tier_gaps_of
+from seglake.ingest_steps.repair.repair_state import RepairState, repair_state
 from seglake.ingest_steps.repair.salvage import salvage
 from seglake.ingest_steps.report.salvaged import shown_nothing_salvaged
 from seglake.ingest_steps.report.too_large import too_large
@@ -20,8 +21,10 @@ from seglake.ingest_steps.run_context import (
     opened_lake,
     published,
 )
+from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import common
 from seglake.kafka_log.read_policy import Isolation
-from seglake.kafka_log.replica import Replica
+from seglake.kafka_log.replica import RemoteGap, Replica
 from seglake.kafka_log.unread_segments import unread_offsets
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
@@ -160,4 +163,20 @@ def _replay_topics(
         found = [filled, repair_from(kept, topics, context)]
     summary.add(*found)
     fills = [fill for search in found for fill in search.planned_fills]
-    summary.add_left(repair_state(context, topics), fills)
+    left = repair_state(context, topics)
+    summary.add_left(left, fills)
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, _absent_in_tier(replicas, left))
+
+
+def _absent_in_tier(replicas: Iterable[Replica], left: RepairState) -> dict[str, str]:
+    """Return why the given tier cannot give offsets of the gaps that are left, by partition."""
+    absent: dict[str, list[RemoteGap]] = {}
+    for replica in replicas:
+        key = left.ledger.of_copy(replica).key
+        gaps = [gap.offsets for gap in left.gaps.get(key, ()) if gap.cause is GapCause.REMOTE]
+        absent.setdefault(str(key), []).extend(
+            RemoteGap(*part, gap.reason)
+            for gap in replica.remote_gaps
+            for part in common(gaps, (gap.start_offset, gap.next_offset))
+        )
+    return {name: "; ".join(tier_gaps_of(name, gaps)) for name, gaps in absent.items() if gaps}

@@ -52,6 +52,7 @@ from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_dirs.lake_place import check_apart
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
+from seglake.settings.settings import Settings
 from seglake.storage.errors import StorageError
 
 _MOST_ROUNDS = 5
@@ -98,13 +99,17 @@ def _listed(
 ) -> tuple[LakeTables, LakeSources, Discovery]:
     """List the selected logs, and check that the lake is inside none of the sources."""
     tables = LakeTables(scan.storage.locate(lake), scan.storage)
-    settings = scan.settings
-    rereads = settings.select.has_window or settings.read.older_copies
-    known = LakeSources(tables, reads_news_only=not rereads)
+    known = _sources_of(tables, scan.settings)
     scan.reporter.step("listing the sources")
     discovery = list_selected(sources, scan, known=known)
     check_apart(discovery, scan.storage, tables.lake_path)
     return tables, known, discovery
+
+
+def _sources_of(tables: LakeTables, settings: Settings) -> LakeSources:
+    """Return the lake's sources, for a listing of this run."""
+    rereads = settings.select.has_window or settings.read.older_copies
+    return LakeSources(tables, reads_news_only=not rereads)
 
 
 def _opened(
@@ -191,7 +196,8 @@ def _ingested(
     now: Discovery | None = None
     # If the sources cannot be listed again, the next run tries the unread files.
     with suppress(WrongSourceError, StorageError):
-        now = list_sources(discovery.sources, context, known=LakeSources(context.tables))
+        known = _sources_of(context.tables, context.settings)
+        now = list_sources(discovery.sources, context, known=known)
     replicas = () if now is None else now.replicas
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:
