@@ -1,4 +1,4 @@
-"""Names of Airflow that differ from 2.10 to 3. Only this module depends on the release."""
+"""Names of Airflow that differ between 2.10 and 3. Only this module depends on the release."""
 
 from typing import Any
 
@@ -46,6 +46,6 @@ __all__ = [
 def asset_of(name: str, uri: str) -> Any:
     """Return an asset.
 
-    In Airflow 2 it is called a dataset, and has only a URI.
+    In Airflow 2 an asset is called a dataset, and only has a URI.
     """
     return Asset(uri) if Asset.__name__ == "Dataset" else Asset(name=name, uri=uri)

@@ -46,7 +46,7 @@ def ingest_arguments(
 
 
 def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of `audit_lake.py`, without --json because a person reads the log."""
+    """Return the arguments of `audit_lake.py`; without --json, because a person reads the log."""
     return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
 
 

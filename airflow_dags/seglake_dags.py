@@ -1,6 +1,6 @@
-"""The DAGs of a lake: ingest on a schedule, ingest of data intervals on demand, maintenance.
+"""The DAGs of a lake: scheduled ingest, ingest of data intervals on demand, maintenance.
 
-Other files of a dags folder may call these functions for DAGs with a `Lake` of their own.
+Other files in a dags folder may call these functions to make DAGs for another `Lake`.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ from seglake_lakes import Lake
 from seglake_outcome import ExitCode
 from seglake_runbook import failure_callback, page
 
-# A start date older than any log, so that every data interval can be requested.
+# This start date is older than any log, so every data interval can be requested.
 _FIRST_DAY = datetime(2010, 1, 1, tzinfo=UTC)
 _RUNS_AT_ONCE = 3
 _LONGEST_WAIT = timedelta(hours=1)
@@ -106,17 +106,18 @@ def run_params(lake: Lake, *, audits: bool) -> dict[str, Param]:
         "isolation": Param(
             values["isolation"],
             enum=["", "read_committed", "read_uncommitted"],
-            description="empty: as the settings say; a topic of a lake keeps its first one",
+            description="empty: as in the settings; each topic of a lake keeps its first "
+            "isolation level",
         ),
         "upper_bound": Param(
             values["upper_bound"],
             enum=["", "high_watermark", "log_end"],
-            description="empty: as the settings say; log_end: for the disks of a dead cluster",
+            description="empty: as in the settings; log_end: for the disks of a dead cluster",
         ),
         "rescue": Param(
             values["rescue"],
             type="boolean",
-            description="disks of a dead cluster: everything that any of them still has",
+            description="for disks of a dead cluster: ingest everything that any disk still has",
         ),
         "audit": Param(audits, type="boolean", description="prove the whole lake afterwards"),
         **_record_params(lake),
@@ -188,7 +189,7 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
 
 # Any: further arguments of the operator.
 def _job(lake: Lake, command: str, arguments: Arguments, **more: Any) -> SeglakeJob:
-    """Return the Airflow task that runs a command; its id is the command's name."""
+    """Return the Airflow task that runs a command; the task's id is the command's name."""
     return SeglakeJob(
         task_id=command,
         application_args=arguments,
@@ -251,7 +252,8 @@ def _window(context: Context) -> Window:
     start, stop = context.get("data_interval_start"), context.get("data_interval_end")
     if start is None or stop is None or start == stop:
         raise AirflowFailException(
-            "this run has no data interval: trigger it with a logical date, or make intervals with"
+            "this run has no data interval: trigger it with a logical date, or create intervals "
+            "with"
             " `airflow backfill create`"
         )
     return Window(start, stop)

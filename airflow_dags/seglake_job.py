@@ -15,9 +15,9 @@ Context = Any
 
 
 class SeglakeJob(SparkSubmitOperator):
-    """`SparkSubmitOperator` whose exit code decides what Airflow does next.
+    """`SparkSubmitOperator` that acts on the job's exit code.
 
-    Exit codes 0 and 3 are success. Then the outcome is the task's XCom and part of the asset's
+    Exit codes 0 and 3 are success: the outcome becomes the task's XCom and part of the asset's
     event. Exit code 2 fails the task without a retry. Other codes fail the task as in
     SparkSubmitOperator, with the remaining retries.
     """
@@ -57,8 +57,8 @@ class SeglakeJob(SparkSubmitOperator):
             self.log.warning("A person should look: %s", line)
         if exit_code is ExitCode.LOOK and self.fails_on_look:
             raise AirflowFailException(
-                "exit code 3: done, but a person should look at what the log above says. A retry"
-                " would not change it."
+                "exit code 3: done, but a person should check the findings in the log above. A "
+                "retry would not change them."
             )
         for asset in self.outlets:
             context["outlet_events"][asset].extra = outcome.to_mapping()
@@ -76,8 +76,8 @@ class SeglakeJob(SparkSubmitOperator):
             return ExitCode.LOOK
         if code == ExitCode.WRONG_CALL:
             raise AirflowFailException(
-                "exit code 2: a wrong call or setting, nothing was touched; the end of the log"
-                " above says which. A retry would end in the same way."
+                "exit code 2: a wrong call or setting, nothing was touched; the end of the log "
+                "above names it. A retry would end in the same way."
             ) from error
         raise error
 
@@ -106,8 +106,8 @@ def environment_of(venv: Path) -> dict[str, str]:
     homes = sorted(venv.glob("lib/python3*/site-packages/pyspark"))
     if not homes:
         raise AirflowFailException(
-            f"{venv} has no pyspark in it: `venv` in the lakes' file must name the virtual"
-            " environment that seglake is installed in, as this worker sees it."
+            f"{venv} has no pyspark in it: `venv` in the lakes' file must name the virtual "
+            "environment with seglake, by its path on this worker."
         )
     python = str(venv / "bin" / "python")
     path = os.pathsep.join([str(venv / "bin"), os.environ.get("PATH", os.defpath)])

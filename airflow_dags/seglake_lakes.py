@@ -1,4 +1,4 @@
-"""Reads the lakes of the DAGs from one TOML file, at each parse. Does not import Airflow."""
+"""Reads the lakes of the DAGs from one TOML file, at each DAG parse. Does not import Airflow."""
 
 import os
 import re
@@ -23,7 +23,7 @@ class Lake:
 
     Attributes:
         lake: URI of the tables.
-        jobs: folder of seglake's job files, as the worker sees it.
+        jobs: folder of seglake's job files, by its path on the worker.
         name: name that distinguishes several lakes; a single lake needs none.
         venv: seglake's virtual environment, as the worker sees it; empty if the worker's own
             PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
@@ -68,7 +68,7 @@ class Lake:
 
     @property
     def identity(self) -> str:
-        """Return the name of the asset, and of the pool unless another is given."""
+        """Return the name of the asset, and of the pool unless the lake has a pool name."""
         return f"seglake_{self.name}" if self.name else "seglake"
 
     @property
@@ -105,7 +105,7 @@ class Lake:
 
     # Any: values of several types.
     def submitted(self, command: str) -> dict[str, Any]:
-        """Return the arguments of spark-submit except those of the job."""
+        """Return the arguments of spark-submit, except the job's arguments."""
         return {
             "name": f"{self.identity} {command}",
             "conn_id": self.connection,
@@ -137,7 +137,7 @@ def _are_texts(values: Iterable[object]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-_KINDS: Mapping[object, _Kind] = {  # what a field of each type accepts
+_KINDS: Mapping[object, _Kind] = {  # accepted values for each type of field
     str: _Kind("a text", lambda value: isinstance(value, str)),
     bool: _Kind("true or false", lambda value: isinstance(value, bool)),
     int: _Kind("a whole number", lambda value: type(value) is int),
@@ -161,7 +161,9 @@ def lakes() -> tuple[Lake, ...]:
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise LakesFileError(f"{path}: {error}. {FILE_VARIABLE} names the file.") from error
+        raise LakesFileError(
+            f"{path}: {error}. The variable {FILE_VARIABLE} names this file."
+        ) from error
     tables = content.pop("lake", [])
     is_list = isinstance(tables, list) and all(isinstance(table, dict) for table in tables)
     if content or not is_list:
@@ -181,7 +183,7 @@ def _lake(table: Mapping[str, object], place: str) -> Lake:
     values = {name: _checked(name, value, place) for name, value in table.items()}
     lake = Lake(**values)  # type: ignore[arg-type]  # each was checked against its field's type
     if not _NAME.fullmatch(lake.name):
-        raise LakesFileError(f"{place}: name {lake.name!r} has more than letters, digits and _.-")
+        raise LakesFileError(f"{place}: name {lake.name!r} may only have letters, digits and _.-")
     return lake
 
 

@@ -10,7 +10,7 @@ _MOST_LINES = 20
 
 
 class ExitCode(IntEnum):
-    """Exit codes of seglake for which Airflow does not try again; for others, it does."""
+    """Exit codes of seglake after which Airflow does not retry; after others, it does."""
 
     DONE = 0
     WRONG_CALL = 2  # nothing was changed, and a retry would not help
@@ -20,7 +20,7 @@ class ExitCode(IntEnum):
 # Any: the types that JSON can hold.
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a successful job; `summary` is empty if the job's output cannot be seen."""
+    """Outcome of a successful job; `summary` is empty if the job's output is not accessible."""
 
     exit_code: ExitCode
     summary: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Outcome:
         return {"exit_code": int(self.exit_code), **reported, "look_at": self.look_at()}
 
     def look_at(self) -> list[str]:
-        """Return the reasons why a person should look, one line each."""
+        """Return the reasons why a person should check the run, one line each."""
         if self.exit_code is not ExitCode.LOOK:
             return []
         lines = [

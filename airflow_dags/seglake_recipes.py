@@ -1,7 +1,7 @@
 """Keyword arguments with which operators of other Airflow providers run seglake's jobs.
 
-Does not import Airflow or its providers. Texts in double braces are Jinja's: an operator
-renders them when its task starts.
+This module imports neither Airflow nor its providers. Texts in double braces are Jinja templates:
+an operator renders them when its task starts.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ Recipe = dict[str, Any]
 
 
 def arguments_of(lake: Lake, command: str) -> list[str]:
-    """Return the arguments of a job as the DAGs give them, with the run's id as a template.
+    """Return a job's arguments as in the DAGs, with the run's id as a template.
 
     Args:
         lake: its values are the params.
@@ -117,7 +117,7 @@ def databricks_run(lake: Lake, command: str, *, cluster: Mapping[str, Any]) -> R
 def spark_application(
     lake: Lake, command: str, *, image: str, spark_version: str, executors: int
 ) -> Recipe:
-    """Return arguments of SparkKubernetesOperator, for Kubernetes' operator of Spark.
+    """Return arguments of SparkKubernetesOperator, for the Spark operator of Kubernetes.
 
     Args:
         lake: its `jobs` is a folder of the image, as `local:///opt/seglake/jobs`.
@@ -157,7 +157,8 @@ def pod(lake: Lake, command: str, *, image: str) -> Recipe:
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
         image: the image of `make image`, whose entry point accepts the commands of seglake.
     """
-    engine = [] if command == "latest" else ["--engine=local"]  # it has no engine to choose
+    # `latest` has no option for the engine
+    engine = [] if command == "latest" else ["--engine=local"]
     arguments = [command, *engine, *arguments_of(lake, command)]
     name = _dns_name(lake, command)
     return {**_common(lake, command), "name": name, "image": image, "arguments": arguments}
@@ -166,7 +167,7 @@ def pod(lake: Lake, command: str, *, image: str) -> Recipe:
 def _common(lake: Lake, command: str) -> Recipe:
     """Return the arguments that all recipes share.
 
-    Retries are disabled, because a service reports only that a job failed, not its exit code: a
+    Retries are disabled, because a service only reports that a job failed, not its exit code. A
     retry after exit code 3 would find nothing new, and the task would turn green.
     """
     return {"retries": 0} if command == "audit" else {"retries": 0, "pool": lake.pool_name}

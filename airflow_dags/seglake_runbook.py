@@ -1,4 +1,4 @@
-"""The runbook, which each DAG's documentation shows and the log of a failed task names."""
+"""The runbook: each DAG's documentation shows it, and the log of a failed task names it."""
 
 import logging
 from collections.abc import Callable

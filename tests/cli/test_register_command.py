@@ -141,7 +141,7 @@ def test_database_that_needs_quotes_is_refused(
 ) -> None:
     command = ["--lake", str(lake), "--database", name, "--print"]
     assert register_command.main(command) == 2
-    assert "is no name for a database" in capsys.readouterr().err
+    assert "is no valid name for a database" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_table_ends_at_1000_rows_and_cuts_long_cells_and_says_so() -> None:
     rows = pa.table({"x": ["y" * 121, *["z"] * 999]})
     whole = _written(rows, OutputFormat.TABLE)
     assert f"| {'y' * 117}... |" in whole
-    assert whole.endswith("cells are cut at 120 characters: --json has them whole\n")
+    assert whole.endswith("cells are cut at 120 characters: --json shows them in full\n")
     assert "only the first" not in whole
     longer = pa.concat_tables([rows, rows[:1]])
     assert "only the first 1000 rows are shown: --json and --csv have all" in _written(

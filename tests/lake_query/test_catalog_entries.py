@@ -135,7 +135,7 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
     assert answers["printed"] == [tables, views, [], []]
     for call, said in (
         ("no catalog", "Spark knows no catalog nowhere"),
-        ("without", "Spark would keep"),
+        ("without", "Spark would have"),
     ):
         kind, text = answers[call]
         assert (kind, text[: len(said)]) == ("WrongCallError", said)

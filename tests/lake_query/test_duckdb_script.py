@@ -94,7 +94,7 @@ def test_path_that_duckdb_would_take_for_a_pattern_is_refused(
     shutil.copytree(lake_path, tmp_path / "a[b]*")
     given = ["--lake", str(tmp_path / "a[b]*"), "--print", "duckdb-files"]
     assert register_command.main(given) == 2
-    assert "DuckDB would take its path for a pattern" in capsys.readouterr().err
+    assert "DuckDB would treat its path as a pattern" in capsys.readouterr().err
 
 
 def test_lake_on_hdfs_is_refused(

@@ -28,7 +28,7 @@ def test_cells_that_were_cut_are_said_to_be(spark_session: SparkSession, lake_pa
         query(spark_session, str(lake_path), text, as_json=False, out=out)
         printed[width] = out.getvalue()
     assert "cut" not in printed[120]
-    assert "cells are cut at 120 characters: --json has them whole" in printed[121]
+    assert "cells are cut at 120 characters: --json shows them in full" in printed[121]
 
 
 @pytest.mark.spark

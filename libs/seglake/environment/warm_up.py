@@ -1,4 +1,4 @@
-"""Does the one-time work of a first run ahead of it."""
+"""Does the one-time work of a first run in advance."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from seglake.environment.spark_home import provide_pyspark, spark_home
 from seglake.errors import WrongCallError
 from seglake.settings.settings import SparkSettings
 
-_KERNEL = "record_kernel.*.nbi"  # file name of numba's cache index for the largest kernel
+_KERNEL = "record_kernel.*.nbi"  # file name of the largest kernel's index in numba's cache
 _LONGEST_SECONDS = 60
 _COMPILING = "compiling the decoder, which only a first run does"
 
@@ -28,8 +28,9 @@ def warm_up(report: Callable[[str], None], *, with_s3: bool) -> None:
         with_s3: whether to also fetch the JARs with which Spark reads S3.
 
     Raises:
-        NoDeltaError: no Delta fits this Spark. Everything else has been done.
-        SparkUnpreparedError: no command could start a Spark here; the kernels are compiled.
+        NoDeltaError: this Spark has no matching Delta. Everything else has been done.
+        SparkUnpreparedError: no command could start a Spark on this machine; the kernels are
+            compiled.
         SeglakeError: there is no Java, or the JARs cannot be fetched.
     """
     from seglake.segment_codec import warm as segments
@@ -60,16 +61,16 @@ def _require_spark(environment: Mapping[str, str]) -> None:
 
 
 def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
-    """Return a function that returns a hint while a run waits for the decoder's compilation.
+    """Return a function whose result is a hint while a run waits for the decoder's compilation.
 
     The hint is empty once the kernels are compiled, after a minute, and while Spark runs on other
-    machines: they have caches of their own.
+    machines, which have other caches.
 
     Args:
         environment: the variables of the process.
     """
     begun = 0.0
-    is_over = False  # gives up after a minute, because a read-only cache never gets the kernels
+    is_over = False  # give up after a minute: a read-only cache never gets the kernels
 
     def hint() -> str:
         nonlocal begun, is_over
@@ -85,7 +86,7 @@ def compilation_hint(environment: Mapping[str, str]) -> Callable[[], str]:
 
 def _runs_on_a_cluster() -> bool:
     context = running_context()
-    # a context that is only starting has no master yet
+    # a context that is still starting has no master
     return context is not None and not getattr(context, "master", "").startswith("local")
 
 
@@ -93,7 +94,7 @@ def kernels_are_compiled(environment: Mapping[str, str]) -> bool:
     """Return whether numba's cache has compiled kernels, of this or another version of the code.
 
     The search covers the folders that numba uses: NUMBA_CACHE_DIR if it is set, else the folders
-    beside the code and the user's cache.
+    beside the code and in the user's cache.
 
     Args:
         environment: the variables of the process.

@@ -1,1 +1,1 @@
-"""Progress of a run: what is shown, when, and how."""
+"""Progress of a run: its content, timing and form."""

@@ -2,7 +2,7 @@
 
 Modules log facts of their steps with `logging.getLogger(__name__).debug`: counts, offsets, names
 and ids, but no payloads, settings or secrets. Tasks log nothing: the driver logs their reports.
-Nothing is shown unless `debug_lines` runs or the caller has a handler of its own.
+Nothing is shown unless `debug_lines` runs or the caller has installed a handler.
 """
 
 import logging
@@ -21,7 +21,7 @@ class _Lines(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             text = record.getMessage()
-        except (TypeError, ValueError):  # the arguments do not fit the format of the text
+        except (TypeError, ValueError):  # the arguments do not fit the text's format
             self.handleError(record)
         else:
             self._show(record.name.removeprefix(f"{_ROOT}."), text)
@@ -29,9 +29,9 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def debug_lines(show: Callable[[str, str], None]) -> Iterator[None]:
-    """Call a function with each debug line in the block: its module and its text.
+    """Call a function with the module and the text of each debug line in the block.
 
-    If several blocks overlap, the logger gets its former level back when the last one ends.
+    If several blocks overlap, the logger gets its former level back when the last block ends.
     """
     logger = logging.getLogger(_ROOT)
     handler = _Lines(show, logger.level)

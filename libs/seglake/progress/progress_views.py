@@ -1,7 +1,7 @@
 """Views of a run's progress: a line on a terminal, a line each minute, or events.
 
-tqdm draws the line on a terminal. It is imported with the first line only, so that a short run does
-not wait for the import.
+tqdm draws the line on a terminal. tqdm is imported only when the first line is drawn, so a short
+run does not wait for the import.
 """
 
 import json
@@ -21,7 +21,7 @@ _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 60.0
 _USUAL_COLUMNS = 80
 _FEWEST_COLUMNS = 75
-_INTERRUPT_COLUMNS = len("^C")  # what a terminal prints at Ctrl-C
+_INTERRUPT_COLUMNS = len("^C")  # a terminal prints these characters at Ctrl-C
 _ENDLESS = "{desc} [{elapsed}]"
 _NARROW = "{desc}: {percentage:.0f}%, {remaining} left"
 
@@ -81,7 +81,7 @@ class Position(NamedTuple):
 
 
 class View:
-    """Base class of views: shows nothing, and gets no positions unless `every_seconds` is set."""
+    """Base class of views: shows nothing, and gets positions only if `every_seconds` is set."""
 
     every_seconds: float | None = None
 
@@ -95,7 +95,7 @@ class View:
         """Show a line of the debug log."""
 
     def show(self, position: Position) -> None:
-        """Show how far the run is; called every `every_seconds`."""
+        """Show the run's position; called every `every_seconds`."""
 
     def close(self) -> None:
         """End the view; leave nothing on a terminal."""
@@ -106,7 +106,7 @@ def view_of(stream: TextIO, *, verbosity: int) -> View:
 
     Args:
         stream: usually standard error.
-        verbosity: below 0 nothing is shown; above 0 each step gets a line of its own.
+        verbosity: below 0 nothing is shown; above 0 each step gets a separate line.
     """
     if verbosity < 0:
         return View()
@@ -142,7 +142,7 @@ class LogView(View):
         self._write(f"{module}: {text}")
 
     def show(self, position: Position) -> None:
-        """Write how far the run is, as a line."""
+        """Write the run's position, as a line."""
         self._write(str(position))
 
     def _write(self, text: str) -> None:
@@ -205,9 +205,9 @@ def _bar(stream: TextIO) -> "tqdm[Any]":
 
     from tqdm.std import tqdm
 
-    # tqdm's thread for late updates is not needed, because the line is redrawn at fixed times.
+    # tqdm's thread for late updates is not needed: the line is redrawn at fixed times.
     tqdm.monitor_interval = 0
-    # tqdm's default lock is shared between processes, which takes time to create
+    # tqdm's default lock is shared between processes and slow to create
     tqdm.set_lock(threading.RLock())
     return tqdm(file=stream, leave=False, unit_scale=True, smoothing=0, delay=1e-9)
 
@@ -263,7 +263,7 @@ class EventView(View):
         self._log.write("debug", level="debug", step=self._step, module=module, message=text)
 
     def show(self, position: Position) -> None:
-        """Write a position, which has only the seconds if the total is unknown."""
+        """Write a position; only its seconds if the total is unknown."""
         facts: dict[str, Any] = {"step": position.text, "seconds": round(position.seconds, 1)}
         if position.total:
             left = position.seconds_left

@@ -1,6 +1,6 @@
 """Shows a run's steps and progress to a person or in a log. Writes to a stream.
 
-The views in `progress_views` decide the form; this module decides the content and the time.
+This module decides what is shown and when; the views in `progress_views` decide the form.
 """
 
 import logging
@@ -25,8 +25,8 @@ R = TypeVar("R")
 class RunReporter:
     """Reporter of a run's steps and progress.
 
-    Positions are shown inside of a `with` block, which leaves nothing on a terminal. Steps are also
-    shown outside of it.
+    Positions are shown only inside a `with` block, which clears the terminal's line at its end.
+    Steps are also shown outside the block.
     """
 
     def __init__(
@@ -41,15 +41,15 @@ class RunReporter:
 
         Args:
             stream: usually standard error; it stays open.
-            verbosity: below 0 nothing is shown; above 0 each step gets a line of its own; above 1
-                the debug log is shown too.
+            verbosity: below 0 nothing is shown; above 0 each step gets a separate line; above 1 the
+                debug log is shown, too.
             view: the form; None for one line on a terminal, elsewhere one line each minute.
-            hint: returns a further reason why tasks that read bytes take long, or an empty text.
+            hint: returns another reason why tasks that read bytes are slow, or an empty text.
         """
         self._view = view or view_of(stream, verbosity=verbosity)
         self._hint = hint
         self._has_debug = verbosity >= _DEBUG
-        # The lock is reentrant, because a handler of Ctrl-C may run while it is held.
+        # The lock is reentrant, because a Ctrl-C handler may run while this thread holds it.
         self._lock = threading.RLock()
         self._text = ""
         self._begun = time.monotonic()
@@ -70,13 +70,13 @@ class RunReporter:
             self._thread.start()
 
     def say(self, text: str) -> None:
-        """Show a notice at once, not only at the end of the run."""
+        """Show a notice at once instead of at the end of the run."""
         with self._lock:
             self._view.say(text)
 
     def debug(self, module: str, text: str) -> None:
-        """Show a line of the debug log, unless it is of another run in this process."""
-        # A thread has no current reporter, so the line may be of this run.
+        """Show a line of the debug log, unless it belongs to another run in this process."""
+        # A thread without a current reporter may belong to this run.
         if _CURRENT.get() in (None, self):
             with self._lock:
                 self._view.debug(module, text)
@@ -110,7 +110,7 @@ class RunReporter:
             The measure that receives finished work, which is the outer measure if there is one.
         """
         if self._measure is not None:
-            yield self._measure  # the block's work is a part of the outer step's
+            yield self._measure  # the block's work is a part of the outer step's work
             return
         self._measure = _Measure(total, unit)
         try:
@@ -138,9 +138,9 @@ class RunReporter:
             sizes: amount of work of each task, in `unit`.
             text: the step's name.
             unit: unit of the sizes.
-            is_small: whether to run the tasks in this process, because an engine would take longer
-                to start. False always starts the engine, which later tasks use too. None lets the
-                engine decide.
+            is_small: whether to run the tasks in this process, because starting an engine would
+                take longer. False always uses the engine, for example because later tasks need it.
+                None lets the engine decide.
 
         Returns:
             The results in the order of the tasks.
@@ -155,7 +155,7 @@ class RunReporter:
                 return [function(task) for task in tasks]
             if is_small is not None:
                 engine.start()
-            if self._ended.is_set():  # a reporter that has ended shows nothing
+            if self._ended.is_set():  # a closed reporter shows nothing
                 return engine.run(function, tasks, on_done=lambda count: None)
             with self.measuring(sum(sizes), unit) as whole, TaskProgress(sizes) as progress:
                 whole.parts.append(progress)
@@ -190,7 +190,7 @@ class RunReporter:
         self.close()
 
     def _show_regularly(self) -> None:
-        with suppress(OSError):  # nobody reads the stream any more
+        with suppress(OSError):  # the stream has lost its reader
             while not self._ended.wait(self._view.every_seconds):
                 with self._lock:
                     if self._text and not self._ended.is_set():
@@ -233,7 +233,7 @@ _CURRENT: ContextVar[RunReporter | None] = ContextVar("reporter", default=None)
 def step_within(text: str) -> AbstractContextManager[None]:
     """Return a context that shows a step of the current run, for code that has no reporter.
 
-    An example is the start of Spark.
+    For example, Spark's start uses it.
     """
     reporter = _CURRENT.get()
     return nullcontext() if reporter is None else reporter.within(text)

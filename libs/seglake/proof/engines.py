@@ -25,10 +25,10 @@ Row = Mapping[str, Any]  # Any: columns have values of many types
 _MEMORY = "1GB"
 _BATCH_ROWS = 1024  # a batch of the longest values must fit in an array of 2 GiB
 SMALL_BYTES = 64 << 20
-"""Size in bytes of all data files below which a lake is small: DuckDB ends before Spark starts."""
+"""Size of all data files in bytes below which a lake is small: DuckDB ends before Spark starts."""
 _INTERRUPTED = "nterrupted"  # part of each message of DuckDB after Ctrl-C
 FILES = "{table}_files"
-"""Name of a table's view that has the additional column `file_path`."""
+"""Name of a table's view with the additional column `file_path`."""
 
 
 class ProofFailedError(SeglakeError):
@@ -57,7 +57,7 @@ class ProofEngine(Protocol):
         """
 
     def define(self, name: str, sql: str) -> None:
-        """Define a view that later queries may read.
+        """Define a view for later queries.
 
         Args:
             name: name of the view.
@@ -110,7 +110,7 @@ def answers_of(
 ) -> dict[str, Sequence[Row]]:
     """Run queries over named tables, and return the rows by the query's name.
 
-    The result has no derived tables. For the arguments see `answered`.
+    The result does not include derived tables. For the arguments see `answered`.
     """
     found: dict[str, Sequence[Row]] = {}
     for query in queries:
@@ -166,7 +166,7 @@ class DuckDBProof:
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {files} AS SELECT {view}")
 
     def define(self, name: str, sql: str) -> None:
-        """Define a view that later queries may read."""
+        """Define a view for later queries."""
         with _failures_named():
             self._connection.execute(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {sql}")
 
@@ -216,7 +216,7 @@ class SparkProof:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        """Do nothing, since Spark drops tables without references."""
+        """Do nothing, since Spark removes tables without references."""
 
     def name_files(self, table: Table, paths: Sequence[str], name: str = "") -> None:
         """Define a table over data files, and its view with the column `file_path`."""
@@ -237,13 +237,14 @@ class SparkProof:
         named.createOrReplaceTempView(FILES.format(table=name or table.name))
 
     def define(self, name: str, sql: str) -> None:
-        """Define a view that later queries may read."""
+        """Define a view for later queries."""
         with _spark_failures_named():
             self._session.sql(sql).createOrReplaceTempView(name)
 
     def derive(self, name: str, sql: str) -> None:
         """Compute a table from a query, for later queries."""
-        # A checkpoint drops a table's plan; else plans of derived tables would grow and grow.
+        # A checkpoint removes a table's plan; otherwise plans of derived tables would grow without
+        # limit.
         with _spark_failures_named():
             self._session.sql(sql).localCheckpoint().createOrReplaceTempView(name)
 

@@ -41,7 +41,7 @@ class Purpose(StrEnum):
 
 
 class Dialect(StrEnum):
-    """SQL dialect in which a proof is printed: that of a lake, or that of its typed tables."""
+    """SQL dialect in which a proof is printed, for a lake or for its typed tables."""
 
     DUCKDB = "duckdb"
     SPARK = "spark"
@@ -55,7 +55,7 @@ class Dialect(StrEnum):
 
 
 class Query(NamedTuple):
-    """A query with the sentence that it checks, or that describes its rows."""
+    """Query with the sentence that it checks, or that describes its rows."""
 
     purpose: Purpose
     name: str
@@ -108,7 +108,7 @@ WHERE rank <= {most} ORDER BY log, rank"""
 
 
 def typed_places(topics: Mapping[str, str]) -> str:
-    """Return the SQL of the view `typed_places`: the place of each row of all typed tables.
+    """Return the SQL of the view `typed_places`, which locates each row of all typed tables.
 
     Args:
         topics: the topic of each typed table, as an SQL literal, by the table's name in SQL.
@@ -138,7 +138,7 @@ def latest_compared(generations: Mapping[tuple[str, str], int]) -> str:
 def script(dialect: Dialect) -> str:
     """Return the proof as an SQL script over the lake's tables.
 
-    The lake is proved if the last statement gives no row.
+    The lake is proved if the last statement returns no row.
     """
     is_typed = dialect.endswith("-typed")
     about = _ABOUT_TYPED if is_typed else _ABOUT
@@ -165,7 +165,7 @@ def _comment(text: str) -> str:
 def _derived(dialect: Dialect, query: Query) -> str:
     if dialect.engine == Dialect.DUCKDB:
         return f"CREATE OR REPLACE TEMPORARY TABLE {query.name} AS\n{query.sql};"
-    # Spark would compute a view again for each use, so make a table.
+    # Spark would compute a view again for each use, so make a table instead.
     dropped = f"DROP TABLE IF EXISTS {query.name};"
     return f"{dropped}\nCREATE TABLE {query.name} USING parquet AS\n{query.sql};"
 

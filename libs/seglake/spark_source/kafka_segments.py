@@ -46,7 +46,7 @@ class KafkaSegmentsSource(DataSource):
         """Store the options.
 
         Args:
-            options: the options of the query; their names ignore case.
+            options: the options of the query; the case of names is ignored.
         """
         # Spark's own map of options ignores case but cannot be pickled, so a plain dict is used.
         super().__init__({name.lower(): value for name, value in options.items()})
@@ -61,12 +61,12 @@ class KafkaSegmentsSource(DataSource):
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader of one query, with pushed-down filters if Spark's setting allows them.
+        """Return the reader of one query, with pushed-down filters if Spark's setting allows it.
 
         Args:
             schema: the columns that the method `schema` returns.
         """
-        # If Spark's setting for pushed filters is off, Spark refuses a reader that accepts filters.
+        # If Spark's setting for pushed filters is off, Spark rejects a reader that accepts filters.
         pushes = any(name.startswith(_PUSHING_WORKER) for name in _running_modules())
         return (_PushingReader if pushes else _Reader)(dict(self.options))
 
@@ -87,7 +87,7 @@ class _Reader(DataSourceReader):
             self._requested,
             fails_on_loss=self._fails_on_loss,
         )
-        # An empty partition stands for a query that reads nothing: Spark needs one.
+        # Spark needs at least one partition: an empty one stands for a query that reads nothing.
         return [InputPartition(task) for task in tasks] or [InputPartition(None)]
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
@@ -98,7 +98,7 @@ class _Reader(DataSourceReader):
 
 
 class _PushingReader(_Reader):
-    """Reader that plans only data that the filters may select; Spark still checks each row."""
+    """Reader that plans only data that the filters may select; Spark itself checks each row."""
 
     def pushFilters(self, filters: "list[Filter]") -> "Iterable[Filter]":
         # Only Spark 4.1 and newer call this, and have filters to import.

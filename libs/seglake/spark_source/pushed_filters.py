@@ -18,9 +18,10 @@ from seglake.pipelines.segment_query.read_plan import Requested
 
 
 def requested_by(filters: Iterable[Filter]) -> Requested:
-    """Return the smallest selection that holds every row which passes all filters.
+    """Return the smallest selection that has every row which passes all filters.
 
-    Unknown filters are ignored. Comparisons with null pass no row; Spark does not push them down.
+    Unknown filters are ignored. No row passes a comparison with null; Spark does not push such
+    filters down.
     """
     requested = Requested()
     for pushed in filters:
@@ -50,7 +51,7 @@ def _values(given: Filter) -> list[Any] | None:
 
 
 def _bounds(given: Filter) -> tuple[int | None, int | None]:
-    """Return the first offset that may pass, and the offset after the last; None for no bound."""
+    """Return the offset bounds [first, next) that may pass; None for no bound."""
     match given:
         case GreaterThan():
             return given.value + 1, None

@@ -1,4 +1,4 @@
-"""Keys or values of records, decoded: columns, and reasons for those that do not decode."""
+"""Decoded keys or values of records: columns, and reject reasons."""
 
 from typing import Any, NamedTuple, cast
 
@@ -22,10 +22,10 @@ class PartTyping(NamedTuple):
 
     Attributes:
         part: "key" or "value".
-        form: form of all of them.
+        form: form of all keys or values.
         context: context of the registry's ids.
         typings: the columns of each table.
-        plain: how JSON without a schema is read, and JSON of schemas that have no columns.
+        plain: reader for JSON without a schema, and for JSON of schemas without columns.
         subject: subject of the schema of values without a frame; "" for other forms.
     """
 
@@ -47,8 +47,8 @@ class DecodedPart(NamedTuple):
 
     Attributes:
         is_null: whether there is no key or value.
-        tables: index of the table; NO_TABLE if it does not decode or is null.
-        reasons: a RejectReason; None if it decodes or is null.
+        tables: index of the table; NO_TABLE if the key or value does not decode or is null.
+        reasons: a RejectReason; None if the key or value decodes or is null.
         positions: first byte that could not be read, of the whole key or value; -1 if unknown.
         ids: schema ids; -1 if no frame has one.
         guids: schema GUIDs, by record.
@@ -66,7 +66,7 @@ class DecodedPart(NamedTuple):
 
     @property
     def are_rejected(self) -> NDArray[np.bool_]:
-        """Return which of them do not decode."""
+        """Return which keys or values do not decode."""
         return self.reasons.astype(np.bool_)
 
 
@@ -120,7 +120,7 @@ def _decode(
 
 
 def _name(group: SchemaGroup, rows: NDArray[np.int64], found: DecodedPart) -> None:
-    """Note the schema id and the GUID of a group."""
+    """Store the schema id and the GUID of a group."""
     kind, _, name = group.name.partition(" ")
     if kind == "id":
         found.ids[rows] = int(name)

@@ -1,4 +1,4 @@
-"""The task that finds the types of JSON: from all values, or from the schemas in the messages."""
+"""Task that finds the types of JSON, from all values or from the schemas in messages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,18 +15,18 @@ from seglake.value_decoding.record_parts import part_of
 from seglake.value_decoding.rows_task import RowsTask
 
 MOST_SCHEMAS = 1000
-"""Maximum number of different schemas of Connect that have columns; others stay JSON text."""
+"""Most schemas of Connect that get columns; values of other schemas stay JSON text."""
 
 JSON_FORMS = (Form.JSON, Form.CONNECT_JSON)
 
 
 @dataclass(slots=True)
 class JsonTypes:
-    """Types that the JSON in keys or values was found to have.
+    """Types found in the JSON of keys or values.
 
     Attributes:
         shape: shape of all values without a schema.
-        schemas: for each kind of schema in messages of Connect, the text of one; by name.
+        schemas: text of one schema of each kind in messages of Connect, by name.
     """
 
     shape: Shape = field(default_factory=lambda: Shape(Kind.NULL))
@@ -34,11 +34,11 @@ class JsonTypes:
 
     @property
     def is_full(self) -> bool:
-        """Return whether other kinds of schemas have no columns."""
+        """Return whether further kinds of schemas get no columns."""
         return len(self.schemas) >= MOST_SCHEMAS
 
     def add(self, other: "JsonTypes") -> None:
-        """Add the types that were found in other rows."""
+        """Add the types found in other rows."""
         self.shape = bounded(merged_shapes(self.shape, other.shape))
         for name, text in other.schemas.items():
             if not self.is_full:
@@ -50,7 +50,7 @@ class TypesTask:
     """Rows of `records` whose JSON types a task is to find.
 
     Attributes:
-        forms: form of the keys or values, by part; parts of other forms are left out.
+        forms: form of the keys or values, by part; parts with other forms are omitted.
     """
 
     rows: RowsTask

@@ -17,7 +17,7 @@ class RecordPart(NamedTuple):
     """Keys or values of some records.
 
     Attributes:
-        rows: index of the record of each body; records with null are left out.
+        rows: index of the record of each body; records with null are omitted.
         bodies: the keys or values.
         headers: last header with a schema id, by the index of its body.
     """
@@ -44,14 +44,14 @@ def part_of(rows: pa.Table, part: str) -> RecordPart:
 
 
 def _with_short_id(header: bytes) -> bytes:
-    """Return Apicurio's header as Confluent writes its own, if the id has at most 32 bits."""
+    """Return Apicurio's header in Confluent's form, if the id has at most 32 bits."""
     is_short = len(header) == _LONG_ID_BYTES and not any(header[:4])
     return b"\0" + (header[4:] if is_short else header)
 
 
 # Any: pyarrow's stubs do not know the type of a column.
 def bodies_of(values: Any) -> tuple[NDArray[np.int64], Bodies]:
-    """Return the rows of a binary column that are not null, and their bytes.
+    """Return the row numbers of a binary column's values that are not null, and their bytes.
 
     The bytes are not copied if the column has one chunk.
     """
@@ -70,13 +70,13 @@ def bodies_of(values: Any) -> tuple[NDArray[np.int64], Bodies]:
 
 
 def last_headers(headers: Any, name: str) -> dict[int, bytes]:
-    """Return, by row, the value of the last header that has a name and is not null."""
+    """Return, by row, the value of the last header with a certain name that is not null."""
     found: dict[int, bytes] = {}
     first = 0
     for chunk in headers.chunks:
         parents = pc.list_parent_indices(chunk).to_numpy()
         pairs: Any = pc.list_flatten(chunk)
-        keys: Any = pairs.field("key").cast(pa.binary())  # a name may be no UTF-8
+        keys: Any = pairs.field("key").cast(pa.binary())  # a name may not be UTF-8
         is_named = np.array(keys.to_pylist(), object) == name.encode()
         for index in np.flatnonzero(is_named):
             value = pairs.field("value")[int(index)].as_py()

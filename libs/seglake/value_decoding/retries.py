@@ -1,4 +1,4 @@
-"""Chooses the rejected records that decode by now, and makes rows that resolve their rejects."""
+"""Chooses rejected records that decode now, and makes rows that resolve their rejects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def are_of(rows: pa.Table, offsets: RecordOffsets) -> NDArray[np.bool_]:
 
 
 def decode_by_now(value: DecodedPart) -> NDArray[np.bool_]:
-    """Return which values have no reason to be rejected."""
+    """Return which values have no reason for a reject."""
     return ~value.are_rejected
 
 

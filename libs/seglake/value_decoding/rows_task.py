@@ -1,4 +1,4 @@
-"""Rows of `records` that a task reads, one row group at a time: those of a run's attempts."""
+"""Rows of `records` from a run's attempts, which a task reads one row group at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _CHOSEN_BY = ("source_id", "partition", "generation", "offset")
 
 
 class Attempt(NamedTuple):
-    """A partition's rows of one commit to `records`."""
+    """Rows of a partition from one commit to `records`."""
 
     topic_id: str | None
     partition: int
@@ -28,12 +28,12 @@ RecordOffsets = Mapping[Attempt, frozenset[int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsTask:
-    """Rows of a file of `records` that a run decodes.
+    """Rows in a file of `records` that a run decodes.
 
     Attributes:
         path: path of the file.
         generations: commits of the rows, by partition.
-        first_offset, last_offset: all these rows are between them.
+        first_offset, last_offset: lowest and highest offset of these rows.
     """
 
     storage: Storage

@@ -1,6 +1,6 @@
-"""The tasks of `deserialize`: survey a file of `records`, and decode its rows into typed tables.
+"""Tasks of `deserialize`: survey a file of `records`; decode its rows into typed tables.
 
-Both read one row group at a time, and only rows of the attempts that the run decodes.
+Both tasks read one row group at a time, and only rows of the attempts that the run decodes.
 """
 
 from collections import Counter
@@ -40,10 +40,10 @@ _COUNTED = ("typed_rows", "value_rejects", "key_rejects")
 
 @dataclass(slots=True)
 class PartSurvey:
-    """Facts that show the form of the keys or the values of some rows.
+    """Facts that show the form of keys or values in some rows.
 
     Attributes:
-        names: names of the registry's schemas in their frames, by form.
+        names: names of the registry's schemas in the frames, by form.
     """
 
     evidence: FormEvidence = field(default_factory=FormEvidence)
@@ -70,7 +70,7 @@ class SurveyTask:
 
 
 def survey(task: SurveyTask) -> dict[str, PartSurvey]:
-    """Return the facts that show the form of keys and of values, by part."""
+    """Return the facts that show the form of the keys and values, by part."""
     readers = SchemaReaders(task.registry)
     found = {part: PartSurvey() for part in task.contexts}
     for rows in task.rows.rows(("headers", *task.contexts)):
@@ -90,7 +90,7 @@ def survey(task: SurveyTask) -> dict[str, PartSurvey]:
 
 
 class RetriedRecords(NamedTuple):
-    """Records with a rejected value, and those of them or others with a rejected key."""
+    """Records with a rejected value, and records with a rejected key."""
 
     values: RecordOffsets
     keys: RecordOffsets
@@ -98,15 +98,15 @@ class RetriedRecords(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeTask:
-    """Rows to decode, and the tables and columns that they become.
+    """Rows to decode, with the tables and columns for them.
 
     Attributes:
         tables: the typed tables; tombstones go to the first one.
         key: the columns of keys; None to keep their bytes.
         registry: the registry with all schemas.
-        max_raw_bytes: most bytes of a rejected key or value that `value_rejects` keeps.
-        retried: if records whose value was rejected are decoded again, and those of them whose key
-            was rejected.
+        max_raw_bytes: most bytes of a rejected key or value to store in `value_rejects`.
+        retried: only when rejected records are decoded again: the records whose value was rejected,
+            and those of them whose key was rejected too.
     """
 
     rows: RowsTask
@@ -153,7 +153,7 @@ class DecodeReport:
 
 
 def decode(task: DecodeTask) -> DecodeReport:
-    """Decode the rows of a task into finished files, which no table has yet."""
+    """Decode the rows of a task into finished files that no table has yet."""
     report, readers = DecodeReport(), SchemaReaders(task.registry)
     with ExitStack() as stack:
         files = [
@@ -180,7 +180,7 @@ def _decode_rows(
     files: list[ParquetFile],
     report: DecodeReport,
 ) -> None:
-    """Decode the rows of one row group, and write and count them."""
+    """Decode the rows of one row group; write and count them."""
     value = decoded_part(rows, task.value, readers)
     key = None if task.key is None else decoded_part(rows, task.key, readers)
     is_typed = _write_typed(task, rows, value, key, files)
@@ -203,7 +203,7 @@ def _decode_again(
     files: list[ParquetFile],
     report: DecodeReport,
 ) -> None:
-    """Decode rejected records of one row group again; write and count those that decode by now."""
+    """Decode a row group's rejected records again; write and count those that decode now."""
     chosen = rows.filter(pa.array(are_of(rows, retried.values)))
     some = chosen.filter(pa.array(decode_by_now(decoded_part(chosen, task.value, readers))))
     if not some.num_rows:
@@ -227,7 +227,7 @@ def _write_typed(
     key: DecodedPart | None,
     files: list[ParquetFile],
 ) -> Mask:
-    """Write the typed rows of records; return which records have one."""
+    """Write the typed rows of records; return which records have a typed row."""
     is_typed = np.zeros(rows.num_rows, np.bool_)
     for index, table in enumerate(task.tables):
         chosen = value.tables == index
@@ -246,9 +246,9 @@ def _count(
 
     Args:
         rows: the records.
-        report: gets the counts.
-        masks: which records have a typed row, a rejected value, a rejected key.
-        is_again: whether the records were counted before, and their rejects are resolved now.
+        report: receives the counts.
+        masks: which records have a typed row, which a rejected value, and which a rejected key.
+        is_again: whether the records were already counted, and their rejects are resolved now.
     """
     attempts = plain_texts(rows.select(Attempt._fields))
     for name, mask in zip(_COUNTED, masks, strict=True):

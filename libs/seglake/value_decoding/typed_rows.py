@@ -23,7 +23,7 @@ RECORD_COLUMNS = (
 
 
 class Stamp(NamedTuple):
-    """The run and the commit of rows."""
+    """Run and commit of rows."""
 
     run_id: str
     generation: int
@@ -42,8 +42,8 @@ def typed_rows(
     Args:
         rows: records.
         table: the table.
-        chosen: the records of the table.
-        parts: their keys, None if these are not decoded, and their values.
+        chosen: flags of the records that belong to the table.
+        parts: the records' values, and their keys (None if keys are not decoded).
         index: index of the table among those of the topic.
         stamp: the run and the commit.
     """
@@ -78,7 +78,7 @@ def _of_type(column: Any, kind: Any) -> Any:
 def _places(
     some: pa.Table, value: DecodedPart, chosen: NDArray[np.bool_], stamp: Stamp
 ) -> dict[str, Any]:
-    """Return the columns that say where the records are."""
+    """Return the columns that locate the records."""
     names = {field.name for field in PLACE_FIELDS}
     found: dict[str, Any] = {
         f"_{name}": _whole(some.column(name)) for name in some.column_names if f"_{name}" in names
@@ -112,7 +112,7 @@ def _ids(part: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
 
 
 def _raw_keys(some: pa.Table, key: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
-    """Return the bytes of those keys that do not decode; null for others."""
+    """Return the bytes of keys that do not decode; null for other keys."""
     if key is None:
         return pa.nulls(some.num_rows, pa.binary())
     is_bad = key.are_rejected[chosen]
@@ -135,7 +135,7 @@ def _spread(
 
 # Any: columns have values of many types.
 def record_places(some: pa.Table) -> dict[str, Any]:
-    """Return the columns of `value_rejects` that say where records are."""
+    """Return the columns of `value_rejects` that locate the records."""
     names = ("source_id", "topic_id", "partition", "offset", "timestamp")
     found: dict[str, Any] = {name: _whole(some.column(name)) for name in names}
     return {**found, "record_generation": _whole(some.column("generation"))}

@@ -1,4 +1,4 @@
-"""Columns of the keys or the values of a topic: the type of each schema, and their sum."""
+"""Columns of a topic's keys or values: the type of each schema, and the merged type."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class Typing:
     """Type of the keys or the values in a table.
 
     Attributes:
-        numbers: place of each schema's type in the merged type, by the schema's name in frames.
-        spread: the schemas whose values have more than one column in place of `column`.
+        numbers: index of each schema's type in the merged type, by the schema's name in frames.
+        spread: the schemas whose values have several columns instead of `column`.
         column: column of the values; None if they are records, whose fields are the columns.
-        merged: the sum of the types.
+        merged: the merged type of all schemas.
         is_json: whether all values are JSON.
     """
 
@@ -51,7 +51,7 @@ class Typing:
 
     # Any: pyarrow's stubs make arrays generic.
     def conformed(self, name: str, values: Any) -> Any:
-        """Return decoded values of one schema as structs that have the columns of all schemas."""
+        """Return decoded values of one schema as structs with the columns of all schemas."""
         number = self.numbers[name]
         if self.column is not None:
             kind = _in_column(values.type, self.column, is_spread=name in self.spread)
@@ -61,11 +61,11 @@ class Typing:
 
 
 def key_typing(uses: Iterable[tuple[str, SchemaUse]], there: Sequence[Field]) -> Typing:
-    """Return the typing of keys, which are in one column, or in one for each kind of type.
+    """Return the typing of keys: one column, or one for each kind of type.
 
     Args:
         uses: the schemas, by rising id.
-        there: columns of the table that exists, of keys and of values.
+        there: columns of keys and of values in the existing table.
     """
     keys = [column for column in there if is_of_key(column)]
     others = [column.name for column in there if not is_of_key(column)]
@@ -75,12 +75,12 @@ def key_typing(uses: Iterable[tuple[str, SchemaUse]], there: Sequence[Field]) ->
 def value_typing(
     uses: Iterable[tuple[str, SchemaUse]], keys: Iterable[str], there: Iterable[Field]
 ) -> Typing:
-    """Return the typing of the values of one table, which are all records, or none of them.
+    """Return the typing of one table's values, which are either all records or no records.
 
     Args:
-        uses: the schemas, by rising id; those without a reader are left out.
+        uses: the schemas, by rising id; schemas without a reader are omitted.
         keys: columns of the keys.
-        there: columns of the table that exists, of keys and of values.
+        there: columns of keys and of values in the existing table.
     """
     named = [(name, use) for name, use in uses if use.reader is not None]
     column = None if all(is_record(use) for _, use in named) else VALUE_COLUMN
@@ -119,7 +119,7 @@ def _in_column(kind: Any, column: str, *, is_spread: bool) -> Any:
     Args:
         kind: the type of the values.
         column: the column.
-        is_spread: whether the values have columns already: JSON that is no object, and its text.
+        is_spread: whether the values already have columns, as for JSON that is no object.
     """
     if not is_spread:
         return pa.struct([pa.field(column, kind)])

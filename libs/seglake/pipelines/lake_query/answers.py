@@ -1,4 +1,4 @@
-"""Writes an answer: as a table for a person, as lines of JSON, as CSV, or into a Parquet file.
+"""Writes an answer: as a table for a person, JSON lines, CSV, or a Parquet file.
 
 If several columns have the same name, the later ones are renamed to `NAME_1` and `NAME_2`, except
 in the table for a person.
@@ -48,7 +48,7 @@ def write(answer: Answer, form: OutputFormat, out: TextIO) -> None:
     """Write all rows, or only the first 1000 in a table for a person.
 
     Args:
-        answer: its rows are read to the end, except in a table.
+        answer: the answer; its rows are read to the end, except for a table.
         form: the format of the rows.
         out: the text stream to write to; it stays open.
     """
@@ -76,7 +76,7 @@ def write_parquet(answer: Answer, sink: BinaryIO) -> int:
 
 
 def single_names(names: Iterable[str]) -> list[str]:
-    """Return names of columns; a repeated one gets a number after it."""
+    """Return names of columns; repeated names get a number."""
     used: dict[str, None] = {}
     for name in names:
         free, count = name, 0
@@ -118,7 +118,7 @@ def _write_table(answer: Answer, out: TextIO) -> None:
     if len(rows) > SHOWN_ROWS:
         out.write(f"only the first {SHOWN_ROWS} rows are shown: --json and --csv have all\n")
     if is_cut:
-        out.write(f"cells are cut at {_SHOWN_CHARACTERS} characters: --json has them whole\n")
+        out.write(f"cells are cut at {_SHOWN_CHARACTERS} characters: --json shows them in full\n")
 
 
 def _rows(answer: Answer, text_of: Callable[[pa.DataType], Text]) -> Iterator[tuple[str, ...]]:

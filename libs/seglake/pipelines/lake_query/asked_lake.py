@@ -1,4 +1,4 @@
-"""Opens the lake of a query, and checks that it is one. Needs no engine."""
+"""Opens the lake of a query, and checks that the folder is a lake. Needs no engine."""
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.storage.hdfs_access import HDFS_SCHEMES
@@ -10,7 +10,7 @@ def require_lake(lake: str, storage: Storage) -> LakeTables:
 
     Args:
         lake: the lake's path or URI.
-        storage: the storage of all places.
+        storage: the storage of all paths.
 
     Raises:
         LakeFolderError: a mandatory table is missing, or the storage denies access.

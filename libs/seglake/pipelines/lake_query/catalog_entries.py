@@ -1,6 +1,6 @@
 """Registers a lake's tables and views in the catalog of a Spark session.
 
-An entry of the same name that does not belong to the lake is never changed.
+An entry with the same name that belongs to something else is never changed.
 """
 
 import re
@@ -40,7 +40,7 @@ def register(session: SparkSession, *, database: str, lake: str, names: LakeName
 
     Args:
         session: a session whose catalog outlives it.
-        database: the catalog's database; made if it is missing.
+        database: the catalog's database; created if it is missing.
         lake: the lake's path, as a URI of Hadoop.
         names: the lake's names.
 
@@ -48,7 +48,7 @@ def register(session: SparkSession, *, database: str, lake: str, names: LakeName
         The tables and views of the lake that the catalog has now.
 
     Raises:
-        WrongCallError: the session has no lasting catalog, or a name is taken.
+        WrongCallError: the session has no lasting catalog, or a name is in use.
         CatalogError: the catalog cannot be reached, or refuses a statement.
     """
     _require_lasting(session, database)
@@ -85,7 +85,7 @@ def _require_lasting(session: SparkSession, database: str) -> None:
             )
     elif session.conf.get("spark.sql.catalogImplementation") == "in-memory":
         raise WrongCallError(
-            "Spark would keep the tables in its memory and forget them: name a Hive metastore with"
+            "Spark would have the tables only in memory, until it ends: name a Hive metastore with"
             " --metastore thrift://HOST:PORT, or print the statements for another catalog with"
             " --print"
         )
@@ -146,7 +146,7 @@ def _dropped(
 ) -> tuple[str, ...]:
     """Drop the lake's own views of topics, and the tables below them, from a catalog.
 
-    Returns the dropped entries. The files of a table stay.
+    Returns the dropped entries. The tables' files stay.
     """
     of_tables = OF_TYPED_TABLES.prefix, OF_LATEST_TABLES.prefix
     prefixes = OF_TOPICS.prefix, *of_tables, UNWRAPPED, NEWEST

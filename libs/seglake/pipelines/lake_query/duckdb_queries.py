@@ -1,7 +1,7 @@
 """Answers statements in DuckDB, in this process. Reads the lake.
 
-DuckDB can read only the data files that delta-rs finds in a table's log. It cannot write or read
-other files, nor fetch extensions.
+DuckDB can only read the data files that delta-rs finds in a table's log. It can neither read nor
+write other files, and cannot fetch extensions.
 """
 
 import json
@@ -38,8 +38,8 @@ from seglake.pipelines.lake_query.views import Dialect
 
 _FUNCTIONS, _MEANINGS = "spark_functions.sql", "spark_meanings.sql"
 _BATCH_ROWS = 10_000
-# Kinds of statements that only read.
-# CREATE is one: DuckDB runs PIVOT as two statements, the first of which creates a type.
+# Kinds of statements that only read. CREATE is included: DuckDB runs PIVOT as two statements, and
+# the first one creates a type.
 _READING = frozenset({"SELECT", "EXPLAIN", "CREATE"})
 _INTERRUPTED = "nterrupted"  # part of each message of DuckDB after Ctrl-C
 _REFUSALS = (
@@ -53,7 +53,7 @@ _REFUSALS = (
 
 
 class DuckDBQueries:
-    """A DuckDB over one lake; each statement sees the newest state of its tables.
+    """DuckDB over one lake; each statement reads the newest state of the tables.
 
     Attributes:
         survives_interrupts: True, because DuckDB answers further statements after Ctrl-C.
@@ -67,7 +67,7 @@ class DuckDBQueries:
         Args:
             lake: a lake that has all mandatory tables.
             spill_folder: folder for results that exceed the memory; DuckDB creates and removes it.
-            speaks_spark: whether to give Spark's answer if Spark and DuckDB answer the same SQL
+            speaks_spark: whether to return Spark's answer if Spark and DuckDB answer the same SQL
                 differently. Casts of bytes to text always follow Spark.
         """
         self._lake = lake
@@ -125,8 +125,8 @@ class DuckDBQueries:
     def _register(self, statement: str) -> None:
         """Define the tables and views that a statement names, in their newest state.
 
-        Tables are opened in the reverse order of commits. If a commit happens meanwhile, rows that
-        one table refers to are then in the tables opened later.
+        Tables are opened in the reverse order of commits. So rows to which an earlier opened table
+        refers are never missing, even if a commit happens meanwhile.
         """
         names = self._names()
         for name, table in reversed(tables_in(statement, names, Dialect.DUCKDB).items()):
@@ -160,13 +160,13 @@ class DuckDBQueries:
 
     @contextmanager
     def _explained(self, statement: str) -> Iterator[None]:
-        """Turn DuckDB's errors in the block into seglake's."""
+        """Turn DuckDB's errors in the block into seglake's errors."""
         try:
             yield
         except (duckdb.InterruptException, RuntimeError, KeyboardInterrupt) as error:
             if not isinstance(error, KeyboardInterrupt) and _INTERRUPTED not in str(error):
                 raise
-            self._connection.interrupt()  # else the next statement would wait for this one
+            self._connection.interrupt()  # otherwise the next statement would wait for this one
             raise KeyboardInterrupt from None
         except _REFUSALS as error:
             raise self._refusal(error, statement) from error
@@ -188,7 +188,7 @@ def _macros(*, speaks_spark: bool) -> list[str]:
 
 
 def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
-    """Return a column of the answer as Spark shows it: its name, and times in UTC."""
+    """Return a column of the answer in Spark's form: its name, and times in UTC."""
     kind = field.type
     if pa.types.is_timestamp(kind) and kind.tz is None:
         kind = pa.timestamp(kind.unit, "UTC")
@@ -196,7 +196,7 @@ def _shown(field: "pa.Field[Any]") -> "pa.Field[Any]":
 
 
 def _advice(error: duckdb.Error, statement: str) -> str:
-    """Return advice for some errors of DuckDB, to follow its message; else an empty text."""
+    """Return advice on some errors of DuckDB, to follow its message; else an empty text."""
     quoted = [token.text for token in tokens(statement) if token.kind == "quoted"]
     if any(f"column {text} not found" in str(error) for text in quoted):
         return "; put texts in single quotes: in double quotes they are names"

@@ -22,7 +22,7 @@ _WITH_EXTENSION = (
     "LOAD delta",
     "SET TimeZone = 'UTC'",
 )
-# The call is inside of a list, because DuckDB's TRY rejects aggregates and subqueries directly.
+# The call is in a list, because DuckDB's TRY rejects aggregates and subqueries outside a list.
 _MACRO = (
     "CREATE OR REPLACE MACRO try_validate_utf8(bytes) AS"
     " list_transform([bytes], lambda each: try(decode(each)))[1]"
@@ -30,7 +30,7 @@ _MACRO = (
 
 
 def live_statements(lake: str, database: str | None, names: LakeNames) -> Iterator[str]:
-    """Yield the statements whose views read the newest state of each table.
+    """Yield statements that define views over the newest state of each table.
 
     Args:
         lake: path of the lake.
@@ -46,7 +46,7 @@ def _scan(lake: str, name: str, table: Table) -> str:
 
 
 def file_statements(lake: LakeTables, database: str | None, names: LakeNames) -> Iterator[str]:
-    """Yield the statements whose views read each table's current data files.
+    """Yield statements that define views over each table's current data files.
 
     Args:
         lake: a lake that has all tables.
@@ -54,11 +54,11 @@ def file_statements(lake: LakeTables, database: str | None, names: LakeNames) ->
         names: the lake's names.
 
     Raises:
-        LakeFolderError: DuckDB would read the path as a pattern.
+        LakeFolderError: DuckDB would treat the path as a pattern.
     """
     place = lake.lake_path.removeprefix("s3:/")
     if not is_plain(place):
-        reason = "DuckDB would take its path for a pattern"
+        reason = "DuckDB would treat its path as a pattern"
         raise LakeFolderError(path=lake.lake_path, reason=reason)
     yield (
         "-- The files that the lake has now, and no extension. Print it again after ingest, and\n"

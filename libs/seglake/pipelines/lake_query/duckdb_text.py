@@ -1,6 +1,6 @@
 """Rewrites the text of Spark SQL for DuckDB.
 
-Both engines answer most statements alike. For the others, macros add functions
+Both engines answer most statements in the same way. For the others, macros add functions
 (spark_functions.sql), this module changes the text, and `duckdb_tree` changes parsed statements.
 """
 
@@ -10,9 +10,9 @@ from itertools import pairwise
 from seglake.pipelines.lake_query.errors import ambiguous
 from seglake.pipelines.lake_query.statements import Token, tokens
 
-_KEYWORD = "offset"  # a keyword of DuckDB, and the name of a column
-# Spark's operators in DuckDB's spelling.
-# DuckDB only parses some of them; `duckdb_tree` makes calls of these.
+_KEYWORD = "offset"  # a keyword of DuckDB, but the name of a column
+# Spark's operators in DuckDB's spelling. DuckDB can only parse some of them; `duckdb_tree` turns
+# these into calls.
 _OPERATORS = {
     "rlike": "<~>",
     "regexp": "<~>",
@@ -45,7 +45,7 @@ def in_duckdb(statement: str) -> str:
 
 def _spelled(token: Token, follower: Token | None) -> str:
     if token.kind == "comment":
-        return " "  # DuckDB nests comments, Spark and this pattern do not
+        return " "  # DuckDB nests comments; Spark and this pattern do not
     if token.kind == "backticks":
         name = token.text.strip("`").replace("``", "`").replace('"', '""')
         return f'"{name}"'
@@ -92,6 +92,6 @@ def _plain_text(text: str, statement: str) -> str:
 
 
 def missing_table(message: str) -> str | None:
-    """Return the missing table that an error message of DuckDB names; None if it names none."""
+    """Return the missing table in an error message of DuckDB; None if the message has none."""
     found = _NO_TABLE.search(message)
     return found[1].strip('"') if found else None

@@ -1,6 +1,6 @@
 """Rewrites parsed Spark SQL for DuckDB.
 
-The trees are those of DuckDB's own parser, as JSON.
+The trees come from DuckDB's own parser, as JSON.
 """
 
 import re
@@ -19,7 +19,7 @@ _BINARY_COLUMNS = frozenset(
     field.name for table in TABLES for field in table.schema if types.is_binary(field.type)
 )
 _RENAMED = {"<~>": "rlike", "<!~>": "not_rlike", "transform": "list_transform"}
-# Functions for which Spark casts bytes to text. DuckDB would reject the bytes, or write escapes.
+# Functions for which Spark casts bytes to text. DuckDB would reject the bytes, or escape them.
 _OF_TEXT = frozenset(
     {
         *("~~", "!~~", "~~*", "!~~*", "like_escape", "not_like_escape", "||", "concat_ws"),
@@ -41,12 +41,12 @@ _TIME_LETTERS = {
 
 
 def as_in_spark(tree: object, *, replaces: bool) -> object:
-    """Return a syntax tree changed so that DuckDB's answer is Spark's.
+    """Return a syntax tree changed so that DuckDB gives Spark's answer.
 
     Args:
         tree: a syntax tree or a part of it.
-        replaces: whether functions of both engines get Spark's meaning; casts of bytes to text
-            always get it.
+        replaces: whether functions that both engines have get Spark's meaning; casts of bytes to
+            text always get it.
 
     Raises:
         WrongQueryError: the engines differ in a part that DuckDB cannot express.
@@ -61,7 +61,7 @@ def as_in_spark(tree: object, *, replaces: bool) -> object:
     if node.get("class") == "FUNCTION":
         return _call(node, replaces=replaces)
     if replaces and node.get("type") == "ARRAY_EXTRACT" and not _is_key(node["children"][-1]):
-        raise ambiguous("a place in a list in brackets, from 0 in Spark and from 1 in DuckDB,")
+        raise ambiguous("an index in brackets, from 0 in Spark and from 1 in DuckDB,")
     return node
 
 
@@ -85,7 +85,7 @@ def _call(node: dict[str, Any], *, replaces: bool) -> dict[str, Any]:
 
 
 def _joined(node: dict[str, Any], children: Sequence[Any]) -> dict[str, Any]:
-    """Return a call of `concat` as `||`, which is null if a value is null, as in Spark."""
+    """Return a call of `concat` as `||`: the result is null if a value is null, as in Spark."""
     made: dict[str, Any] = children[0]
     for other in children[1:]:
         operator = node | {"function_name": "||", "children": [made, other], "is_operator": True}
@@ -130,6 +130,6 @@ def _is_cast_to_text(node: Node) -> bool:
 
 
 def _is_binary(node: Node) -> bool:
-    """Return whether a node has the name of a column that holds bytes in some table."""
+    """Return whether a node has the name of a column that has bytes in some table."""
     names = node.get("column_names") or [""]
     return str(names[-1]).casefold() in _BINARY_COLUMNS

@@ -4,7 +4,7 @@ import re
 
 from seglake.errors import SeglakeError, WrongCallError
 
-# Messages of errors that occur if an engine reads bytes as text.
+# Messages of errors after an engine has read bytes as text.
 _ABOUT_BYTES = re.compile(
     "decode error behavior|Failure in decode|STRING -> BLOB|MALFORMED_CHAR|codec can't decode"
     "|argument types '[^']*BLOB"
@@ -43,10 +43,11 @@ class NameInUseError(WrongCallError):
 
         Args:
             name: the name with its database.
-            owner: the entry's owner as far as it is known; may be empty.
+            owner: the entry's owner; empty if unknown.
         """
         super().__init__(
-            f"{name} exists already and is not of this lake ({owner or 'it names none'}): choose"
+            f"{name} exists already and does not belong to this lake "
+            f"({owner or 'it names none'}): choose"
             " another --database, or drop it first"
         )
 

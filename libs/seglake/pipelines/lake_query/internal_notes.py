@@ -1,7 +1,7 @@
-"""Warns if a query reads internal topics that the lake lacks, partly or completely.
+"""Warns if a query reads internal topics that are missing or incomplete in the lake.
 
-Without a warning, an empty view would look as if there were no consumer groups, and an old offset
-as if a group lagged.
+Without a warning, an empty view would look like a cluster without consumer groups, and an old
+offset like a group that lags.
 """
 
 import re
@@ -27,7 +27,7 @@ def internal_notes(statement: str, lake: str, ask: Callable[[str], Rows]) -> Ite
 
     Args:
         statement: the statement that was answered.
-        lake: the lake as the person gave it, for the commands in the warnings.
+        lake: the lake's path or URI as the user typed it, for the commands in the warnings.
         ask: answers a query over the same lake.
     """
     topics = _topics_in(statement)
@@ -56,7 +56,7 @@ def _topics_in(statement: str) -> list[str]:
 
 
 def _reads(text: str, table: Table) -> bool:
-    """Return whether a name occurs in SQL as a table's, not only as a column's."""
+    """Return whether SQL uses a name as a table's name, not only as a column's."""
     if table.name not in _COLUMNS:
         return True
     return re.search(rf"\b(from|join)\s+[`\"]?{table.name}\b", text, re.IGNORECASE) is not None
@@ -70,12 +70,13 @@ def _left_out(topic: str, command: str) -> str:
         )
     return (
         f"the lake has no {topic}, so its table and views are empty. If a run with --rescue or "
-        f"--internal-topics has read {where}, they do not have it; otherwise ingest it: {command}"
+        f"--internal-topics has read {where}, the topic is not on them; otherwise ingest it: "
+        f"{command}"
     )
 
 
 def _parts(logs: Rows) -> Iterator[str]:
-    """Yield texts on partitions and offsets of a topic that are not in the lake."""
+    """Yield texts on a topic's partitions and offsets that the lake lacks."""
     rows = [*logs]
     numbers = {row["partition"] for row in rows}
     unseen = [number for number in range(max(numbers, default=0)) if number not in numbers]

@@ -1,4 +1,4 @@
-"""Names the tables and views that differ from lake to lake: those of topics and of their tables."""
+"""Names of the tables and views that depend on a lake's topics."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -27,7 +27,7 @@ from seglake.proof.queries import typed_places
 from seglake.value_codec.connect.debezium import unwrapped_sql
 
 QUERIED_TABLES = (*TABLES, *VALUE_TABLES)
-"""Tables with a fixed name, in the order of commits; typed tables follow `value_rejects`."""
+"""Tables with fixed names, in the order of commits; typed tables follow `value_rejects`."""
 
 VALUE_VIEWS: Mapping[str, str] = {"current_value_rejects": query("current_value_rejects")}
 """Views that need the tables of `deserialize`."""
@@ -36,7 +36,7 @@ VALUE_VIEWS: Mapping[str, str] = {"current_value_rejects": query("current_value_
 TYPED_PLACES = "typed_places"
 
 TypedTables = Callable[[], Sequence[TypedTable]]
-"""Function that reads the typed tables of a lake."""
+"""Function that returns the typed tables of a lake."""
 
 
 LatestTables = Callable[[], Sequence[LatestTable]]
@@ -44,12 +44,12 @@ LatestTables = Callable[[], Sequence[LatestTable]]
 
 
 def typed_tables_of(lake: LakeTables) -> TypedTables:
-    """Return the function that reads a lake's typed tables."""
+    """Return a function that reads a lake's typed tables."""
     return partial(typed_tables, lake)
 
 
 def latest_tables_of(lake: LakeTables) -> LatestTables:
-    """Return a function that reads which tables of latest state a lake has."""
+    """Return a function that reads the tables of latest state that a lake has."""
     return partial(latest_tables, lake)
 
 

@@ -16,7 +16,7 @@ class QueryEngine(StrEnum):
 
 
 class Queries(Protocol):
-    """Interface of `duckdb_queries` and `spark_queries`, which take a second to import."""
+    """Interface of `duckdb_queries` and `spark_queries`, whose imports take a second."""
 
     survives_interrupts: bool
 
@@ -28,7 +28,7 @@ class Queries(Protocol):
 
 
 class LakeQueries:
-    """Answers of one engine, with notes on data that is missing from an answer.
+    """Answers of one engine, with notes on missing data.
 
     Attributes:
         survives_interrupts: whether the engine answers further statements after Ctrl-C.
@@ -40,7 +40,7 @@ class LakeQueries:
         Args:
             engine: answers all statements.
             note: receives each note.
-            lake: the lake's path as the person gave it.
+            lake: the lake's path or URI as the user typed it.
         """
         self._engine = engine
         self._note = note
@@ -56,7 +56,7 @@ class LakeQueries:
     def answer(self, statement: str) -> Answer:
         """Return the answer to a statement.
 
-        Spark computes all rows before this returns.
+        With Spark, all rows are computed before this returns.
         """
         return self._engine.answer(statement)
 

@@ -29,7 +29,7 @@ from seglake.pipelines.lake_query.views import Dialect, topic_view, view_names, 
 def tables_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, Table]:
     """Return the tables that a statement or its views read, by their SQL names; for SHOW, all.
 
-    They are in the order of commits.
+    The tables are in the order of commits.
     """
     found = {table.name: table for table in fixed_tables_in(text, dialect)}
     asked = text.casefold()
@@ -62,7 +62,7 @@ def views_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, str]:
 
     Args:
         text: the statement.
-        names: topics and their tables, which are read only if the statement may name them.
+        names: topics and their tables, read only if the statement may name them.
         dialect: the SQL of the views.
 
     Returns:
@@ -154,8 +154,8 @@ def no_such_table(name: str, names: LakeNames) -> WrongQueryError:
     if name.casefold() == ERASURES.name:
         return WrongQueryError(
             f"`seglake sql` does not show the table {name}: its salted hashes can confirm guessed"
-            " keys. `seglake report` lists the erasures; a reader of Delta tables shows the rules:"
-            f" open LAKE/{ERASURES.name}"
+            " keys. `seglake report` lists the erasures; any reader of Delta tables can show"
+            f" the rules: open LAKE/{ERASURES.name}"
         )
     known = known_names()
     of_lake = [*OF_TOPICS.views(names.topics), *names.typed, *names.latest]

@@ -1,6 +1,6 @@
 """SQL dialects that register a lake, and results of `register`.
 
-The module needs no engine and no catalog, so that the command line can list the dialects at once.
+The module needs no engine and no catalog, so the command line can list the dialects at once.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class CatalogDialect(StrEnum):
-    """SQL dialects of `--print`; Unity Catalog and Databricks use Spark's dialect.
+    """SQL dialects of `--print`; for Unity Catalog and Databricks, use Spark's dialect.
 
     `DUCKDB` reads the newest state with the extension delta; `DUCKDB_FILES` reads the current
     files, and needs no extension.
@@ -36,7 +36,7 @@ class Registration:
         tables: names of all tables.
         views: names of all views; empty for Iceberg.
         new: names that the catalog did not have before.
-        dropped: names of views that could mean several topics now.
+        dropped: names of dropped views, since they have become ambiguous.
     """
 
     database: str

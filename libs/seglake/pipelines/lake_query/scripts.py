@@ -8,7 +8,7 @@ from seglake.pipelines.lake_query.lake_names import LakeNames
 from seglake.pipelines.lake_query.views import Dialect, escaped, views
 
 LAKE_PROPERTY = "seglake.lake"
-"""Property of views and of Iceberg metadata that `register` creates: the lake that they read."""
+"""Property of views and Iceberg metadata from `register`: the lake that they read."""
 
 _DATABASE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)?")
 
@@ -17,8 +17,8 @@ def check_database(name: str) -> None:
     """Raise WrongCallError if a database's name would need quotes."""
     if _DATABASE.fullmatch(name) is None:
         raise WrongCallError(
-            f"{name!r} is no name for a database: use letters, digits and _, as in kafka or, with"
-            " a catalog, unity.kafka"
+            f"{name!r} is no valid name for a database: use letters, digits and _, such as "
+            "kafka or, with a catalog, unity.kafka"
         )
 
 
@@ -37,7 +37,7 @@ def spark_statements(database: str | None, lake: str, names: LakeNames) -> Itera
 
 
 def trino_statements(database: str, lake: str, names: LakeNames) -> Iterator[str]:
-    """Yield the calls that register the tables only, since the views are in Spark's SQL."""
+    """Yield calls that register only the tables, since the views are in Spark's SQL."""
     catalog, _, schema = database.rpartition(".")
     for name, table in names.tables.items():
         yield (
@@ -47,7 +47,7 @@ def trino_statements(database: str, lake: str, names: LakeNames) -> Iterator[str
 
 
 def athena_statements(database: str, lake: str, names: LakeNames) -> Iterator[str]:
-    """Yield the statements that create the tables; the views are left out, being in Spark's SQL."""
+    """Yield statements that create only the tables, since the views are in Spark's SQL."""
     for name, table in names.tables.items():
         yield (
             f"CREATE EXTERNAL TABLE {database}.{name}"
@@ -60,7 +60,7 @@ def _quoted(text: str) -> str:
 
 
 def spark_tables(database: str | None, lake: str, names: LakeNames) -> Iterator[str]:
-    """Yield the statements for the tables, and for the database if one is named."""
+    """Yield the statements for the tables, and for the database if it is given."""
     if database is not None:
         yield f"CREATE DATABASE IF NOT EXISTS {database}"
         yield f"USE {database}"

@@ -80,7 +80,7 @@ class SparkQueries:
     def write(self, statement: str, form: OutputFormat, out: TextIO) -> None:
         """Write the answer to a statement; raise the errors of `answer`.
 
-        JSON is written while Spark computes it, one partition of the answer after the other.
+        JSON is written while Spark computes the answer, one partition after the other.
         """
         try:
             frame = self._frame(statement)
@@ -101,8 +101,8 @@ class SparkQueries:
     def _register(self, statement: str) -> None:
         """Define the tables and views that a statement names, in their newest state.
 
-        Tables are opened in the reverse order of commits. If a commit happens meanwhile, rows that
-        one table refers to are then in the tables opened later.
+        Tables are opened in the reverse order of commits. So rows to which an earlier opened table
+        refers are never missing, even if a commit happens meanwhile.
         """
         names = self._names()
         for name, table in reversed(tables_in(statement, names, Dialect.SPARK).items()):
@@ -120,7 +120,8 @@ class SparkQueries:
     def _table(self, table: Table) -> DataFrame:
         """Return a table's rows at its newest version; none if an older lake lacks the table.
 
-        Without the version, Spark would read the newest rows at the time of the answer.
+        The version is fixed, because Spark would otherwise read the newest rows at the time of the
+        answer.
         """
         path = f"{self._lake}/{table.name}"
         version = self._version(path)
@@ -145,10 +146,9 @@ class SparkQueries:
 
 
 def _refuse_writes(session: SparkSession, text: str) -> None:
-    """Raise unless a statement only reads, since other writers would break the tables' sums.
+    """Raise unless a statement only reads: other writers would break the tables' sums.
 
-    The statement is judged by the plan of Spark's own parser, which may be a SELECT, SHOW, DESCRIBE
-    or EXPLAIN.
+    The plan of Spark's own parser decides; SELECT, SHOW, DESCRIBE and EXPLAIN are allowed.
 
     Raises:
         WrongQueryError: the statement would write.
@@ -179,9 +179,9 @@ def _collected(frame: DataFrame) -> Answer:
 
 
 def _with_sound_texts(frame: DataFrame) -> DataFrame:
-    """Return the frame with null in place of each text that is not UTF-8.
+    """Return the frame with null instead of each text that is not UTF-8.
 
-    Casts of bytes make such texts; later steps would fail on them or change them.
+    Casts of bytes produce such texts; later steps would fail on them or change them.
     """
     numbered = _numbered(frame)
     columns = (_sound(F.col(field.name), field.dataType) for field in numbered.schema)
@@ -199,13 +199,13 @@ def _sound(column: Column, kind: DataType) -> Column:
 def _if_sound(text: Column) -> Column:
     """Return a text, or null if it is not UTF-8.
 
-    Java would replace the invalid bytes.
+    Otherwise Java would replace the invalid bytes.
     """
     return F.when(F.encode(text, "UTF-8") == text.cast("binary"), text)
 
 
 def _numbered(frame: DataFrame) -> DataFrame:
-    """Return the frame with numbers for column names, since two columns may have the same name."""
+    """Return the frame with numbers as column names, since column names may be repeated."""
     return frame.toDF(*map(str, range(len(frame.columns))))
 
 
@@ -218,7 +218,7 @@ def _write_json(answer: DataFrame, out: TextIO) -> None:
 
 
 def _reason(error: PySparkException | Py4JError) -> str:
-    """Return the first cause of an error; an exception in a task is the cause of several others."""
+    """Return the root cause of an error; an exception in a task causes several others."""
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()

@@ -1,6 +1,6 @@
-"""Splits statements, and finds out from their text whether they only read.
+"""Splits SQL text into statements, and decides from their text whether they only read.
 
-No engine's parser is used, so that a wrong statement is refused before an engine starts.
+No engine's parser is used, so a wrong statement is rejected before an engine starts.
 """
 
 import re
@@ -88,7 +88,7 @@ def require_query(statement: str) -> None:
 
 
 def shows_names(statement: str) -> bool:
-    """Return whether a statement is a SHOW, ignoring comments before it."""
+    """Return whether a statement is a SHOW, apart from comments before it."""
     return _words(statement)[:1] == ["SHOW"]
 
 
@@ -97,9 +97,9 @@ def _words(statement: str) -> list[str]:
 
 
 def _explained(words: list[str]) -> list[str]:
-    """Return the words of a statement without EXPLAIN.
+    """Return the words of a statement after EXPLAIN.
 
-    The statement is judged by them, because EXPLAIN ANALYZE runs it.
+    These words decide whether the statement only reads, because EXPLAIN ANALYZE runs it.
     """
     while words[:1] == ["EXPLAIN"]:
         words = words[1:]

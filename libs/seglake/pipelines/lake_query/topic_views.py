@@ -1,6 +1,6 @@
-"""Names of views for topics and their tables; a name can mean no other topic or table.
+"""Names of views for topics and their tables; each name means only one topic or table.
 
-SQL names have only letters, digits and `_`, and engines ignore their case, so several topics may
+SQL names only have letters, digits and `_`, and engines ignore their case, so several topics may
 lead to one name. In that case, no topic gets the name. Otherwise a later topic could get the name
 of an earlier one, and answers would change silently.
 """
@@ -19,10 +19,10 @@ class ViewNames(NamedTuple):
     """Names of one kind of views.
 
     Attributes:
-        prefix: begin of all names.
+        prefix: beginning of all names.
         meaning: what a name means, for messages.
         reserved: names of other views or tables that begin with the prefix; no view gets them.
-        longer: most characters that another name adds to a view's name.
+        longer: highest number of characters that another name adds to a view's name.
     """
 
     prefix: str
@@ -34,7 +34,7 @@ class ViewNames(NamedTuple):
         """Return the sources, such as topics, by the names of their views.
 
         A view's name is the prefix and the source's name, with `_` for characters that SQL names
-        lack. If the name could also mean another source, a part of the source's hash follows.
+        lack. If the name could also mean another source, a part of the source's hash is appended.
         """
         claims = self._claims(sources)
         views = {}
@@ -80,7 +80,7 @@ class ViewNames(NamedTuple):
 
 
 ALL_ROWS = "all_"
-"""Prefix of the view with all rows of a typed table, also those that its plain view leaves out."""
+"""Prefix of the view with all rows of a typed table, including rows that its plain view omits."""
 
 UNWRAPPED = "unwrapped_"
 """Prefix of the view that unwraps Debezium's envelopes in a typed table."""

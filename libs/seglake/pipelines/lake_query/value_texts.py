@@ -1,6 +1,6 @@
 """Texts of an answer's values by their Arrow type: for JSON, for CSV, and for a person.
 
-The answers of both engines are written by this module, so that equal values have equal texts.
+This module writes the answers of both engines, so equal values have equal texts.
 """
 
 import base64
@@ -39,7 +39,7 @@ def printed_text(kind: pa.DataType) -> Text:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is one of numbers."""
+    """Return whether an Arrow type is a type of numbers."""
     return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 

@@ -23,7 +23,7 @@ class Dialect(StrEnum):
 
 
 class _Text(NamedTuple):
-    """Entry of views.sql, whose parameters and parts are not filled in yet."""
+    """Entry of views.sql with unfilled parameters and parts."""
 
     kind: str
     parameters: tuple[str, ...]
@@ -46,8 +46,8 @@ def query(name: str, *arguments: str) -> str:
     """Return a query that both engines can run.
 
     Args:
-        name: its name in views.sql.
-        arguments: texts for its parameters, in order.
+        name: the query's name in views.sql.
+        arguments: texts for the query's parameters, in order.
     """
     texts = _texts(Dialect.DUCKDB)
     return _filled(texts[name], texts, arguments)
@@ -59,7 +59,7 @@ def topic_view(topic: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text escaped for a literal of Spark's SQL, without the apostrophes around it."""
+    """Return a text escaped for a Spark SQL literal, without the apostrophes around it."""
     return text.replace("\\", "\\\\").replace("'", "\\'")
 
 
@@ -88,7 +88,7 @@ def _read() -> Iterator[tuple[str, str | None, _Text]]:
 
 
 def _filled(text: _Text, texts: Mapping[str, _Text], arguments: tuple[str, ...] = ()) -> str:
-    """Return a text with its arguments, and with the parts that it names."""
+    """Return a text with its arguments and named parts filled in."""
     given = dict(zip(text.parameters, arguments, strict=True))
     sql = _USE.sub(lambda use: given.get(use[1], use[0]), text.sql)
     return _USE.sub(lambda use: _filled(texts[use[1]], texts, _listed(use[2])), sql)

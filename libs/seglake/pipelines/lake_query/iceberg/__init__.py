@@ -1,1 +1,1 @@
-"""Iceberg's metadata over a lake's data files. Only this package imports pyiceberg, an extra."""
+"""Iceberg metadata over a lake's data files. Only this package imports pyiceberg, an extra."""

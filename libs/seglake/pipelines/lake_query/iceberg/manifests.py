@@ -1,4 +1,4 @@
-"""Manifests of Iceberg for the data files of one version of a table, in memory.
+"""Iceberg manifests for the data files of one version of a table, in memory.
 
 Format: "Manifests" in Iceberg's table specification, version 2 of the format.
 """
@@ -66,7 +66,7 @@ def manifests_of(metadata: TableMetadataV2, files: Sequence[StoredFile]) -> "lis
 def _entry(file: StoredFile, schema: Schema, version: int) -> ManifestEntry:
     if file.row_count is None:
         raise SeglakeError(f"Delta's log does not say how many rows are in {file.path}")
-    # Delta's log has times in milliseconds; their writer may have cut off microseconds.
+    # Delta's log has times in milliseconds; the writer of these times may have cut microseconds.
     times = {name: (least, most + 999) for name, (least, most) in file.time_bounds_us.items()}
     known = {**file.bounds, **times}
     partition = Record() if file.topic is None else Record(file.topic)
@@ -110,7 +110,7 @@ class InMemoryFile(OutputFile):
         raise NotImplementedError
 
     def create(self, overwrite: bool = False) -> "_Stream":
-        """Return the stream whose bytes become `content` when it is closed."""
+        """Return the stream whose bytes become `content` when the stream is closed."""
         return _Stream(self)
 
 

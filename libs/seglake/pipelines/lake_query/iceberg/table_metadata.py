@@ -1,8 +1,8 @@
-"""Iceberg's metadata of a table: columns, partitioning, and its one snapshot.
+"""Iceberg metadata of a table: columns, partitioning, and its only snapshot.
 
-The data files have no field ids of Iceberg's, so the property `schema.name-mapping.default` maps
-their columns by name. A Delta table's partition column is in no data file: readers use the
-partition value in the manifest; see "Column Projection" in Iceberg's specification.
+The data files have no Iceberg field ids, so the property `schema.name-mapping.default` maps their
+columns by name. A Delta table's partition column is in no data file: readers use the partition
+value in the manifest; see "Column Projection" in Iceberg's specification.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ class TableVersion(NamedTuple):
 
 
 def new_metadata(of: TableVersion, *, location: str) -> TableMetadataV2:
-    """Return metadata without a snapshot, which is the whole metadata of an empty table.
+    """Return metadata without a snapshot: the complete metadata of an empty table.
 
     Args:
         of: the version to describe.
@@ -111,7 +111,7 @@ def with_snapshot(
         "manifest-list": manifest_list,
         "schema-id": empty.current_schema_id,
         "summary": {
-            # No append: readers of changes would take all rows as new.
+            # Not APPEND: readers of changes would treat all rows as new.
             "operation": Operation.OVERWRITE,
             "total-data-files": str(len(files)),
             "total-records": str(sum(file.row_count or 0 for file in files)),

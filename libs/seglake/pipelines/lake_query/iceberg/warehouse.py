@@ -1,4 +1,4 @@
-"""Writes Iceberg's metadata of a lake's tables into a folder, a `hadoop` catalog.
+"""Writes Iceberg metadata of a lake's tables into a folder: a `hadoop` catalog.
 
 `FOLDER/DATABASE/TABLE/metadata` has `vN.metadata.json`, its manifests, and `version-hint.text` with
 the newest N. The README of this folder explains why N is the Delta table's version.
@@ -27,7 +27,7 @@ from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
 _KEPT_MS = 7 * 24 * 3600 * 1000
-"""Time in ms for which replaced versions are kept, for queries that began with them: 7 days."""
+"""Time in ms for which replaced versions are kept (7 days), for queries that use them."""
 
 _HINT = "version-hint.text"
 _METADATA = re.compile(r"v(\d+)\.metadata\.json")
@@ -37,19 +37,19 @@ _OWN = re.compile(r"(?:v(\d+)\.metadata\.json|(\d+)-[0-9a-f-]{36}-(?:\d+|list)\.
 def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registration:
     """Write metadata of each table's newest version, unless it exists already.
 
-    All tables are checked before the first is written.
+    All tables are checked before the first one is written.
 
     Args:
         lake: a lake that has all tables.
-        folder: a path of the lake's storage or of another; made if it is missing.
+        folder: a path on any storage; created if it is missing.
         database: the namespace of the tables.
 
     Returns:
         The tables that are described now.
 
     Raises:
-        WrongCallError: the folder is a file or inside of the lake, a name belongs to another lake,
-            or the lake is an older copy of the lake that the folder describes.
+        WrongCallError: the folder is a file or inside the lake, a name belongs to another lake, or
+            the lake is an older copy of the one that the folder describes.
     """
     storage = lake.storage
     place = storage.join(folder, *database.split("."))
@@ -69,7 +69,7 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
     }
     for there in described.values():
         there.require_ours()
-    # `checkpoints` is last, as in commits: rows are visible before their range is.
+    # `checkpoints` is last, as in commits: rows become visible before their range.
     for there in described.values():
         there.bring_up_to_date()
     new = tuple(name for name, there in described.items() if there.is_new)
@@ -77,7 +77,7 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
 
 
 class _Described:
-    """Table of Iceberg: its folder as it is, and the version of the Delta table to describe."""
+    """Iceberg table: the present state of its folder, and the Delta version to describe."""
 
     def __init__(self, storage: Storage, folder: str, requested: TableVersion) -> None:
         self._storage = storage
@@ -96,7 +96,7 @@ class _Described:
 
     @property
     def is_new(self) -> bool:
-        """Return whether Iceberg had no table of this name."""
+        """Return whether Iceberg had no table with this name."""
         return not self._versions_ms
 
     def require_ours(self) -> None:
@@ -118,7 +118,7 @@ class _Described:
         if owner != self._requested.lake:
             raise NameInUseError(self._folder, owner)
         if str(known.table_uuid) != self._requested.snapshot.table_id:
-            raise NameInUseError(self._folder, f"but of another one that was at {owner}")
+            raise NameInUseError(self._folder, f"but belongs to another one that was at {owner}")
         if known.current_snapshot_id not in (None, newest):
             raise NameInUseError(self._folder, "another tool has written to it")
         if newest > self._requested.snapshot.version:
