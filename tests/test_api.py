@@ -107,7 +107,7 @@ def test_wrong_calls_are_of_one_class(tmp_path: Path) -> None:
         seglake.ingest(_DISK, tmp_path, engine="local", isolation="dirty")
     with pytest.raises(seglake.WrongCallError, match="no table records"):
         seglake.tables(tmp_path)
-    with pytest.raises(seglake.WrongCallError, match="config takes a list"):
+    with pytest.raises(seglake.WrongCallError, match="config must be a list"):
         seglake.ingest(_DISK, tmp_path, config="settings.toml")
     with pytest.raises(seglake.WrongCallError, match=r"no engine 'Local'.*; did you mean local"):
         seglake.ingest(_DISK, tmp_path, engine="Local")  # type: ignore[arg-type]

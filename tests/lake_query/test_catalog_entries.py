@@ -131,7 +131,7 @@ def test_tables_and_views_are_there_for_any_spark_and_nobody_s_own_are_touched(
         kind, text = answers[call]
         assert kind == "NameInUseError"
         assert text.startswith(name)
-        assert "exists already and is not of this lake" in text
+        assert "exists already and does not belong to this lake" in text
     assert answers["printed"] == [tables, views, [], []]
     for call, said in (
         ("no catalog", "Spark knows no catalog nowhere"),

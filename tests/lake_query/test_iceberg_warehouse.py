@@ -279,10 +279,10 @@ def test_folders_in_a_lake_and_files_are_refused(tmp_path: Path) -> None:
 def test_tables_of_other_lakes_are_never_replaced(tmp_path: Path) -> None:
     lake, folder = _small(tmp_path, 10), tmp_path / "iceberg"
     _registered(lake, folder)
-    _refused(f"not of this lake ({lake})", _small(tmp_path / "other", 10), folder)
+    _refused(f"does not belong to this lake ({lake})", _small(tmp_path / "other", 10), folder)
     lake.rename(tmp_path / "away")
     ingested(tmp_path / "disk", lake, makes_lake=True)
-    _refused(f"of another one that was at {lake}", lake, folder)
+    _refused(f"belongs to another one that was at {lake}", lake, folder)
 
 
 def test_an_older_copy_of_the_lake_is_refused(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_tier_alone_that_begins_above_a_gap_leaves_open_who_deleted_it(
     for file in place.folder.glob(f"*{id_of(first)}*"):
         file.rename(disk.data.parent / file.name)
     end = int(place.objects()[0].name[:20])
-    assert f"[0, {end}) are deleted_or_lost now" in "".join(
+    assert f"[0, {end}) are now deleted_or_lost instead of remote" in "".join(
         finding.text for finding in replayed(lake, disk.remote).findings
     )
     assert _causes(lake, "plain") == {"deleted_or_lost": [(0, end)]}

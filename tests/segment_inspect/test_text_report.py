@@ -128,7 +128,7 @@ def test_a_partition_with_a_compressed_segment_is_not_called_valid(
     first.unlink()
     text = text_look(log_dir)
     assert re.search(r"orders-0 .* NOT READ: 1 segment", text, re.MULTILINE)
-    assert "1 compressed segment (00000000000000000000.log.gz): decompress there" in text
+    assert "1 compressed segment (00000000000000000000.log.gz): decompress in place" in text
     assert json_look(log_dir / "orders-0")[-1]["unread_segments"] == 1
 
 

@@ -96,7 +96,7 @@ def test_a_compressed_segment_ends_the_queries_that_ask_for_its_offsets(
         log = data / "orders-0" / f"{base:020d}.log"
         log.rename(log.with_name(f"{log.name}.gz"))
     storage, settings = LocalStorage(), Settings.from_mappings([])
-    with pytest.raises(DataLossError, match=rf"{len(bases)} compressed .*: decompress there"):
+    with pytest.raises(DataLossError, match=rf"{len(bases)} compressed .*: decompress in place"):
         plan_reads([str(data)], storage, settings, Requested(), fails_on_loss=True)
     for start in {0, 20, 40} - {*bases}:
         wanted = Requested().with_offsets(start, start + 20)

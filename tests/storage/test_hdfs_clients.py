@@ -52,7 +52,7 @@ def test_all_name_nodes_of_a_nameservice_are_asked_at_once(listening: socket.soc
     known = {"dfs.ha.namenodes.prod": "a,b,c"} | {
         f"dfs.namenode.rpc-address.prod.{name}": _address(listening) for name in "abc"
     }
-    with pytest.raises(StoreSilentError, match="hdfs://prod does not answer"):
+    with pytest.raises(StoreSilentError, match="hdfs://prod has not answered"):
         config_now(access_of("hdfs://prod/x", HadoopProperties(_AT_ONCE | known)))
     connections: list[socket.socket] = []
     listening.settimeout(0)

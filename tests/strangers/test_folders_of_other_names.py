@@ -68,7 +68,9 @@ def test_a_folder_whose_name_is_no_partition_s_is_named(
 
 def test_given_as_the_source_it_is_refused_with_what_to_do(log_dir: Path, lake: Path) -> None:
     folder = _copy(log_dir, "orders-1.bak")
-    with pytest.raises(WrongSourceError, match="no partition's: rename it to TOPIC-PARTITION"):
+    with pytest.raises(
+        WrongSourceError, match="not named like a partition: rename it to TOPIC-PARTITION"
+    ):
         ingested(folder, lake)
     renamed = folder.rename(folder.with_name("orders-1"))
     assert ingested(renamed, lake, read={"upper_bound": "log_end"}).records == 20

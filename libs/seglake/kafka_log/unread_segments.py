@@ -13,7 +13,7 @@ from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.short_logs import end_claim
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 
-_DECOMPRESS = "decompress them in place and run again"
+_DECOMPRESS = "decompress in place and run again"
 
 
 def unread_offsets(

@@ -43,7 +43,7 @@ def test_an_abort_that_the_log_calls_a_commit_stays_a_commit(data: Path) -> None
     entries = [Aborted(2, 3, 10, 7), Aborted(1, 7, 11, 12)]
     (partition / INDEXES[1]).write_bytes(transaction_index(entries))
     bounds = log_bounds(data)
-    assert "producer 2 at offset 10, but the log has a commit there" in bounds.notes[0]
+    assert "producer 2 at offset 10, but the log has a commit" in bounds.notes[0]
     assert str(Markers(bounds.markers).state(2, 3)) == "committed"
 
 

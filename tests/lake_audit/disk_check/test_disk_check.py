@@ -53,7 +53,7 @@ def test_compressed_segments_are_not_compared_and_said(taken: Path, lake: Path) 
     log.rename(log.with_name(log.name + ".gz"))
     check = only_copy(checked(taken, lake))
     assert (check.report.equal, exit_code([check])) == (20, 3)
-    said = f"PROBLEM  not compared: 1 compressed segment ({log.name}.gz): decompress there"
+    said = f"PROBLEM  not compared: 1 compressed segment ({log.name}.gz): decompress in place"
     assert said in to_text([check])
 
 

@@ -42,7 +42,7 @@ def doubts_of(
             stop = min(doubt.next_offset, plan.next_offset)
             if max(doubt.start_offset, plan.start_offset) < stop:
                 if _is_left_out(doubt, settings):
-                    clause = f"its records {'would be' if is_dry_run else 'are'} left out"
+                    clause = f"its records {'would not be' if is_dry_run else 'are not'} ingested"
                 else:
                     clause = f"its records {'would be' if is_dry_run else 'were'} ingested"
                 text = f"{doubt.text}, and {clause}: check them"
