@@ -65,7 +65,7 @@ def test_partition_that_a_run_left_out_needs_a_look(tmp_path: Path, page: Path) 
     assert ingest_command.main([*command, "--report", str(page)]) == 3
     ((need, text),) = _findings(page)
     assert need == "left_out"
-    assert "decompress them in place and run again" in text
+    assert "decompress in place and run again" in text
     assert "exit code <b>3</b>" in page.read_text("utf-8")
 
 

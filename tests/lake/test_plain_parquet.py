@@ -73,6 +73,6 @@ def test_a_committed_file_that_is_gone_stops_it_before_anything_is_deleted(lake:
     (gone,) = (lake.path / BATCHES.name).rglob("*.parquet")
     gone.unlink()
     before = sorted(lake.path.rglob("*"))
-    with pytest.raises(StorageError, match="it is committed and not listed"):
+    with pytest.raises(StorageError, match="it is committed but not listed"):
         to_plain_parquet(lake.tables, is_whole=True)
     assert sorted(lake.path.rglob("*")) == before

@@ -162,7 +162,7 @@ def test_same_erasure_stores_its_rule_once_and_changes_nothing_more(lake: Path) 
     before = read_table(lake, "records"), rules(lake)
     summary = erased(lake, key=_KEY)
     assert (read_table(lake, "records"), rules(lake)) == before
-    said = "no row of records of 1 topic matches; the rule is stored, and later runs leave out"
+    said = "no row of records of 1 topic matches; the rule is stored, and later runs skip"
     assert summary.to_text().startswith(said)
     summary = erased(lake, key=_KEY, dry_run=True)
     said = "no row of records of 1 topic matches; nothing was stored ("

@@ -2,9 +2,9 @@
 
 Runs on the driver only. No other table depends on these rows, so there is no redo file: a driver
 that dies before its commit loses only its own rows. A commit that reports a failure may still have
-happened. In this case, its id is in the table's history. If a table must not get a row twice, the
-commit also advances the generation of an application id. Then the commit fails if another driver
-has appended meanwhile, and this driver checks again which rows are missing.
+happened; if so, its id is in the table's history. If a table must not get a row twice, the commit
+also advances the generation of an application id. Then the commit fails if another driver has
+appended meanwhile, and this driver checks again which rows are missing.
 """
 
 import time
@@ -69,7 +69,7 @@ def append_lacking(
         CommitUnknownError: a commit failed, but may have happened.
     """
     failure, commit_id = "", uuid.uuid4().hex
-    tried_from: int | None = None  # version before the first try to commit
+    tried_from: int | None = None  # version before the first attempt to commit
     pauses_s = tables.storage.pauses_s(tables.lake_path)
     for pause_s in pauses_s:
         time.sleep(pause_s)

@@ -1,4 +1,4 @@
-"""Arrays with the fields of a table, which may have more fields than the values, in any order."""
+"""Gives arrays the fields of a table, which may be more than theirs, in another order."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 # Any: pyarrow's stubs make arrays and types generic.
 def arranged(values: Any, kind: Any) -> Any:
-    """Return values with the fields of a type at every depth; fields that they lack are null.
+    """Return values with a type's fields at every depth; missing fields become null.
 
     >>> kind = pa.struct([("b", pa.string()), ("a", pa.int64())])
     >>> arranged(pa.array([{"a": 1}]), kind).to_pylist()
@@ -28,7 +28,7 @@ def arranged(values: Any, kind: Any) -> Any:
     if pa.types.is_map(kind):
         keys, items = arranged(values.keys, kind.key_type), arranged(values.items, kind.item_type)
         absent = values.is_null()
-        made: Any = pa.MapArray.from_arrays  # the stubs do not know `type` beside keys
+        made: Any = pa.MapArray.from_arrays  # the stubs lack the parameter `type`
         return made(_offsets(values), keys, items, type=kind, mask=absent)
     if pa.types.is_list(kind):
         inner = arranged(values.values, kind.value_type)
@@ -50,5 +50,5 @@ def rows_arranged(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _offsets(values: Any) -> Any:
-    """Return the offsets of lists as an array that begins at its first byte, as masks need it."""
+    """Return the offsets of lists as an array that starts at 0, as masks require it."""
     return pa.array(np.array(values.offsets, np.int32))

@@ -39,11 +39,11 @@ class CommitPort(Protocol):
 
     @property
     def commits_to(self) -> CommitTables:
-        """Return the tables to which a wave is committed, in their order."""
+        """Return the tables to which a wave is committed, in order."""
 
     @property
     def pauses_s(self) -> Sequence[float]:
-        """Return the seconds to wait before each try of a commit."""
+        """Return the seconds to wait before each attempt to commit."""
 
     @property
     def redo_folder(self) -> str:
@@ -64,8 +64,7 @@ class CommitPort(Protocol):
     def require_own_rows(self, topics: Iterable[str]) -> None:
         """Require that no other tool has changed rows of the topics' tables.
 
-        It must be called before each commit, because a later check examines only changes after that
-        commit.
+        Call it before each commit, because later checks only examine changes after that commit.
 
         Raises:
             ForeignChangeError: another tool has changed rows. This call has changed nothing.
@@ -74,10 +73,10 @@ class CommitPort(Protocol):
     def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
         """Add a table's files of some topics and set their generations, in one commit.
 
-        In the deciding table, the commit also removes the redo file's files to remove, and so must
-        directly follow the view's version. Otherwise, it fails if a commit after the view's version
-        has advanced one of these generations.
-        On return, the table's log is durable.
+        In the deciding table, the commit may also remove files listed in the redo file; it must
+        then directly follow the view's version. A commit without removals fails only if a commit
+        after the view's version has advanced one of these generations. On return, the table's log
+        is durable.
 
         Returns:
             The failure as text, which is empty if there is none. A commit that failed may have
@@ -85,7 +84,7 @@ class CommitPort(Protocol):
         """
 
     def make_durable(self, table: Table) -> None:
-        """Sync the table's log, so that a power cut loses no entry, whichever driver wrote it."""
+        """Sync the table's log, so that a power cut loses no entry of any driver."""
 
     def redo_files(self) -> list[Redo]:
         """Return all redo files of the lake, with which a later run completes a commit."""
@@ -94,7 +93,7 @@ class CommitPort(Protocol):
         """Write a redo file, durable on return."""
 
     def delete_redo(self, redo: Redo) -> None:
-        """Delete a redo file, which no run needs any more; it may be gone."""
+        """Delete a redo file that no run needs any longer; it may already be gone."""
 
     def require_files(self, files: Iterable[DataFile]) -> None:
         """Require that data files exist with their sizes, and make them durable.

@@ -13,10 +13,9 @@ application id. If the base was opened after reading the generation, Delta would
 generation twice without an error.
 
 A commit may also remove rows of the deciding table: it removes files, and adds files with the other
-rows. Each try first checks that these files are still in the version on which it is based.
+rows. Each attempt first checks that these files are still in the version on which it is based.
 
-Data files are never deleted here, because a table may use them if the outcome of a commit is
-unknown.
+This module never deletes data files: if the outcome of a commit is unknown, a table may use them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +41,7 @@ _PAUSES_OF_REMOVALS_S = (0.05,) * 20
 
 
 class Outcome(NamedTuple):
-    """Topics that are committed to all tables, and topics for which another driver was faster."""
+    """Topics committed to all tables, and topics for which another driver was faster."""
 
     committed: tuple[str, ...]
     lost: tuple[str, ...]
@@ -166,7 +165,7 @@ def _has_files(view: TableView, removed: Sequence[RemovedFile]) -> bool:
 
 
 def _redo(attempt: Attempt, commit_id: str, due: Mapping[str, TopicWave]) -> Redo:
-    """Return the redo file for one try to commit these topics."""
+    """Return the redo file for one attempt to commit these topics."""
     return Redo(
         source_id=attempt.source_id,
         attempt_id=attempt.attempt_id,
@@ -185,10 +184,10 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
     A commit that reports a failure may still have happened. So a newer snapshot is read. If a
     topic's generation has advanced in this snapshot, either the snapshot contains the commit, or
     the commit can no longer happen. If no generation has advanced, the same commit is tried again;
-    at most one try can succeed.
+    at most one attempt can succeed.
 
     A commit that removes files must directly follow the version in which they are. So other commits
-    may refuse it several times, and it is tried more often.
+    may make it fail several times, and it is tried more often.
     """
     failure, table = "", port.commits_to.deciding
     tried_from: TableView | None = None
@@ -208,13 +207,13 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
             yield NOW
             port.make_durable(table)
             return True
-        if any(move < 0 for move in moves):  # a snapshot older than the plan proves nothing
+        if any(move < 0 for move in moves):  # a snapshot older than the plan's proves nothing
             failure = "its newest version cannot be seen"
             continue
         if not _has_files(view, redo.removed):
             if tried_from is None:
                 return False
-            failure = "files to remove are gone"  # unless an earlier try has succeeded
+            failure = "files to remove are gone"  # unless an earlier attempt has succeeded
             continue
         tried_from = tried_from or view
         yield NOW
@@ -286,7 +285,7 @@ def _recover_once(
     for redo in redos:
         if _is_needless((yield from version_steps(port, redo.source_id, redo.generations)), redo):
             yield NOW
-            # The driver that wrote the log may have died before it synced it.
+            # The driver that wrote the log may have died before syncing it.
             port.make_durable(port.commits_to.publishing)
             yield NOW
             port.delete_redo(redo)
@@ -329,7 +328,7 @@ def _lacking_files(port: CommitPort, redo: Redo, topics: Sequence[str]) -> Steps
 
 
 def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
-    """Return whether a redo file is not needed, because its commit is published or impossible.
+    """Return whether a redo file is useless: its commit is published or impossible.
 
     A commit advances the generations of all its topics at once. If only some topics have advanced,
     another commit did it, and the compare-and-set of this commit can never succeed.

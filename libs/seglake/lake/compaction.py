@@ -1,4 +1,4 @@
-"""Commits the replacement of data files by files with the same rows, or with some of them.
+"""Commits the replacement of data files by files with the same rows, or with fewer rows.
 
 A compaction changes no row. But Delta would accept two compactions of the same file, and the file's
 rows would be in the table twice. So each replacement also advances the generation of the
@@ -45,7 +45,7 @@ class TableView(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """Data files to remove, and the file with their rows; None if none of the rows stays."""
+    """Data files to remove, and the file with their rows; None if no row remains."""
 
     old: tuple[StoredFile, ...]
     new: DataFile | None
@@ -116,7 +116,7 @@ def commit_replacements(
     now_ms: int,
     apps: Iterable[str] = (),
 ) -> str:
-    """Sync new files and commit them in place of the old ones; return the failure, see `add_files`.
+    """Sync new files and replace the old ones in one commit; return the failure, see `add_files`.
 
     Args:
         tables: the lake.

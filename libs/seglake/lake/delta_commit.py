@@ -42,10 +42,10 @@ def commit_wave(
 ) -> Outcome:
     """Commit the topics of a wave together; on return, the committed topics are published.
 
-    A topic is lost, which means not committed, if another driver has used its generation, if the
-    topic's previous commit is not complete, or if a file to remove is no longer in the deciding
-    table. Then the caller must recover, read the ledger and plan again. The files of a topic that
-    removes none may be committed with the next generation.
+    A topic is lost (not committed) if another driver has used its generation, if the topic's
+    previous commit is incomplete, or if a file to remove is no longer in the deciding table. The
+    caller must then recover, read the ledger and plan again. If a lost topic removes no files, its
+    files may be committed with the next generation.
 
     Args:
         tables: the lake.
@@ -223,7 +223,7 @@ class _DeltaPort(CommitPort):
     def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
         """Return the commit ids in the log; with `after`, only ids of later versions."""
         handle = self._tables.open(table)
-        count = None  # no limit of commits: the run may have died long ago
+        count = None  # no limit: the run may have died long ago
         if after is not None:
             count = handle.version() - cast("_DeltaView", after).handle.version()
         return commit_ids(self._tables, table, handle, count)
@@ -237,7 +237,7 @@ class _DeltaPort(CommitPort):
 
         A removal also advances the generation of compactions, whose files it may remove.
         """
-        handle = cast("_DeltaView", view).handle  # this port made the view
+        handle = cast("_DeltaView", view).handle  # the view comes from this port
         files = [f for f in redo.files if f.table == table.name and f.topic in topics]
         info = {
             "attempt_id": redo.attempt_id,

@@ -34,20 +34,20 @@ OWN_FOLDER = "_seglake"
 
 
 class LakeTables:
-    """The tables of a lake; each `open` and each `newest` reads the newest version."""
+    """Tables of a lake; each `open` and each `newest` reads the newest version."""
 
     def __init__(self, lake_path: str, storage: Storage) -> None:
         """Store the lake's path and storage; nothing is read yet."""
         self.lake_path = lake_path
         self.storage = storage
-        self._are_there = False  # whether all mandatory tables exist; once True, it stays
+        self._are_there = False  # whether all mandatory tables exist; True is final
         # Handles that `newest` returned, by table, with the storage options at opening.
         self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._logs: dict[str, TableLog] = {}
         self._checked_versions: dict[str, int] = {}  # per table: version whose schema was checked
         self._whole_versions: dict[str, int] = {}  # per table: version whose log entry is complete
         self.own_versions: dict[str, int] = {}  # per table: version without foreign changes
-        self.durable_ends: dict[str, int] = {}  # per table: version up to which the log is synced
+        self.durable_ends: dict[str, int] = {}  # per table: version up to which the log is durable
         # Folders for files that are not part of any table.
         self.work_folder = storage.join(lake_path, RECORDS.name, OWN_FOLDER)
         self.replay_folder = storage.join(self.work_folder, "replay")
@@ -58,7 +58,7 @@ class LakeTables:
         return self.storage.join(self.lake_path, table.name)
 
     def redo_folder_of(self, commits_to: CommitTables) -> str:
-        """Return the folder of the redo files of one kind of commits: in the deciding table."""
+        """Return the redo files' folder for one kind of commits, which is in the deciding table."""
         return self.storage.join(self.path(commits_to.deciding), OWN_FOLDER, "redo")
 
     def log_entry_path(self, table: Table, version: int) -> str:
@@ -115,7 +115,7 @@ class LakeTables:
         self._are_there = True
 
     def require_safe_commits(self) -> None:
-        """Require that the store lets only one of several runs create the same log entry.
+        """Require that the store lets only one of several runs create a log entry.
 
         Raises:
             UnsafeStoreError: the store does not guarantee this.
@@ -143,7 +143,7 @@ class LakeTables:
         return handle
 
     def unchecked(self, table: Table) -> Handle:
-        """Open a table's newest version, whichever version of seglake made the table.
+        """Open a table's newest version, whether this or another version of seglake made the table.
 
         Raises:
             NotALakeError: the table does not exist.
@@ -182,7 +182,7 @@ class LakeTables:
         return state
 
     def unchecked_state(self, table: Table) -> TableState:
-        """Return a table's state, whichever version of seglake made the table."""
+        """Return a table's state, whether this or another version of seglake made the table."""
         self.check_path()
         state = self._log(table).newest()
         if state is None or not _has_schema(state):
@@ -201,8 +201,8 @@ class LakeTables:
     def newest(self, table: Table) -> Handle:
         """Return a handle for reading data files; the next call for the table advances it.
 
-        Later calls read only the new part of the log. Do not use this handle for commits, which
-        need a handle from `open`. That handle stays at the version whose generation was read.
+        Later calls read only the new part of the log. Do not use this handle for commits. Commits
+        need a handle from `open`, which stays at the version whose generation was read.
         """
         handle = self._moved_on(table)
         self.check(table, state_of(handle))
@@ -210,7 +210,7 @@ class LakeTables:
 
     def _moved_on(self, table: Table) -> Handle:
         """Return the cached handle of a table after advancing it to the newest version."""
-        options = self.options  # they change when another HDFS name node becomes active
+        options = self.options  # options change when another HDFS name node becomes active
         kept_options, handle = self._handles.get(table.name, (None, None))
         if handle is None or kept_options != options:
             handle = self.unchecked(table)

@@ -14,7 +14,7 @@ SYNTAX_TREE = "SELECT json_serialize_sql(?)"
 TEXT_OF_TREE = "SELECT json_deserialize_sql(?)"
 
 _AS_SPARK = ("TimeZone = 'UTC'", "default_null_order = 'nulls_first_on_asc_last_on_desc'")
-# Without characters that are special in globs or in partition folders.
+# Paths without characters that are special in globs or in partition folders.
 _PLAIN_PATH = re.compile(r"/[^*?\[\]{}=]*")
 _AS_NULL = frozenset({"null", "__hive_default_partition__"})
 _LOCKS = (
@@ -29,7 +29,7 @@ _LOCKS = (
 def is_plain(path: str) -> bool:
     """Return whether DuckDB can open files below a path directly.
 
-    It can if the path is local and has no characters of globs.
+    It can if the path is local and has no glob characters.
     """
     return _PLAIN_PATH.fullmatch(path) is not None
 
@@ -79,7 +79,7 @@ def view_of_files(
 
 
 def no_rows(columns: Iterable[tuple[str, str]]) -> str:
-    """Return a query without rows, given the names of its columns and DuckDB's types of them."""
+    """Return a query without rows, given its columns' names and DuckDB types."""
     fields = ", ".join(f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in columns)
     return f"SELECT {fields} WHERE false"
 

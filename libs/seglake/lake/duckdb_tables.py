@@ -52,7 +52,7 @@ class DuckDBTables:
         self._connection.execute(named_view(self._connection, table, self.spelled(paths), topics))
 
     def spelled(self, paths: Sequence[str]) -> list[str]:
-        """Return the paths of data files in the form by which DuckDB opens them."""
+        """Return the paths of data files in the form in which DuckDB opens them."""
         if is_plain(self._lake_path):
             return [*paths]
         return [below(path, self._lake_path) for path in paths]

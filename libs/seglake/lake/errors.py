@@ -74,7 +74,7 @@ class UnsafeStoreError(WrongCallError):
 class NewerLakeError(LakeFolderError):
     """A later version of seglake made or upgraded the lake.
 
-    If this happened during a run, the later version completes the commits that the run has begun.
+    If this happened during a run, the later version completes the run's commits.
     """
 
     def __init__(self, *, path: str, made_by: str, lake_format: str, known_format: int) -> None:
@@ -87,7 +87,9 @@ class NewerLakeError(LakeFolderError):
             known_format: newest format that this version knows.
         """
         self.made_by = made_by
-        reason = f"its format is {lake_format}, and this version knows formats up to {known_format}"
+        reason = (
+            f"its format is {lake_format}, but this version supports formats up to {known_format}"
+        )
         super().__init__(path=path, reason=reason)
 
     def _text(self) -> str:

@@ -20,8 +20,8 @@ _CHANGES_NO_ROW = frozenset(
 MAINTAINS = "maintains"
 """Key in the info of seglake's maintenance commits, which do not check for foreign changes."""
 
-# How many of the newest commits to read, step by step, until one was made by a run.
-# Usually that is the newest one; a maintenance adds others.
+# Numbers of newest commits to read, step by step, until a run's commit is found. Usually it is the
+# newest commit; a maintenance adds others.
 _COMMITS_READ = (1, 20, None)
 
 
@@ -39,7 +39,7 @@ def refuse_foreign_changes(tables: LakeTables, requested: Iterable[Table]) -> No
         version = tables.state(table).version
         if tables.own_versions.get(table.name) == version:
             continue
-        if _is_ours(commit_of(tables, table, version)):  # most often, the newest commit is a run's
+        if _is_ours(commit_of(tables, table, version)):  # usually the newest commit is a run's
             tables.own_versions[table.name] = version
             continue
         handle = tables.newest(table)
@@ -80,7 +80,7 @@ def foreign_change(
 ) -> Mapping[str, Any] | None:
     """Return another tool's newest row-changing commit since seglake's last commit, or None.
 
-    A RESTORE that undid only commits of other tools is no change. Then the commits before it are
+    A RESTORE that undid only commits of other tools is no change; the commits before it are then
     examined.
 
     Args:
@@ -103,7 +103,7 @@ def foreign_change(
 
 # Any: JSON that any tool may have written.
 def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> int | None:
-    """Return how many commits a RESTORE undid; None if unknown, or if one of them was seglake's."""
+    """Return how many commits a RESTORE undid; None if unknown, or if seglake made one of them."""
     parameters = restore.get("operationParameters") or {}
     named = str(parameters.get("version", "")).strip('"')
     for count, commit in enumerate(older):
@@ -116,5 +116,5 @@ def _undone(older: Sequence[Mapping[str, Any]], restore: Mapping[str, Any]) -> i
 
 # Any: JSON that any tool may have written.
 def _is_ours(commit: Mapping[str, Any]) -> bool:
-    """Return whether a run of seglake made the commit, after it checked the earlier commits."""
+    """Return whether a run of seglake made the commit, after checking the earlier commits."""
     return "run_id" in commit and MAINTAINS not in commit

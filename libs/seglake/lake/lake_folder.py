@@ -10,7 +10,7 @@ from seglake.storage.errors import NotFoundError, RefusedError
 from seglake.storage.storage import FileInfo, Storage
 
 SUCCESS = "_SUCCESS"
-"""Name of the file that is written last and marks a conversion to plain Parquet as complete."""
+"""Name of the file that marks a complete conversion to plain Parquet; it is written last."""
 
 
 @contextlib.contextmanager
@@ -67,7 +67,7 @@ def why_no_lake(storage: Storage, path: str, missing: str) -> str:
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileInfo]:
-    """Return the files and folders in a folder; empty if the folder does not exist."""
+    """Return the files and folders in a folder; empty for a missing folder."""
     try:
         return [entry for entry in storage.list_folder(folder) if not entry.problem]
     except NotFoundError:

@@ -31,7 +31,7 @@ def format_of(properties: Mapping[str, str]) -> int:
 
 
 def refuse_newer(lake_path: str, properties: Mapping[str, str]) -> None:
-    """Raise NewerLakeError for a table of a later version, whose rows may mean something else."""
+    """Raise NewerLakeError for a table of a later version: its rows may have another meaning."""
     if format_of(properties) > FORMAT:
         raise NewerLakeError(
             path=lake_path,

@@ -1,8 +1,8 @@
 """Defines the tables of latest state, and finds and creates them.
 
-A table `latest/<topic>` has the newest record of each key in each partition, also if it is a
-tombstone. No other table depends on its rows. A commit that changes rows advances the generation of
-the topic's application id to that of the newest commit to `records` whose rows the table has.
+A table `latest/<topic>` has the newest record of each key in each partition, including tombstones.
+No other table depends on its rows. A commit that changes rows also sets the generation of the
+topic's application id: the generation of the newest commit to `records` that the table includes.
 """
 
 import json
@@ -23,7 +23,7 @@ LATEST_FOLDER = "latest"
 FENCE_APP = "seglake/fence"
 """Application id whose generation an erasure advances, so that a run that read before loses."""
 PLACES = "read_places"
-"""Key in a commit's info: up to which versions `latest` has read other tables."""
+"""Key in a commit's info: the versions up to which `latest` has read other tables."""
 _TOPIC = "seglake.topic"
 
 
@@ -74,14 +74,14 @@ def create_latest(tables: LakeTables, topic: str) -> LatestTable:
 
 
 def places_as_info(source_id: str, places: Mapping[str, LogPlace]) -> dict[str, str]:
-    """Return the info for a commit: up to where a cluster's rows of other tables were read."""
+    """Return the commit info with the versions up to which a cluster's rows were read, by table."""
     return {PLACES: json.dumps({"source_id": source_id, **places})} if places else {}
 
 
 def read_places(tables: LakeTables, table: Table, source_id: str) -> dict[str, LogPlace]:
-    """Return up to where other tables were read for a cluster, by table; empty if unknown.
+    """Return the versions up to which a cluster's rows were read, by table; empty if unknown.
 
-    The newest commit must be one for this cluster.
+    Only the newest commit is used, if it is for this cluster.
     """
     info = commit_of(tables, table, tables.state(table).version)
     try:

@@ -1,4 +1,4 @@
-"""Syncs tables' logs, first entries and then checkpoints, so that they survive a power cut.
+"""Syncs tables' logs (entries first, then checkpoints), so that they survive a power cut.
 
 delta-rs itself does not sync. On S3 and HDFS, no sync is needed.
 """
@@ -12,7 +12,7 @@ from seglake.storage.errors import PlaceError
 
 
 def sync_log(tables: LakeTables, table: Table, version: int) -> None:
-    """Sync the log entries up to a version, and existing later entries.
+    """Sync the log entries up to a version, and later entries that exist.
 
     Entries of other drivers are synced too, since a driver may have died between writing and
     syncing. Entries that this driver has already synced, and entries older than a checkpoint, are

@@ -13,7 +13,7 @@ _MOST_ENTRIES = 100  # a limit, since reading each entry is a request
 
 
 class LogPlace(NamedTuple):
-    """A version of a table, with a hash of its log entry, which shows if the log was replaced."""
+    """Version of a table, with a hash of its log entry, which reveals a replaced log."""
 
     version: int
     entry_sha256: str

@@ -20,7 +20,7 @@ from seglake.lake.tables import BATCHES, RECORDS, Table
 from seglake.lake.typed_tables import is_typed
 from seglake.storage.storage import Storage
 
-_ROW_GROUP_BYTES = 32 << 20  # uncompressed size of a row group to write
+_ROW_GROUP_BYTES = 32 << 20  # uncompressed size of each new row group
 _ORDERED_BY = {RECORDS.name: ("partition", "offset"), BATCHES.name: ("partition", "base_offset")}
 _TYPED_ORDER = ("_partition", "_offset")
 
@@ -116,7 +116,7 @@ class _Ahead:
         return rows.filter(pa.array(is_due))
 
     def _hold(self, rows: pa.Table) -> None:
-        """Store rows as the current rows, with the first and last partition and offset."""
+        """Store rows as the current ones, with their first and last partition and offset."""
         self._rows = rows
         if rows.num_rows:
             self._places = np.stack([numbers(rows, name) for name in self._order])

@@ -24,8 +24,8 @@ from seglake.lake.tables import Table
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 
-# Measured: numbers that grow in small steps compress best as deltas, payloads unencoded.
-# All other columns have few distinct values and compress best as dictionaries.
+# Measured: numbers that grow in small steps compress best as deltas, payloads without encoding. All
+# other columns have few distinct values and compress best as dictionaries.
 _DELTA_COLUMNS = {
     "records": "offset timestamp timestamp_ms",
     "batches": (
@@ -55,8 +55,8 @@ _PLAIN_COLUMNS = {
 }
 # Measured: files are as small as with 1 MiB pages, and zstd takes up to a tenth less time.
 _PAGE_BYTES = 64 << 10
-# Arrow's default of 20,000 rows is for page indexes, which are not written here.
-# Fewer pages mean fewer starts of the codec.
+# Arrow's default of 20,000 rows is for page indexes, which seglake does not write. With fewer
+# pages, the codec starts less often.
 _MOST_PAGE_ROWS = 1 << 20
 MOST_IN_A_FOLDER = 255 - len("topic=")
 _DIGEST_LETTERS = 32
@@ -98,7 +98,7 @@ class RemovedFile(NamedTuple):
 
 
 class ParquetFile:
-    """A new file for rows of one topic; a `with` block around it deletes an unclosed file.
+    """New file for rows of one topic; leaving a `with` block deletes an unclosed file.
 
     The file is created when the first rows are written.
     """
@@ -112,7 +112,7 @@ class ParquetFile:
             storage: storage of the lake.
             lake_path: folder of the lake.
             table: the table.
-            topic: topic of all rows, after which the partition folder is named.
+            topic: topic of all rows, which names the partition folder.
             compression_level: zstd level.
         """
         self._storage = storage
@@ -161,7 +161,7 @@ class ParquetFile:
             raise self._failed(error) from error
 
     def close(self) -> DataFile | None:
-        """Finish the file and return it; None if no rows were written, and so no file exists.
+        """Finish the file and return it; None if no rows were written, so that no file exists.
 
         Raises:
             OutputError: writing failed.
@@ -224,7 +224,7 @@ class ParquetFile:
 
 
 def row_groups(pieces: Iterable[pa.Table], least_bytes: int) -> Iterator[pa.RecordBatch]:
-    """Yield rows in batches that are large enough for a row group each.
+    """Yield rows in batches that are each large enough for a row group.
 
     Args:
         pieces: the rows.

@@ -56,7 +56,7 @@ def read_rows(
         columns: columns to read; columns of `only` must be among them.
         only: conditions that each row must meet.
         group: index of the only row group to read; None reads all.
-        may_lack: columns that are left out if the file lacks them.
+        may_lack: columns that are omitted if the file lacks them.
 
     Raises:
         StorageError: the file does not exist, is not a Parquet file, or lacks a column that every
@@ -82,7 +82,7 @@ def read_rows(
 
 
 def read_batches(storage: Storage, path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches of at most 4,096, however large the row groups are.
+    """Yield the rows in batches of at most 4,096, regardless of the row groups' size.
 
     Args:
         storage: storage of the file.
@@ -109,7 +109,7 @@ def columns_of(storage: Storage, path: str) -> pa.Schema:
 
 
 def _without_views(rows: pa.Table) -> pa.Table:
-    """Return rows whose columns of views are plain."""
+    """Return rows with plain columns instead of views."""
     plain = pa.schema([field.with_type(_plain_type(field.type)) for field in rows.schema])
     # A conversion is slow: convert only if types differ.
     return rows if plain.equals(rows.schema) else rows.cast(plain)
@@ -187,7 +187,7 @@ def _read_whole(storage: Storage, path: str, schema: pa.Schema) -> pa.Table:
 
 
 def with_added(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return columns of a file's rows; columns that the file lacks are null."""
+    """Return columns of a file's rows; missing columns become null."""
     for name in columns:
         if name not in rows.column_names:
             kind: Any = ADDED_TYPES[name]

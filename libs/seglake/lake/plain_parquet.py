@@ -1,8 +1,8 @@
 """Turns a finished lake into plain Parquet folders without the tables' logs.
 
-Readers of a plain folder read every file in it. So files that failed attempts have left, which are
-not in the newest snapshot, are deleted first. The file `_SUCCESS` is written last and marks the
-conversion as complete.
+Readers of a plain folder read every file in it. So files of failed attempts, which are not in the
+newest snapshot, are deleted first. The file `_SUCCESS` is written last and marks the conversion as
+complete.
 """
 
 import io
@@ -35,7 +35,7 @@ def check_is_empty(storage: Storage, path: str) -> None:
         held = "a conversion to Parquet" if is_conversion else entries[0].name
         raise LakeFolderError(
             path=path,
-            reason=f"it holds {held}, and a conversion needs an empty folder; an earlier conversion"
+            reason=f"it has {held}, but a conversion needs an empty folder; an earlier conversion"
             f" is complete only if it has {SUCCESS}",
         )
 
@@ -73,7 +73,7 @@ def to_plain_parquet(tables: LakeTables, *, is_whole: bool) -> None:
 def _check_listed(storage: Storage, folder: str, named: frozenset[str]) -> None:
     """Require that the listing has all committed files, so that no committed file is deleted."""
     for path in sorted(named.difference(_files_below(storage, folder))):
-        raise StorageError(action="convert", path=path, reason="it is committed and not listed")
+        raise StorageError(action="convert", path=path, reason="it is committed but not listed")
 
 
 def _files_below(storage: Storage, folder: str) -> list[str]:

@@ -5,7 +5,7 @@ any driver can complete the other tables from the redo file, without the source 
 decoding. The file is small and written atomically. It is deleted when the commit has reached
 `checkpoints`, or when the commit can no longer happen.
 
-Each try to commit has its own redo file; the same `commit_id` is in the redo file and in the
+Each attempt to commit has a separate redo file; the same `commit_id` is in the redo file and in the
 commit's info.
 """
 
@@ -30,7 +30,7 @@ class Redo:
 
     Attributes:
         removed: files that the commit removes from the deciding table. A recovery does not need
-            them, and redo files of earlier versions lack them.
+            this list, and redo files of earlier versions lack it.
     """
 
     source_id: str

@@ -1,7 +1,7 @@
-"""Writes a data file again without some of its rows.
+"""Rewrites a data file without some of its rows.
 
-Runs in tasks. A file whose rows are all removed is not written again, and a file that has none of
-them stays. The order of the other rows is kept.
+Runs in tasks. A file that loses all rows is not rewritten; a file that loses none stays. The order
+of the remaining rows is kept.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ _Mask = NDArray[np.bool_]
 
 
 class _Place(NamedTuple):
-    """Columns that say where in a log a table's row belongs."""
+    """Columns that locate a table's row in a log."""
 
     topic_id: str
     partition: str
@@ -53,12 +53,12 @@ class RowChoice:
 
     Attributes:
         source_id: the cluster.
-        topic_ids: topic ids of the rows; None among them for rows without one.
+        topic_ids: topic ids of the rows; None stands for rows without a topic id.
         partition: the partition.
-        ranges: ranges of offsets, sorted and disjoint. A batch counts by its last offset, a gap by
-            its first, damaged bytes by the offset before them.
+        ranges: sorted, disjoint ranges of offsets. The deciding offset is a batch's last one, a
+            gap's first one, and for damaged bytes the one before them.
         generation: commit that added the rows; None for all.
-        kept_cause: cause of gaps that stay; None if none does.
+        kept_cause: cause of gaps that stay; None if no gap stays.
     """
 
     source_id: str
@@ -73,7 +73,7 @@ class RowChoice:
         place = _place(table)
         least, greatest = file.bounds.get(place.offset, (None, None))
         if table == QUARANTINE:
-            least = None  # statistics have no nulls, which stand for the log's start here
+            least = None  # statistics ignore nulls, and null means the log's start in this column
         return file.may_hold([Within(place.partition, self.partition, self.partition)]) and any(
             (least is None or least < stop) and (greatest is None or greatest >= start)
             for start, stop in self.ranges
@@ -98,7 +98,7 @@ class RowChoice:
 
 
 class RemovedSums(NamedTuple):
-    """Sums of removed rows; without `needs_sums`, `offset_sum` and the bytes are 0."""
+    """Sums over removed rows; without `needs_sums`, `offset_sum` and the bytes are 0."""
 
     records: int = 0
     offset_sum: int = 0
@@ -106,17 +106,17 @@ class RemovedSums(NamedTuple):
     value_bytes: int = 0
 
     def plus(self, other: "RemovedSums") -> "RemovedSums":
-        """Return the sums of these and other removed rows."""
+        """Return the sums over these and other removed rows."""
         return RemovedSums(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteTask:
-    """A file to be written again without the chosen rows.
+    """File to rewrite without the chosen rows.
 
     Attributes:
-        needs_sums: whether to sum up the offsets and payloads of the removed rows, for which whole
-            files are read even if they are only dropped.
+        needs_sums: whether to sum up offsets and payloads of the removed rows; files are then read
+            completely, even those that lose all rows.
         writes: whether to write the new file; otherwise the rows are only counted.
     """
 
@@ -128,11 +128,11 @@ class RewriteTask:
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """Outcome for one file.
+    """Result for one file.
 
     Attributes:
         file: the file that was read.
-        replacement: the file with the other rows; None if there are none.
+        replacement: the file with the remaining rows; None if there are none.
         removed: sums of the removed rows of each choice that has any in the file.
         newest_ms: greatest time of the removed rows of each of these choices, in ms since 1970; -1
             if they have no time.
@@ -187,7 +187,7 @@ def rewrite_tasks(
         storage: storage of the lake.
         lake_path: folder of the lake.
         compression_level: zstd level of new files.
-        needs_sums: returns whether the sums of a choice's rows are needed.
+        needs_sums: returns whether the sums over a choice's rows are needed.
         writes: see `RewriteTask`.
     """
     found = []
@@ -215,7 +215,7 @@ def rewrite(task: RewriteTask) -> Rewritten:
     """Write the file without the chosen rows, and return it, without deleting the old file.
 
     Raises:
-        RowCountError: the file has another number of rows than Delta's log says.
+        RowCountError: the file has another number of rows than Delta's log states.
         StorageError: the file cannot be read.
         OutputError: the new file cannot be written.
     """
@@ -249,7 +249,7 @@ def _done(
     sums: Iterable[RemovedSums],
     counts: Iterable[_Count],
 ) -> Rewritten:
-    """Return the outcome of a task that writes a file again."""
+    """Return the result of a task that rewrites a file."""
     removed = {
         choice: each for choice, each in zip(task.choices, sums, strict=True) if each.records
     }
@@ -292,7 +292,7 @@ def _kept(task: RewriteTask, schema: pa.Schema, sums: list[RemovedSums]) -> Iter
 
 
 def _masks(task: RewriteTask, rows: pa.Table) -> Iterator[_Mask]:
-    """Yield the chosen rows of each choice; a row that several choose belongs to the first."""
+    """Yield the chosen rows of each choice; a row in several choices belongs to the first one."""
     is_free = np.ones(rows.num_rows, np.bool_)
     for choice in task.choices:
         mask = choice.mask(rows, task.old.table) & is_free
@@ -305,7 +305,7 @@ def _added(sums: RemovedSums, rows: pa.Table, task: RewriteTask) -> RemovedSums:
     if not task.needs_sums:
         return sums._replace(records=sums.records + rows.num_rows)
     sizes = [_payload_bytes(rows, name) for name in _PAYLOADS]
-    # as Python integers, since a sum of offsets may exceed an int64
+    # Python integers: a sum of offsets may exceed an int64
     offset_sum = sum(numbers(rows, _place(task.old.table).offset).tolist())
     added = RemovedSums(rows.num_rows, offset_sum, *sizes)
     return sums.plus(added)
@@ -330,7 +330,7 @@ def _is_one_of(rows: pa.Table, column: str, values: Iterable[str | None]) -> _Ma
 
 
 def _place(table: Table) -> _Place:
-    """Return the columns that place a table's row in a log."""
+    """Return the columns that locate a table's row in a log."""
     if is_typed(table):
         return _Place("_topic_id", "_partition", "_offset", "_source_id", "_generation")
     if table == VALUE_REJECTS:

@@ -54,7 +54,7 @@ def replace_rows(
 
 
 def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: str) -> str:
-    """Replace all files of a table by one file with the rows; return why that failed, or ""."""
+    """Replace all files of a table by one file with the rows; return the failure, or ""."""
     table, now_ms = view.table, time.time_ns() // 1_000_000
     with ParquetFile(tables.storage, tables.lake_path, table, "") as file:
         if rows:

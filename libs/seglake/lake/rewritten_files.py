@@ -1,4 +1,4 @@
-"""Writes a data file again with some of its rows, or with changed rows. Runs in tasks."""
+"""Rewrites a data file with some of its rows, or with changed rows. Runs in tasks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import Table
 from seglake.storage.storage import Storage
 
-_ROW_GROUP_BYTES = 32 << 20  # uncompressed size of a row group to write
+_ROW_GROUP_BYTES = 32 << 20  # uncompressed size of each new row group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldFile:
-    """A data file to be written again.
+    """Data file to be rewritten.
 
     Attributes:
         compression_level: zstd level of the new file.
@@ -29,7 +29,7 @@ class OldFile:
     compression_level: int
 
     def check_count(self, found: int) -> None:
-        """Raise RowCountError if the file has another number of rows than Delta's log says."""
+        """Raise RowCountError if the file has another number of rows than Delta's log states."""
         expected = self.file.row_count
         if expected is not None and expected != found:
             raise RowCountError(
@@ -44,7 +44,7 @@ def write_again(
 
     Args:
         old: the old file.
-        schema: columns of the old file, which may lack columns that the table got later.
+        schema: columns of the old file, which may lack later columns of the table.
         rows: rows of the new file, with these columns.
         lost: number of rows of the old file that the new one lacks.
 

@@ -1,6 +1,6 @@
-"""Defines the table of the rules by which records are erased.
+"""Defines the table of erasure rules.
 
-It takes no part in topics' commits. The first erasure makes it, so most lakes do not have it.
+The table takes no part in topics' commits. The first erasure creates it, so most lakes lack it.
 """
 
 import pyarrow as pa

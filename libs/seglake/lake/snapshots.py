@@ -86,8 +86,8 @@ class Snapshot:
 def read_snapshots(tables: LakeTables, requested: Sequence[Table]) -> dict[str, Snapshot]:
     """Return a snapshot of each table, by its name.
 
-    The tables are read in the reverse order of commits, so `checkpoints` is first. Then the other
-    snapshots have all rows of the offsets that the snapshot of `checkpoints` covers.
+    The tables are read in the reverse order of commits, `checkpoints` first. So the other snapshots
+    have all rows of the offsets that the snapshot of `checkpoints` covers.
 
     Args:
         tables: the lake.

@@ -1,8 +1,8 @@
 """Computes the statistics of a data file while its rows are written.
 
-Readers skip a file if its statistics exclude a match, so a wrong bound hides rows; a missing bound
-only costs time. Delta stores timestamps in milliseconds, so the lower bound is rounded down and the
-upper bound up.
+Readers skip a file if its statistics exclude a match, so a wrong bound hides rows, while a missing
+bound only costs time. Delta stores timestamps in milliseconds, so the lower bound is rounded down
+and the upper bound up.
 
 Format: "Per-file Statistics" in the Delta transaction log protocol.
 """

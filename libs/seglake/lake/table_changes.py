@@ -20,7 +20,7 @@ APPEND_ONLY = "delta.appendOnly"
 
 
 def allow_removals(tables: LakeTables, table: Table) -> None:
-    """Make a table no longer append-only, unless it is so already; durable on return.
+    """Make a table no longer append-only, if it still is; durable on return.
 
     Raises:
         PlaceError: all attempts to commit failed.

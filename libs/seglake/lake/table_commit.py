@@ -32,8 +32,8 @@ class Removal(NamedTuple):
     """A file to remove.
 
     Attributes:
-        loses_rows: whether the added files lack some of its rows. Then the commit fails if any
-            other commit was made since the handle's version, because Delta accepts the removal of
+        loses_rows: whether the added files lack some of this file's rows. If so, the commit fails
+            after any other commit since the handle's version, because Delta accepts the removal of
             a file that another tool has just compacted.
     """
 
@@ -75,7 +75,7 @@ def add_files(
         commit_info: keys and values for the commit's info.
         generations: new `txn` version of each application id; the commit fails if another commit
             has changed one of these ids since the handle's version.
-        removals: files to remove, whose rows the added files have in whole or in part.
+        removals: files to remove; the added files have all or some of their rows.
 
     Returns:
         The failure as text, which is empty if there is none. A commit that failed may have
@@ -104,7 +104,7 @@ def add_files(
 
 
 def failure_text(tables: LakeTables, table: Table, action: str, error: Exception) -> str:
-    """Return why a commit failed, as text for the run's summary; the debug log gets it too."""
+    """Return why a commit failed, as text for the run's summary; also write it to the debug log."""
     failure = f"{type(error).__name__}: {tables.failure(action, table, error).reason}"
     _LOG.debug("%s: commit failed: %s", table.name, failure)
     return failure
@@ -113,8 +113,8 @@ def failure_text(tables: LakeTables, table: Table, action: str, error: Exception
 def make_durable(tables: LakeTables, table: Table, handle: Handle, *, read_version: int) -> None:
     """Sync the log with the commit after a version, and write a checkpoint if one is due."""
     sync_log(tables, table, read_version)
-    # If another run commits meanwhile, a multiple of ten may be skipped.
-    # Then the checkpoint waits for the next one, which only costs readers time.
+    # If another run commits meanwhile, a multiple of ten may be skipped. The next multiple then
+    # gets the checkpoint, which only costs readers time.
     if read_version % CHECKPOINT_EACH == CHECKPOINT_EACH - 1:
         write_checkpoint(tables, table, handle)
 
@@ -144,7 +144,7 @@ def _commit(
             app_transactions=apps,
             max_commit_retries=None if is_retried else 0,
         ),
-        # No checkpoint is written here. The caller writes it when the commit is durable.
+        # No checkpoint yet: the caller writes it when the commit is durable.
         post_commithook_properties=PostCommitHookProperties(False, False),
     )
 
@@ -159,7 +159,7 @@ def empty_table(
     commit_info: Mapping[str, str],
     generations: Mapping[str, int],
 ) -> str:
-    """Remove all rows of an unpartitioned table, and give it other columns, in one commit.
+    """Remove all rows of an unpartitioned table, and change its columns, in one commit.
 
     The commit fails if any other commit was made since the handle's version. For the arguments and
     the result see `add_files`.

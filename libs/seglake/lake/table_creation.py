@@ -72,12 +72,12 @@ def pending_upgrade(tables: LakeTables) -> list[str]:
 
 def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
     """Create, upgrade and check all tables; see `create_missing`."""
-    tables.forget_handles()  # so that existing tables are opened and checked again
+    tables.forget_handles()  # existing tables are then opened and checked again
     present = _present(tables)
     lake_format = _format_of(tables, present)
     has_commits = any(state.version > 0 for state in present.values())
-    # Check again, since another driver may have created tables meanwhile.
-    # No table gets a commit before all tables exist.
+    # Check again: another driver may have created tables meanwhile. No table gets a commit before
+    # all tables exist.
     missing = [t for t in TABLES if t.name not in present and not tables.has(t)]
     lost = [table.name for table in missing if table.since <= lake_format and not table.is_apart]
     if lost and has_commits:
@@ -103,8 +103,8 @@ def _create_missing(tables: LakeTables, *, is_single_writer: bool) -> list[str]:
 
 def _present(tables: LakeTables) -> dict[str, TableState]:
     """Return the unchecked state of each existing table, by its name."""
-    # Read one small table before threads start, so that all modules are imported.
-    # Concurrent imports of modules that import each other can fail.
+    # Read one small table before starting threads, so that all modules are imported: concurrent
+    # imports of modules that import each other can fail.
     gaps = _found(tables, GAPS)
     others = [table for table in TABLES if table is not GAPS]
     # in parallel, because this is slow on remote stores or for long logs
@@ -183,7 +183,7 @@ def _check_folder(tables: LakeTables, missing: Sequence[Table]) -> None:
 
 
 def _begun(tables: LakeTables, table: Table, present: Mapping[str, TableState]) -> dict[str, int]:
-    """Return the generations with which a new table must begin, by application id.
+    """Return the generations with which a new table must start, by application id.
 
     If topics of the table were ingested before the table existed, the table must begin with the
     topics' generations, as if earlier commits had added no rows to it: see `app_versions`.
@@ -197,7 +197,7 @@ def _begun(tables: LakeTables, table: Table, present: Mapping[str, TableState]) 
 
 
 def create_table(tables: LakeTables, table: Table, properties: Mapping[str, str]) -> None:
-    """Create a table that takes no part in an ingest, with more properties; durable on return.
+    """Create a table outside ingests' commits, with more properties; durable on return.
 
     If another driver has just created it, nothing is changed.
     """
@@ -233,7 +233,7 @@ def _create(
             partition_by=list(table.partition_by),
             configuration=configuration,
             raise_if_key_not_exists=False,  # seglake's property names are not Delta's
-            # A retry could define the table a second time, after another driver created it.
+            # A retry could create the table again after another driver has created it.
             commit_properties=CommitProperties(
                 max_commit_retries=0,
                 app_transactions=[Transaction(app, number) for app, number in begun.items()],

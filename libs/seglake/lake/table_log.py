@@ -1,6 +1,6 @@
 """Reads a table's state and all generations from its log, without its data files.
 
-When delta-rs opens a table, it loads the list of all data files, and it returns one generation per
+To open a table, delta-rs loads the list of all data files, and it returns only one generation per
 call. This is slow for a run without new rows. This module reads log entries and single-file
 checkpoints; for any other log, callers use delta-rs.
 """
@@ -16,7 +16,7 @@ from seglake.storage.storage import Storage
 
 HINT = "_last_checkpoint"  # Delta's pointer to the newest checkpoint
 _VERSION_DIGITS = 20
-_VERSIONS = (".json", ".checkpoint.parquet")  # ends of file names in the log, after the version
+_VERSIONS = (".json", ".checkpoint.parquet")  # suffixes of file names in the log, after the version
 _ACTIONS = ("txn", "protocol", "metaData")
 _FIELDS = (  # fields of a checkpoint, except those of data files
     *("txn.appId", "txn.version", "protocol.minReaderVersion", "protocol.minWriterVersion"),
@@ -71,7 +71,7 @@ class _Actions:
 
 
 class TableLog:
-    """Log of one table; an entry is read once, when its version or a later one is requested."""
+    """Log of one table; each entry is read only once."""
 
     def __init__(self, storage: Storage, log_folder: str) -> None:
         """Store the path of the log; nothing is read yet.
@@ -100,7 +100,7 @@ class TableLog:
     def at(self, version: int) -> TableState | None:
         """Return the state of a version.
 
-        None if it is unreadable, or older than a version that was read before.
+        The result is None if the version is unreadable, or older than a version already read.
         """
         try:
             if self._actions.version < 0:
@@ -122,7 +122,7 @@ class TableLog:
         except _UNREADABLE as error:
             self._actions, self._state = _Actions(), None
             if isinstance(error, NotFoundError) or not isinstance(error, PlaceError):
-                # The log is expired or damaged: do not try again.
+                # The log has expired or is damaged: do not try again.
                 self._unreadable_version = version
         return self._state
 
@@ -177,12 +177,12 @@ def _actions_of(entry: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _state(actions: _Actions) -> TableState:
-    """Return the state.
+    """Return the state of a table after these actions.
 
     If a field is missing or has a wrong type, one of the errors in `_UNREADABLE` is raised.
     """
     generations = dict(actions.generations)
-    settings = dict(actions.metadata["configuration"])  # checkpoints have maps as lists of pairs
+    settings = dict(actions.metadata["configuration"])  # checkpoints store maps as lists of pairs
     partition_by = [*actions.metadata["partitionColumns"]]
     if not all(isinstance(text, str) for text in (*settings, *settings.values(), *partition_by)):
         raise TypeError

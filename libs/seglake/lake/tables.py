@@ -85,7 +85,7 @@ _INTS = _list_of(pa.int32())
 # Number of the commit that added the row, counted for each source and topic.
 _GENERATION = _bigint("generation")
 
-# Topic id, partition and offset of the record that the row was decoded from.
+# Topic id, partition and offset of the record from which the row was decoded.
 _RECORD_PLACE = [
     *_string("record_topic_id"),
     *_int("record_partition"),
@@ -378,7 +378,7 @@ class CommitTables(NamedTuple):
         return self.tables[-1]
 
     def of(self, topics: Iterable[str]) -> tuple[Table, ...]:
-        """Return the tables to which these topics are committed, in the order of commits."""
+        """Return the tables to which commits of these topics write, in the order of commits."""
         named = list(topics)
         return tuple(table for table in self.tables if any(map(table.serves, named)))
 

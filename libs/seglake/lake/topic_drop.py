@@ -34,7 +34,7 @@ from seglake.lake.tables import Table
 from seglake.lake.typed_tables import FORMS, PLACE_FIELDS, TypedTable, typed_tables
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, TYPED_COLUMNS, VALUE_REJECTS
 
-_PAUSES_S = (0.05,) * 20  # a removal must directly follow the version in which the files are
+_PAUSES_S = (0.05,) * 20  # a removal must directly follow the version that has the files
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _path(tables: LakeTables, drop: TopicDrop) -> str:
 
 
 def _run(tables: LakeTables, drop: TopicDrop, after: Callable[[str], None]) -> bool:
-    """Take the steps of a drop that are still due; return False if another run was faster."""
+    """Take the remaining steps of a drop; return False if another run was faster."""
     typed = [each for each in typed_tables(tables) if each.topic == drop.topic]
     names = (VALUE_REJECTS, *(each.table for each in typed), TYPED_CHECKPOINTS)
     refuse_foreign_changes(tables, names)
@@ -138,7 +138,7 @@ def _is_decided(tables: LakeTables, drop: TopicDrop) -> bool:
 
 
 def _decided(tables: LakeTables, drop: TopicDrop) -> bool:
-    """Take the deciding step unless it is taken; return whether the drop is decided."""
+    """Take the deciding step if necessary; return whether the drop is decided."""
     tries = _tries(tables, lambda: VALUE_REJECTS)
     for view in tries:
         if any(_generation(tables, view, app) >= n for app, n in drop.apps.items()):
@@ -209,7 +209,7 @@ def _files(drop: TopicDrop, view: TableView) -> list[Removal]:
 
 
 def _commit_removal(tables: LakeTables, drop: TopicDrop, view: TableView) -> str:
-    """Commit the removal of the topic's files; return why that failed, or ""."""
+    """Commit the removal of the topic's files; return the failure, or ""."""
     maintains = {MAINTAIN_APP: _generation(tables, view, MAINTAIN_APP) + 1}
     return add_files(
         tables,
@@ -224,7 +224,7 @@ def _commit_removal(tables: LakeTables, drop: TopicDrop, view: TableView) -> str
 
 
 def _commit_overwrite(tables: LakeTables, drop: TopicDrop, view: TableView) -> str:
-    """Commit a typed table without rows and columns of values; return why that failed, or ""."""
+    """Commit a typed table without rows and columns of values; return the failure, or ""."""
     return empty_table(
         tables,
         view.table,

@@ -18,20 +18,19 @@ from seglake.storage.errors import NotFoundError
 from seglake.storage.storage import Storage
 
 ACTION_COUNT = "action_count"
-"""Key in a commit's info: how many lines follow the info in the log entry."""
+"""Key in a commit's info: number of lines that follow the info in the log entry."""
 
 
 def refuse_cut_entry(storage: Storage, path: str) -> None:
     """Reject a truncated log entry.
 
-    Delta readers accept an entry that is truncated between two lines. Then the table would have the
-    data files without the generations. Only seglake's own entries contain the expected number of
-    lines.
+    Delta readers accept an entry that is truncated between two lines: the table would have the data
+    files without the generations. Only seglake's own entries state their number of lines.
 
     Raises:
         TornLogError: the entry is truncated.
     """
-    with contextlib.suppress(NotFoundError):  # an entry that was deleted is part of a checkpoint
+    with contextlib.suppress(NotFoundError):  # a checkpoint includes deleted entries
         if not _is_whole_entry(storage.read_bytes(path)):
             raise TornLogError(path=path, is_commit=True)
 

@@ -2,8 +2,8 @@
 
 A typed table has a row for each record whose value decodes, and for each tombstone. A commit
 decides in `value_rejects` and publishes in `typed_checkpoints`; typed tables follow. So a topic may
-get another typed table at any time: a table that the drivers of earlier commits did not know gets
-their generations without rows, see `align`.
+get another typed table at any time: the new table gets the generations of earlier commits without
+rows, see `align`.
 """
 
 import time
@@ -23,7 +23,7 @@ from seglake.lake.table_creation import create_table
 from seglake.lake.tables import HEADERS_TYPE, CommitTables, Table
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS, VALUE_TABLES
 
-_Field: TypeAlias = "pa.Field[Any]"  # the class takes no arguments when the program runs
+_Field: TypeAlias = "pa.Field[Any]"  # at run time the class takes no arguments
 TYPED_FOLDER = "typed"
 _PROPERTIES = ("seglake.topic", "seglake.record", "seglake.key_form", "seglake.value_form")
 FORMS = _PROPERTIES[2:]
@@ -47,7 +47,7 @@ PLACE_FIELDS: tuple[_Field, ...] = (
     pa.field("_key_schema_id", pa.int32()),
     pa.field("_key_raw", pa.binary()),
 )
-"""First columns of each typed table; `_generation` is the one of the row in `records`."""
+"""First columns of each typed table; `_generation` is that of the row in `records`."""
 
 _STATISTICS = ("_partition", "_offset", "_timestamp", "_generation")
 
@@ -56,9 +56,9 @@ class TypedTable(NamedTuple):
     """A table with the decoded values of a topic.
 
     Attributes:
-        record: full name of the record type whose values it has; "" for values that are no records.
+        record: full name of the values' record type; "" for values that are no records.
         key_form: form of the topic's keys, chosen when the table was made.
-        value_form: form of its values.
+        value_form: form of the topic's values.
     """
 
     topic: str
@@ -69,7 +69,7 @@ class TypedTable(NamedTuple):
 
 
 def typed_name(topic: str, record: str = "") -> str:
-    """Return the name of a typed table: of a topic, or of one of its record types."""
+    """Return the name of the typed table of a topic, or of one of its record types."""
     return f"{TYPED_FOLDER}/{folder_value(topic)}" + (f"__{folder_value(record)}" if record else "")
 
 
@@ -101,7 +101,7 @@ def is_typed(table: Table) -> bool:
 
 
 def typed_tables(tables: LakeTables) -> list[TypedTable]:
-    """Return the typed tables of a lake, as they are, by their names."""
+    """Return the typed tables of a lake with their present columns, sorted by name."""
     found = []
     for entry in tables.entries(TYPED_FOLDER):
         name = f"{TYPED_FOLDER}/{entry.name}"
@@ -119,7 +119,7 @@ def _found(tables: LakeTables, name: str) -> TypedTable:
         name, (topic, record, key, value), [field for field in fields if field.name not in names]
     )
     if not topic or made.table.schema.names != fields.names:
-        raise TypedTableError(table=name, reason="it is not as seglake made it")
+        raise TypedTableError(table=name, reason="it is not as seglake creates it")
     return made
 
 
@@ -139,7 +139,7 @@ def create_value_tables(tables: LakeTables) -> None:
 def create_or_extend(
     tables: LakeTables, requested: TypedTable, known: Mapping[str, TypedTable]
 ) -> TypedTable:
-    """Create a typed table, or add the columns and fields that it lacks; return it as it is then.
+    """Create a typed table, or add missing columns and fields; return it with its new columns.
 
     Args:
         tables: the lake.
@@ -194,7 +194,7 @@ def align(
     """Give typed tables the published generations of their topics, without rows.
 
     A commit is published after it has reached all typed tables that its driver knew. So a table
-    below the published generation was created later, and lacks no rows of it.
+    below the published generation was created later, and lacks no rows.
     """
     published = tables.state(TYPED_CHECKPOINTS)
     for each in found:

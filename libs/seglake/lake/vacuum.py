@@ -59,7 +59,7 @@ def vacuumed(
     with tables.named("vacuum", table):
         try:
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)
-        # The table's own retention may be longer: use it. Any other error comes again below.
+        # The table's own retention may be longer: use it. Any other error is raised again below.
         except DeltaError:
             hours = None
             found = handle.vacuum(retention_hours=hours, dry_run=True, full=True)

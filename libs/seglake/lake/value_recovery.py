@@ -1,4 +1,4 @@
-"""Completes the commits and drops of decoded values that dead runs left. Runs on the driver."""
+"""Completes commits and drops of decoded values that dead runs left. Runs on the driver."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from seglake.lake.value_tables import VALUE_REJECTS
 def complete_values(
     tables: LakeTables, *, run_id: str, after: Callable[[str], None] = no_hook
 ) -> list[str]:
-    """Complete what runs of `deserialize` began; return the topics of their commits and drops.
+    """Complete unfinished runs of `deserialize`; return the topics of their commits and drops.
 
     Args:
         tables: the lake; nothing is done if no run has decoded values in it.
@@ -23,7 +23,7 @@ def complete_values(
     """
     if not tables.has(VALUE_REJECTS):
         return []
-    create_value_tables(tables)  # a run may have died between them
+    create_value_tables(tables)  # a run may have died between creating two tables
     dropped = complete_drops(tables, after)
     commits_to = aligned_tables(tables, run_id)
     recovered = recover(tables, None, commits_to=commits_to, after=after)

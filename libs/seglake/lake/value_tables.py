@@ -4,7 +4,7 @@
 | --- | --- |
 | `value_rejects` | each key and each value that does not decode |
 | `typed_checkpoints` | each partition and commit of `records` that is decoded: the ledger |
-| `typed_columns` | each column of the typed tables, and each field inside of one |
+| `typed_columns` | each column of the typed tables, and each field of a struct in one |
 | `schemas` | each schema that the registries ever had |
 """
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from seglake.lake.tables import Table
 
-_Field: TypeAlias = "pa.Field[Any]"  # the class takes no arguments when the program runs
+_Field: TypeAlias = "pa.Field[Any]"  # at run time the class takes no arguments
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
@@ -62,7 +62,7 @@ TYPED_CHECKPOINTS = Table(
     statistics_columns=("partition", "record_generation", "committed_at", "generation"),
 )
 
-# The way back from the names of columns. A row is added when a column or another field of it
+# Leads from names of columns back to schemas. A row is added when a column or another field of it
 # appears.
 TYPED_COLUMNS = Table(
     name="typed_columns",

@@ -14,7 +14,7 @@ class TopicWave(NamedTuple):
 
     Attributes:
         removed: files of the deciding table that the commit removes, because their rows are in
-            `files` or no longer wanted. If a file is no longer in the table, the topic is lost.
+            `files` or obsolete. If a file is no longer in the table, the topic is lost.
     """
 
     topic: str
@@ -49,7 +49,7 @@ def check_waves(waves: Sequence[TopicWave], commits_to: CommitTables = LOG_TABLE
             paths.add((file.table, file.path))
         for removed in wave.removed:
             if removed.topic != wave.topic:
-                reason = f"{removed.log_path} is to be removed, and belongs to {removed.topic}"
+                reason = f"{removed.log_path} is to be removed, but belongs to {removed.topic}"
                 raise WaveError(topic=wave.topic, reason=reason)
 
 

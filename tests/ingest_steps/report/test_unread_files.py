@@ -46,7 +46,7 @@ def test_a_log_with_compressed_segments_is_left_out() -> None:
     entries = unread_files([_ARCHIVE], [_COMPRESSED], ())
     assert Findings(entries).reasons(FindingKind.LEFT_OUT) == {
         "orders-0": "orders-0: [0, 5), [7, 9), [11, 12) and 1 more range in 2 compressed segments "
-        "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress them in place and run again"
+        "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress in place and run again"
     }
     unread = UnreadLog(KEY, "/d", _RANGES[3:], (UnreadSegment(20, "20.log.gz", 1),))
     (last,) = unread_files([], [unread], ())

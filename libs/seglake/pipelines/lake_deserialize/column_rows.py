@@ -1,4 +1,4 @@
-"""Rows of `typed_columns`: for each column of a topic, the field of a schema that it has."""
+"""Rows of `typed_columns`: the field of a schema for each column of a topic."""
 
 import time
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _IDENTITY = ("table", "part", "column", "path")
 
 
 def store_columns(tables: LakeTables, work: TopicWork, form: TopicForm, run_id: str) -> None:
-    """Add the rows that `typed_columns` lacks of a topic's columns; durable on return."""
+    """Add a topic's missing rows to `typed_columns`; durable on return."""
     now_ms = time.time_ns() // 1_000_000
     own = {"source_id": work.source.source_id, "run_id": run_id, "added_at": now_ms * 1000}
     found = [own | row for row in _rows(form)]
@@ -52,7 +52,7 @@ def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _rows(form: TopicForm) -> Iterator[dict[str, Any]]:
-    """Yield the columns of each table of a topic, those of keys first."""
+    """Yield the columns of each table of a topic, columns of keys first."""
     for table, typing in zip(form.tables, form.value.typings, strict=True):
         name = table.table.name
         for key in () if form.key is None else form.key.typings:
@@ -66,7 +66,7 @@ def _column(column: MergedColumn, typing: Typing) -> dict[str, Any]:
     path, is_apart = typing.path_of(column)
     kind, _, number = column.first.partition(" ")
     return {
-        "column": ".".join(column.column),  # no name in a table has a dot
+        "column": ".".join(column.column),  # names in a table have no dots
         "path": path,
         "type": type_name(column.type),
         "since_schema": column.first,

@@ -21,7 +21,7 @@ _FORM_NAMES = {
     Form.BARE: ", without frames",
     Form.CONNECT_JSON: ", JSON of Kafka Connect",
 }
-_MOST_SCHEMAS = 20  # schemas on lines of their own; JSON has all
+_MOST_SCHEMAS = 20  # most schemas with separate lines; JSON has all
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class DecodeCounts:
 
     @property
     def exit_code(self) -> ExitCode:
-        """Return 3 if keys or values with a schema do not decode, or were left out, else 0."""
+        """Return 3 if keys or values with a schema do not decode or were not read, else 0."""
         is_whole = not any(part.reject_count for part in self.parts)
         return ExitCode.DONE if is_whole and not self.missing else ExitCode.LOOK
 
     @property
     def findings(self) -> Findings:
-        """Return the findings: keys and values that do not decode, topics that are missing."""
+        """Return the findings: keys and values that do not decode, and missing topics."""
         found = Findings(
             Finding(
                 FindingKind.REJECTED,
@@ -89,14 +89,14 @@ class DecodeCounts:
             yield from _lines(part, f" of {part.source_id}" if are_several else "")
 
     def _left_out(self) -> Iterator[str]:
-        """Yield the clusters and topics that were not read, and why."""
+        """Yield the clusters and topics that were not read, with reasons."""
         for source_id in self.without_registry:
             yield f"note: {source_id} has no registry; give its schemas with --schemas"
         yield from self.missing
         yield from (f"note: {note}" for note in self.notes)
 
     def _headline(self) -> str:
-        """Return the line on how many keys and values decode."""
+        """Return the line with the number of keys and values that decode."""
         decoded = sum(part.decoded for part in self.parts)
         rejects = sum(part.reject_count for part in self.parts)
         found = f"{decoded} of {decoded + rejects} keys and values decode"

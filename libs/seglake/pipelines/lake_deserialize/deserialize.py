@@ -1,7 +1,7 @@
-"""Steps of a run of `deserialize`: what is not decoded yet, its form, its rows, its commit.
+"""Steps of `deserialize`: finds undecoded records, chooses forms, decodes and commits.
 
-A topic is decoded and committed at a time, whole or not at all. A run that dies leaves files that
-no table has, or a decided commit that the next run completes.
+Each topic is decoded and committed separately, completely or not at all. A run that dies leaves
+unreferenced files, or a decided commit that the next run completes.
 """
 
 import time
@@ -78,7 +78,7 @@ def deserialize(
     run_id: str | None = None,
     after: Callable[[str], None] = no_hook,
 ) -> DeserializeSummary:
-    """Decode keys and values of what was ingested since the last run, into typed tables.
+    """Decode keys and values of newly ingested records into typed tables.
 
     It may run beside ingests, readers, and another run of its kind.
 
@@ -88,8 +88,8 @@ def deserialize(
         engine: runs the tasks.
         reporter: shows the steps.
         settings: settings that select topics.
-        choice: where schemas are read, and what is decoded again.
-        run_id: label of the run, in its rows; made up if None.
+        choice: source of the schemas, and records to decode again.
+        run_id: label of the run, in its rows; None for a new one.
         after: called with the name of each step of a commit, for tests that stop there.
 
     Raises:
@@ -146,7 +146,7 @@ class _Run:
     def decode(
         self, sources: Sequence[LakeRegistry], again: Again, summary: DeserializeSummary
     ) -> None:
-        """Decode what is new, and what is to be decoded again, cluster by cluster."""
+        """Decode new records, and records to decode again, cluster by cluster."""
         if again.everything:
             self._drop(sources, summary)
         for source in sources:
@@ -156,9 +156,10 @@ class _Run:
             self._note_rejects(source, summary)
 
     def _drop(self, sources: Sequence[LakeRegistry], summary: DeserializeSummary) -> None:
-        """Drop all decoded values of the selected topics, so that they are decoded anew.
+        """Drop all decoded values of the selected topics, so that they are decoded again.
 
-        Topics that would be left out then keep what they have, and are not decoded in this run.
+        Topics that could not be decoded afterwards keep their values, and are not decoded in this
+        run.
         """
         selected = {topic for source in sources for topic in self._topics(source)}
         selected &= {each.topic for each in typed_tables(self.tables)}

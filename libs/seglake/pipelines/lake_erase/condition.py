@@ -37,7 +37,7 @@ _CAST = re.compile(
 
 
 class ConditionFailedError(SeglakeError):
-    """The condition cannot be evaluated on a record; the message has no payload."""
+    """The condition fails on a record; the message has no payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Condition:
         """Parse and check the condition of an erasure.
 
         Raises:
-            WrongCallError: it is not one boolean expression over columns of `records`.
+            WrongCallError: the text is not one boolean expression over columns of `records`.
         """
         tree = _parsed(text)
         nodes = [*_nodes(tree)]
@@ -105,7 +105,7 @@ def _reason(error: duckdb.Error) -> str:
 
 # Any: a syntax tree has values of many types.
 def _parsed(text: str) -> dict[str, Any]:
-    """Return the syntax tree of an expression; raise WrongCallError if it is none."""
+    """Return the syntax tree of an expression; raise WrongCallError for any other text."""
     parsed = condition_sql.parsed(text)
     if parsed["error"]:
         hint = '; write "offset" in double quotes' if '"offset"' in parsed["error_message"] else ""
@@ -116,7 +116,7 @@ def _parsed(text: str) -> dict[str, Any]:
     is_one = node.get("type") == "SELECT_NODE" and table.get("table_name") == "records"
     extras = ("group_expressions", "having", "qualify", "sample")
     if not is_one or any(node.get(name) for name in extras) or node.get("modifiers"):
-        raise _wrong("it must be one expression")
+        raise _wrong("the condition must be one expression")
     where: dict[str, Any] = node["where_clause"]
     return where
 
@@ -133,7 +133,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 def _require_text_columns(node: dict[str, Any]) -> None:
-    """Refuse a cast of a payload to text: DuckDB would write bytes above 127 as escapes."""
+    """Reject a cast of a payload to text: DuckDB would write bytes above 127 as escapes."""
     cast_type = node.get("cast_type")
     is_to_text = isinstance(cast_type, dict) and cast_type.get("id") == "VARCHAR"
     name = str((node.get("child", {}).get("column_names") or [""])[-1]).casefold()

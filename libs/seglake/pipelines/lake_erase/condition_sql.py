@@ -68,6 +68,6 @@ def _connected(rows: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _relation(columns: Sequence[str]) -> str:
-    """Return the SQL of the rows as a condition sees them: with their payloads as text, too."""
+    """Return the SQL of the rows for a condition, with the payloads also as text."""
     texts = [f"try(decode({name})) AS {name}_text" for name in PAYLOADS if name in columns]
     return f"(SELECT {', '.join(('*', *texts))} FROM given) AS records"

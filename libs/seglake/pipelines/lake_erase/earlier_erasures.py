@@ -1,7 +1,7 @@
-"""Finds the places of records that earlier erasures removed from `records`.
+"""Locates records that earlier erasures removed from `records`.
 
-Other tables may still have rows of them: an erasure died before it removed these rows, or a run
-that had read the records committed them meanwhile.
+Other tables may still have rows of these records: an erasure died before it removed the rows, or a
+run that had read the records committed the rows meanwhile.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -24,7 +24,7 @@ from seglake.pipelines.lake_erase.placed_rows import RecordPlaces
 def erased_earlier(
     context: RunContext, topics: Collection[str], ledger: SourceLedger
 ) -> dict[str, RecordPlaces]:
-    """Return the places of erased records of which `records` had current rows, by topic.
+    """Return the positions of erased records that had current rows in `records`, by topic.
 
     Args:
         context: the run, with the source.
@@ -45,13 +45,13 @@ def erased_earlier(
 
 
 def _is_erasure(row: Row) -> bool:
-    """Return whether a ledger row is of records that `records` had; a run may leave out others."""
+    """Return whether a ledger row counts records erased from `records`, not skipped by a run."""
     removed = removed_generation(row) if row["kind"] == RangeKind.ERASED else None
     return removed is not None and removed < row["generation"]
 
 
 def _places(log: PartitionLedger, row: Row, gaps: Iterable[Row], source_id: str) -> RecordPlaces:
-    """Return the places of the current records of a ledger row."""
+    """Return the positions of the current records that a ledger row counts."""
     offsets = np.concatenate([np.zeros(0, np.int64), *_offsets(log, row, gaps)])
     generations = np.full(len(offsets), removed_generation(row), np.int64)
     partitions = np.full(len(offsets), log.key.partition, np.int64)

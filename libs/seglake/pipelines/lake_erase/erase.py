@@ -1,11 +1,11 @@
 """Steps of `seglake erase`.
 
-1. The rules are stored. From then on, runs that begin leave out the records.
+1. The rules are stored. Runs that begin later skip the records.
 2. `records` loses its matching rows, in one commit for each cluster. The commit advances the
    generation of every selected topic, also of topics without such rows. So a run that decoded
    before the rules were stored cannot commit any more, and plans again.
 3. Commits of decoded values are completed, and runs that decode values lose in the same way.
-4. The other tables lose what they have of these records.
+4. The other tables lose their rows of these records.
 
 Each step can be repeated, so the same call completes a run that died.
 """
@@ -107,7 +107,7 @@ def erase(
         scan: context with the lake's storage, and with settings that select the topics; the caller
             closes its engine.
         choice: the records.
-        run_id: label of the run, stored with the rules; made up if None.
+        run_id: label of the run, stored with the rules; None for a new one.
         dry_run: whether only to count, and write nothing.
         after: called with the name of each step of a commit, for tests that stop there.
 
@@ -202,7 +202,7 @@ class _Erasure:
             raise WrongCallError(str(error)) from None
 
     def _make_ready(self) -> None:
-        """Upgrade the lake, complete what dead runs left, and make the table of rules."""
+        """Upgrade the lake, complete unfinished runs, and create the table of rules."""
         run, summary = self.run, self.summary
         added = create_missing(run.tables, is_single_writer=run.settings.write.single_writer)
         refuse_foreign_changes(run.tables, REQUIRED_TABLES)

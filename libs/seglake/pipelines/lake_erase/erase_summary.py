@@ -29,14 +29,14 @@ class EraseSummary:
         is_dry_run: whether nothing was changed.
         topic_count: number of selected topics.
         topics: outcome for the rows of `records`, by source and topic.
-        others: other tables that lost rows; `quarantine` keeps them, and lost their bytes.
+        others: other tables that lost rows; rows of `quarantine` only lost their bytes.
         undecodable: number of damaged batches that could not be searched, by partition.
         purged: deleted files of earlier versions; None if none were to be deleted.
         recovered: topics whose commit was left unfinished by a dead run and is now complete.
         left_out: requested topics that do not exist, each with a reason.
         notes: messages for the user that need no action.
         seconds: duration of the run.
-        has_key_rule: whether a rule for a key is stored, which later runs obey.
+        has_key_rule: whether a rule for a key was stored, which later runs obey.
         kept_until: until when `maintain` keeps the replaced files; None if there are none.
         nothing: why the run may not have erased what was meant; empty if it has found records.
         rules: number of rules that the run stored.
@@ -81,7 +81,7 @@ class EraseSummary:
             )
 
     def add_others(self, others: OtherTables) -> None:
-        """Add what was erased from the tables besides `records`."""
+        """Add the rows erased from other tables than `records`."""
         self.others = [done for done in others.changed.values() if done.rows]
         self.undecodable = others.undecodable
         self.has_key_rule = others.requested.key is not None and not self.is_dry_run
@@ -169,7 +169,7 @@ class EraseSummary:
         if self.is_dry_run:
             return f"{text}; nothing was stored"
         if self.has_key_rule:
-            return f"{text}; the rule is stored, and later runs leave out such records"
+            return f"{text}; the rule is stored, and later runs skip such records"
         return text
 
     def _old_files(self) -> list[str]:
@@ -239,7 +239,7 @@ def _not_deleted(purged: PurgedFiles) -> Iterator[Finding]:
 
 def _unsearched(place: str, count: int) -> Finding:
     batches = show_count(count, "damaged batch", "damaged batches")
-    text = f"{place}: {batches} in quarantine cannot be decoded, and may hold the records"
+    text = f"{place}: {batches} in quarantine cannot be decoded, and may have the records"
     return Finding(FindingKind.UNSEARCHED, text, place, facts={"batches": count})
 
 

@@ -1,4 +1,4 @@
-"""Computes the ledger's rows and the gaps for erased records."""
+"""Computes ledger rows and gaps for erased records."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -22,7 +22,7 @@ _IDS = ("topic", "partition", "topic_id")
 
 
 class ErasedRange(NamedTuple):
-    """A range of the ledger, or a side of an election in it, and sums of its erased records.
+    """Range of the ledger, or its part on one side of an election, with sums of erased records.
 
     Attributes:
         generation: generation of the range's commit.
@@ -35,7 +35,7 @@ class ErasedRange(NamedTuple):
 
 
 class ErasedPlaces(NamedTuple):
-    """Erased records of one source and topic: for the ledger, and for `gaps`.
+    """Erased records of one source and topic, for the ledger and for `gaps`.
 
     Attributes:
         gaps: offsets whose rows were current, as joined ranges by partition.
@@ -49,7 +49,7 @@ def erased_places(places: pa.Table, ledger: SourceLedger) -> ErasedPlaces:
     """Return the ranges and gaps of found rows of `records` of one source and topic.
 
     Args:
-        places: columns of `found_rows.PLACE_SCHEMA`.
+        places: positions of the records, in columns of `found_rows.PLACE_SCHEMA`.
         ledger: the source's whole ledger.
     """
     found = ErasedPlaces([], [])
@@ -67,7 +67,7 @@ def erased_places(places: pa.Table, ledger: SourceLedger) -> ErasedPlaces:
 
 
 def _is_of(places: pa.Table, group: "dict[str, object]") -> NDArray[np.bool_]:
-    """Return which rows are of one partition and topic id; the id may be null."""
+    """Return which rows belong to one partition and topic id; the id may be null."""
     ids = np.array(places.column("topic_id").to_pylist(), object)
     found: NDArray[np.bool_] = numbers(places, "partition") == group["partition"]
     found &= ids == group["topic_id"]
@@ -96,7 +96,7 @@ def _ranges(places: pa.Table, log: PartitionLedger) -> Iterator[ErasedRange]:
 
 
 def _sides(rows: Iterable[Row], log: PartitionLedger) -> Iterator[tuple[Row, OffsetRange]]:
-    """Yield a ledger row's ranges, split where an election superseded a part of it."""
+    """Yield a ledger row's ranges, split where an election superseded a part of the row."""
     elections = [row for row in log.rows if row["kind"] == RangeKind.SUPERSEDED]
     for row in rows:
         start, stop = row["start_offset"], row["next_offset"]

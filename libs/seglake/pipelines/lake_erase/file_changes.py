@@ -1,4 +1,4 @@
-"""Commits replacements of files in tables besides `records`, and tries again if others commit.
+"""Commits replacements of files in other tables than `records`; retries after other commits.
 
 Each commit advances the table's generation of replacements by compare-and-set, like a compaction.
 """
@@ -48,11 +48,11 @@ def change_rows(
         table: the table.
         search: returns the positions of the rows in each file, by path.
         keeps_rows: whether the rows stay, without their bytes.
-        fences: further application ids whose generations the commit advances. With any, there is a
-            commit even without rows.
+        fences: further application ids whose generations the commit advances. If there are any, a
+            commit is made even without rows.
 
     Raises:
-        CommitUnknownError: all tries to commit failed.
+        CommitUnknownError: all attempts to commit failed.
     """
     failure = ""
     for pause_s in _PAUSES_S:
@@ -89,7 +89,7 @@ def _commit(
     *,
     keeps_rows: bool,
 ) -> str:
-    """Write files again and commit them; return why that failed, or ""."""
+    """Rewrite files and commit the new ones; return the failure, or ""."""
     written = rewritten(context, view.table, found, keeps_rows=keeps_rows)
     replacements = [
         Replacement((file,), new) for (file, _), new in zip(found, written, strict=True)

@@ -1,7 +1,7 @@
 """Finds the rows to erase in a data file. Runs in tasks.
 
-Finding reads only the column of keys, or the columns that the condition needs. More is read of row
-groups with a match.
+The search reads only the column of keys, or the columns that the condition needs. Further columns
+are read only from row groups with a match.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Choice of records to erase: by key, or by a condition.
+    """Selection of records to erase: by key, or by a condition.
 
     Attributes:
         salts: salt of the hashes of records, by topic; the keys are the topics.
@@ -42,7 +42,7 @@ class Requested:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of `records` to read in order to find the records."""
+        """Return the columns of `records` that the search must read."""
         return ("key",) if self.condition is None else self.condition.columns
 
     def matches(self, rows: pa.Table) -> Mask:
@@ -78,8 +78,8 @@ class FoundRows(NamedTuple):
     Attributes:
         rows: positions of the rows in the file, rising.
         places: `source_id`, `topic_id`, `topic`, `partition`, `offset` and `generation`, and
-            `key_bytes`, `value_bytes` and `hash` of each record. The hash is null if a key is
-            requested.
+            `key_bytes`, `value_bytes` and `hash` of each record. The hash is null for a request by
+            key.
         failure: why the condition could not be evaluated; empty if it was.
     """
 
@@ -140,7 +140,7 @@ def _with_topic(rows: pa.Table, topic: str) -> pa.Table:
 
 
 def _is_one_of(rows: pa.Table, topics: Mapping[str, bytes]) -> Mask:
-    """Return which rows are of one of the topics."""
+    """Return which rows belong to one of the topics."""
     texts = rows.column("topic").cast(pa.string())
     # Any: pyarrow's stubs do not know the type.
     found: Any = pc.is_in(texts, value_set=pa.array([*topics], pa.string()))
@@ -149,14 +149,14 @@ def _is_one_of(rows: pa.Table, topics: Mapping[str, bytes]) -> Mask:
 
 
 def _places(task: FindTask, group: int, mask: Mask) -> pa.Table:
-    """Return places, sizes and hashes of the chosen rows of a row group."""
+    """Return positions, sizes and hashes of the chosen rows of a row group."""
     columns = [*_PLACES, *_PAYLOADS, *(() if task.topic else ("topic",))]
     (whole,) = read_rows(task.storage, task.path, columns, group=group)
     return places_of(_with_topic(whole.filter(pa.array(mask)), task.topic), task.requested)
 
 
 def places_of(found: pa.Table, requested: Requested) -> pa.Table:
-    """Return places, sizes and hashes of requested records, given as rows of `records`."""
+    """Return positions, sizes and hashes of requested records, given as rows of `records`."""
     rows = plain_texts(found.select([*_PLACES, *_PAYLOADS, "topic"]))
     hashes: list[bytes | None] = [None] * rows.num_rows
     if requested.condition is not None:

@@ -1,7 +1,7 @@
-"""Erases what other tables than `records` have of the requested records.
+"""Erases the requested records from other tables than `records`.
 
-Rows of internal topics' tables, typed tables and rejects are found by the place of their record.
-Damaged batches, salvaged records and latest state are searched themselves, because they may have
+Rows of internal topics' tables, typed tables and rejects are found by the position of their record.
+Damaged batches, salvaged records and latest state are searched directly, because they may have
 records that `records` lacks.
 """
 
@@ -38,7 +38,7 @@ from seglake.pipelines.lake_erase.row_search import RowSearch, require_found
 
 @dataclass(slots=True)
 class OtherTables:
-    """Eraser for all tables besides `records`; it searches no file twice for the same records.
+    """Eraser for all tables except `records`; it searches no file twice for the same records.
 
     Attributes:
         search: search for the requested records.
@@ -80,7 +80,7 @@ class OtherTables:
         return pa.concat_tables(parts)
 
     def erase_placed(self, topic: str, records: RecordPlaces) -> None:
-        """Erase the rows in other tables that were made from records of a topic."""
+        """Erase the rows in other tables that come from records of a topic."""
         if not records.by_topic:
             return
         for table, columns in self._made_of(topic):
@@ -97,7 +97,7 @@ class OtherTables:
             self._note(change_rows(self.run, table, search, fences=fences))
 
     def _with_records(self) -> Iterator[Table]:
-        """Yield the tables besides `records` that have the columns of `records`."""
+        """Yield the tables, except `records`, that have the columns of `records`."""
         if self.run.tables.has(SALVAGED_RECORDS):
             yield SALVAGED_RECORDS
         for latest in latest_tables(self.run.tables):
@@ -105,7 +105,7 @@ class OtherTables:
                 yield latest.table
 
     def _made_of(self, topic: str) -> Iterable[tuple[Table, PlaceColumns]]:
-        """Yield tables whose rows are made from a topic's records, if the lake has them."""
+        """Yield the existing tables whose rows come from a topic's records."""
         for table in LOG_TABLES.tables:
             if table.topics is not None and table.serves(topic) and self.run.tables.has(table):
                 yield table, OF_INTERNAL

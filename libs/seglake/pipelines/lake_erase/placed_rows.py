@@ -1,4 +1,4 @@
-"""Finds rows of other tables that were made of given records, by the records' places."""
+"""Finds rows of other tables that come from given records, by the records' positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _NUMBERS = 3  # columns: partition, generation, offset
 
 
 class PlaceColumns(NamedTuple):
-    """Columns that name the record of a row: its log, place and commit in `records`."""
+    """Columns that locate a row's record: its log, offset and commit in `records`."""
 
     source_id: str
     topic_id: str
@@ -39,12 +39,12 @@ OF_INTERNAL = PlaceColumns(
 OF_REJECTS = PlaceColumns("source_id", "topic_id", "partition", "record_generation", "offset")
 OF_TYPED = PlaceColumns("_source_id", "_topic_id", "_partition", "_generation", "_offset")
 OF_RECORDS = PlaceColumns("source_id", "topic_id", "partition", "generation", "offset")
-_SNAPSHOT = "snapshot"  # a row of a snapshot has offsets that count within the snapshot
+_SNAPSHOT = "snapshot"  # offsets of a snapshot's rows count within the snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPlaces:
-    """Places of erased records of one topic, to find the rows made from them.
+    """Positions of erased records of one topic, to find the rows that come from them.
 
     Attributes:
         by_topic: partition, generation and offset of each record, of shape (n, 3), by source and
@@ -63,7 +63,7 @@ class RecordPlaces:
         return cls(found)
 
     def plus(self, other: "RecordPlaces") -> "RecordPlaces":
-        """Return these and other places."""
+        """Return the positions of these and other records."""
         found = grouped([*self.by_topic.items(), *other.by_topic.items()])
         return RecordPlaces({topic: np.concatenate(parts) for topic, parts in found.items()})
 
@@ -80,7 +80,7 @@ class RecordPlaces:
         )
 
     def mask(self, rows: pa.Table, columns: PlaceColumns) -> NDArray[np.bool_]:
-        """Return for each row whether it was made of one of the records."""
+        """Return for each row whether it comes from one of the records."""
         chosen = np.zeros(rows.num_rows, np.bool_)
         found = _numbers(rows, columns)
         for topic, requested in self.by_topic.items():
@@ -90,7 +90,7 @@ class RecordPlaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceTask:
-    """A data file in which rows of given records are searched."""
+    """Data file to search for rows that come from given records."""
 
     storage: Storage
     path: str
@@ -99,7 +99,7 @@ class PlaceTask:
 
 
 def find_placed(task: PlaceTask) -> NDArray[np.int64]:
-    """Return the positions of the rows that were made of the records, rising.
+    """Return the rising positions of the rows that come from the records.
 
     Raises:
         StorageError: the file cannot be read.
@@ -125,7 +125,7 @@ def _numbers(rows: pa.Table, columns: PlaceColumns) -> NDArray[np.int64]:
 
 
 def _packed(found: NDArray[np.int64]) -> NDArray[np.void]:
-    """Return each row of the array as one value that can be compared."""
+    """Return each row of the array as one comparable value."""
     kind = np.dtype([(str(index), np.int64) for index in range(_NUMBERS)])
     packed: NDArray[np.void] = np.ascontiguousarray(found).view(kind).reshape(-1)
     return packed
@@ -134,7 +134,7 @@ def _packed(found: NDArray[np.int64]) -> NDArray[np.void]:
 def _is_of(
     rows: pa.Table, columns: PlaceColumns, source_id: str, topic_id: str | None
 ) -> NDArray[np.bool_]:
-    """Return which rows have the given source and topic id, of which null is one."""
+    """Return which rows have the given source and topic id; the topic id may be null."""
     texts = plain_texts(rows.select([columns.source_id, columns.topic_id]))
     found = zip(*(column.to_pylist() for column in texts.columns), strict=True)
     return np.array([each == (source_id, topic_id) for each in found], np.bool_)

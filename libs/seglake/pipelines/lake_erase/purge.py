@@ -80,7 +80,7 @@ class PurgedFiles:
 
 
 def storage_time_ms(storage: Storage, folder: str) -> int:
-    """Return the time of a storage's clock, in ms since 1970: of a file that is written there."""
+    """Return the time of a storage's clock, in ms since 1970, from a file written to it."""
     path = storage.join(folder, f"time-{uuid.uuid4().hex}")
     storage.write_bytes(path, b"")
     info = storage.info(path)
@@ -117,7 +117,7 @@ def purge(
 
 
 def tables_with_payload(context: RunContext) -> Iterable[Table]:
-    """Yield the tables of the lake that hold payloads of records."""
+    """Yield the tables of the lake that have payloads of records."""
     fixed = (RECORDS, QUARANTINE, SALVAGED_RECORDS, VALUE_REJECTS)
     internal = (table for table in LOG_TABLES.tables if table.topics is not None)
     yield from (table for table in (*fixed, *internal) if context.tables.has(table))
@@ -174,9 +174,9 @@ def _paths(files: Iterable[FileInfo | StoredFile]) -> set[str]:
 
 
 def _stop_compactions(context: RunContext, table: Table) -> None:
-    """Advance the generation of replacements, so that a compaction that runs now cannot commit.
+    """Advance the generation of replacements, so that no active compaction can commit.
 
-    If all tries fail, other commits stopped it as well.
+    If all attempts fail, other commits have stopped it.
     """
     tables = context.tables
     for pause_s in _PAUSES_S:

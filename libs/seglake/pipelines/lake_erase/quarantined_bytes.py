@@ -1,4 +1,4 @@
-"""Finds damaged batches in `quarantine` that hold records to erase. Runs in tasks.
+"""Finds damaged batches in `quarantine` with records to erase. Runs in tasks.
 
 A batch that decodes is judged by its records. If a batch does not decode and is uncompressed, its
 bytes are searched for the bytes of the key.
@@ -49,12 +49,12 @@ class QuarantineTask:
 
 
 class FoundBytes(NamedTuple):
-    """Rows of `quarantine` whose bytes hold a requested record.
+    """Rows of `quarantine` whose bytes have a requested record.
 
     Attributes:
         rows: positions of the rows in the file, rising.
         undecodable: number of batches that could not be searched, by partition.
-        places: places of the requested records, see `found_rows.PLACE_SCHEMA`.
+        places: positions of the requested records, see `found_rows.PLACE_SCHEMA`.
         failure: why the condition could not be evaluated; empty if it was.
     """
 
@@ -104,7 +104,7 @@ def _has_key(raw: bytes, key: bytes | None) -> bool:
 
 # Any: a row's columns have many types.
 def _requested_records(raw: bytes, row: dict[str, Any], task: QuarantineTask) -> pa.Table | None:
-    """Return the places of the requested records in a batch; None if it does not decode."""
+    """Return the positions of a batch's requested records; None if it does not decode."""
     key = PartitionKey(row["topic"], row["partition"], row["topic_id"])
     inner = row["base_offset"] if row["defect_code"] == DefectCode.INNER_CRC_MISMATCH else None
     try:

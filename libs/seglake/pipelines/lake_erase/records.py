@@ -39,11 +39,11 @@ _MOST_ROUNDS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedTopic:
-    """Outcome of an erasure for one topic of a source.
+    """Result of an erasure for one topic of a source.
 
     Attributes:
         erased: sums of the erased records.
-        files: number of files of `records` that had some of them.
+        files: number of files of `records` that had erased records.
         size_bytes: size of these files.
         read_files: number of files that were searched.
     """
@@ -58,7 +58,7 @@ class ErasedTopic:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """Rows of one topic that are to be erased from files of `records`."""
+    """Rows of one topic to erase from files of `records`."""
 
     found: Sequence[tuple[StoredFile, FoundRows]]
     records: pa.Table
@@ -67,7 +67,7 @@ class _Planned:
 
     @property
     def erased(self) -> ErasedCount:
-        """Return the sums of all records that the plan erases."""
+        """Return the sums over all records that the plan erases."""
         return reduce(
             ErasedCount.plus, (each.erased for each in self.places.ranges), NOTHING_ERASED
         )
@@ -79,8 +79,8 @@ class RecordsEraser:
 
     Attributes:
         fenced: sources and topics whose active runs lose.
-        fenced_at_ms: time of the storage's clock before the first source's last commit: files that
-            are older cannot be committed any more, unless they are; None before.
+        fenced_at_ms: time of the storage's clock before the last commit of the first source; None
+            before that commit. Uncommitted files that are older can no longer be committed.
         replaced: files of `records` with requested rows, of a dry run.
     """
 
@@ -112,7 +112,8 @@ class RecordsEraser:
             planned = {topic: self._planned(view, topic, ledger, context) for topic in due}
             earlier = erased_earlier(context, due, ledger)
             places = {t: earlier[t].plus(RecordPlaces.of(planned[t].records)) for t in due}
-            # The other tables come first: a run that dies between finds the records again.
+            # Other tables come first: if the run dies in between, the next run finds the records
+            # again.
             for topic in due:
                 self.others.erase_placed(topic, places[topic])
             self.fenced |= {Owner(source_id, topic) for topic in due}
@@ -125,7 +126,7 @@ class RecordsEraser:
             stop_decoding(context, committed)
             for topic in committed:
                 done[topic] = _outcome(source_id, topic, planned[topic])
-                # Erased once more, because another run may have decoded the records meanwhile.
+                # Erase again, because another run may have decoded the records meanwhile.
                 self.others.erase_placed(topic, places[topic])
             if not lost:
                 self.fenced_at_ms = min(begun_ms, self.fenced_at_ms or begun_ms)
@@ -184,7 +185,7 @@ class RecordsEraser:
     def _rewritten(
         self, planned: Mapping[str, _Planned], context: RunContext
     ) -> dict[str, list[DataFile]]:
-        """Write files again without the requested rows; return the new files by topic."""
+        """Rewrite files without the requested rows; return the new files by topic."""
         named = [(topic, each) for topic, plan in planned.items() for each in plan.found]
         found = [(file, rows.rows) for _, (file, rows) in named]
         files = rewritten(context, RECORDS, found)
@@ -193,7 +194,7 @@ class RecordsEraser:
 
 
 def _of_source(found: FoundRows, source_id: str) -> FoundRows:
-    """Return the rows of one source; a compacted file may have rows of several."""
+    """Return the rows of one source; a compacted file may have rows of several sources."""
     sources = found.places.column("source_id").to_pylist()
     mask = pa.array([source == source_id for source in sources], pa.bool_())
     return FoundRows(found.rows[mask.to_numpy(zero_copy_only=False)], found.places.filter(mask))

@@ -1,6 +1,6 @@
-"""Writes data files again without some rows, or without their bytes.
+"""Rewrites data files without some rows, or without the rows' bytes.
 
-The order and the columns of a file stay as they are.
+The order of rows and the columns stay the same.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ FoundRows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteTask:
-    """A data file to be written again.
+    """Data file to be rewritten.
 
     Attributes:
         rows: positions of the chosen rows, rising.
@@ -43,7 +43,7 @@ def rewritten(
     *,
     keeps_rows: bool = False,
 ) -> list[DataFile | None]:
-    """Write files of a table again, and return the new ones; None for a file without rows.
+    """Rewrite files of a table, and return the new files; None for a file without rows.
 
     Args:
         context: the run.
@@ -105,7 +105,7 @@ def _changed(task: RewriteTask, schema: pa.Schema) -> Iterator[pa.Table]:
 
 
 def _without_bytes(rows: pa.Table, is_chosen: NDArray[np.bool_]) -> pa.Table:
-    """Return the rows, of which the chosen ones have lost their bytes."""
+    """Return the rows, without the bytes of the chosen ones."""
     import pyarrow.compute as pc
 
     chosen = pa.array(is_chosen)

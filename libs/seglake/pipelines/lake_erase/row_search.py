@@ -20,7 +20,7 @@ def require_found(results: Iterable[FoundRows | FoundBytes]) -> None:
 
 @dataclass(slots=True)
 class RowSearch:
-    """Searches data files for the requested records; no file is searched twice.
+    """Search of data files for the requested records; no file is searched twice.
 
     Attributes:
         found: rows of each file that was searched, by path.

@@ -1,4 +1,4 @@
-"""Stores the rules of an erasure, each once."""
+"""Stores the rules of an erasure; each rule only once."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ APP = "seglake/erase"
 
 
 class RuleStore:
-    """Adds rules to the table `erasures`, each once."""
+    """Adds rules to the table `erasures`, each only once."""
 
     def __init__(
         self, tables: LakeTables, *, run_id: str, reason: str, after: Callable[[str], None]
@@ -44,7 +44,7 @@ class RuleStore:
         self.added = 0  # number of stored rules
 
     def salts(self, topics: Sequence[str]) -> dict[str, bytes]:
-        """Return the salt of each topic: of its earlier rules, or a new one."""
+        """Return the salt of each topic, from its earlier rules, or a new one."""
         return {topic: self._salt(topic, rules_of(self._tables).get(topic)) for topic in topics}
 
     def have_key(self, topics: Sequence[str], key: bytes) -> bool:
@@ -65,10 +65,10 @@ class RuleStore:
         self._append(lacking)
 
     def add_records(self, places: pa.Table, salts: Mapping[str, bytes]) -> None:
-        """Store a rule for each found record that has none.
+        """Store a rule for each found record without a rule.
 
         Args:
-            places: columns of `found_rows.PLACE_SCHEMA`.
+            places: positions of the records, in columns of `found_rows.PLACE_SCHEMA`.
             salts: salt of the records' hashes, by topic.
         """
 
@@ -86,7 +86,7 @@ class RuleStore:
         self._append(lacking)
 
     def _append(self, lacking: _Lacking) -> None:
-        """Append those rules that the newest version of `erasures` lacks."""
+        """Append the rules that the newest version of `erasures` lacks."""
         found = 0
 
         def files(handle: Handle) -> list[DataFile]:

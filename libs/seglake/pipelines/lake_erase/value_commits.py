@@ -1,8 +1,8 @@
-"""Stops runs of `deserialize` that would commit rows made of erased records.
+"""Stops runs of `deserialize` that would commit rows from erased records.
 
-A run that read a record before its erasure must not commit a row made of it afterwards. Decided
-commits are completed before the rows are searched. An empty commit takes the generation with which
-a run would commit that is not decided yet.
+A run that read a record before its erasure must not commit the record's row afterwards. Decided
+commits are completed before the rows are searched. An empty commit uses up the generation of each
+commit that is not decided yet, so that this commit fails.
 """
 
 import uuid
@@ -19,9 +19,9 @@ _MOST_ROUNDS = 20
 
 
 def stop_decoding(run: RunContext, topics: Sequence[str]) -> None:
-    """Make active runs of `deserialize` lose what they have of some topics of the run's source.
+    """Make active runs of `deserialize` discard their rows of some topics of the run's source.
 
-    A topic without typed tables counts too: its first run may be about to create them.
+    Topics without typed tables are included: their first run may be about to create these tables.
 
     Raises:
         SeglakeError: other runs kept committing first.

@@ -1,7 +1,7 @@
 """Steps of `seglake latest`: find a topic's new records, and commit the newest of each key.
 
-A topic of a cluster is brought up to date in one commit, whole or not at all. A run that dies
-before it leaves files that no table has.
+A topic of a cluster is updated in one commit, completely or not at all. A run that dies before the
+commit leaves unreferenced files.
 """
 
 import time
@@ -64,7 +64,7 @@ def latest(
     run_id: str | None = None,
     after: Callable[[str], None] = no_hook,
 ) -> LatestSummary:
-    """Bring the tables of latest state up to date, and make those of newly selected topics.
+    """Update the tables of latest state, and create tables for newly selected topics.
 
     It may run beside ingests, readers, and another run of its kind.
 
@@ -72,10 +72,10 @@ def latest(
         lake: the lake's path or URI.
         storage: the storage of the lake.
         reporter: shows the steps.
-        settings: settings that select topics; without a selection, the topics that have a table.
+        settings: settings that select topics; by default, the topics that have a table.
         choice: the requested kind of run.
         spill_folder: folder for data that exceeds the memory.
-        run_id: label of the run, in its commits; made up if None.
+        run_id: label of the run, in its commits; None for a new one.
         after: called with the name of each step, for tests that stop there.
 
     Raises:
@@ -108,10 +108,10 @@ def _sources(ledger: LedgerDigest, tables: LakeTables, source_id: str | None) ->
 def _topics(
     ledger: LedgerDigest, tables: LakeTables, settings: Settings, summary: LatestSummary
 ) -> list[str]:
-    """Return the topics whose tables to bring up to date, and note problems of the selection.
+    """Return the topics whose tables to update; report problems of the selection.
 
     Raises:
-        WrongCallError: no topic is selected, or without a selection no topic has a table.
+        WrongCallError: no topic is selected; or there is no selection, and no topic has a table.
     """
     if not settings.select.topics:
         if found := [each.topic for each in latest_tables(tables)]:
@@ -136,7 +136,7 @@ class _Run:
     after: Callable[[str], None]
 
     def of_topic(self, topic: str, sources: Sequence[str]) -> None:
-        """Bring the table of a topic up to date, cluster by cluster."""
+        """Update the table of a topic, cluster by cluster."""
         made = latest_table(topic)
         there = self.tables.has(made.table)
         works = [*self._works(made, sources, there=there)]
@@ -153,7 +153,7 @@ class _Run:
     def _works(
         self, made: LatestTable, sources: Sequence[str], *, there: bool
     ) -> Iterator[LatestWork]:
-        """Yield, cluster by cluster, the commits of a topic that its table lacks."""
+        """Yield the commits of a topic that its table lacks, cluster by cluster."""
         for source_id in sources:
             app = app_id(source_id, made.topic)
             published = self.tables.state(CHECKPOINTS).generation(app)
@@ -178,7 +178,7 @@ class _Run:
                 yield work
 
     def _of_work(self, work: LatestWork) -> None:
-        """Find the newest record of each key of a topic in one cluster, and commit them."""
+        """Find the newest record of each key of a topic in one cluster; commit these records."""
         name = work.latest.table.name
         self.reporter.step(f"reading new records of {work.topic}")
         if not work.is_rebuilt:
@@ -228,13 +228,13 @@ class _Run:
         )
 
     def _leave_out(self, topic: str, reason: str) -> None:
-        """Report a topic whose table is not brought up to date."""
+        """Report a topic whose table is not updated."""
         self.summary.findings.add_reasons(FindingKind.LEFT_OUT, {topic: f"{topic}: {reason}"})
 
     def _places(self, work: LatestWork) -> dict[str, LogPlace]:
         """Return the versions of the lake's tables up to which this run has read their files.
 
-        They are unknown if a table has rows of a commit that is not published yet.
+        The versions are unknown if a table has rows of a commit that is not published yet.
         """
         app, found = app_id(work.source_id, work.topic), {}
         for table in (RECORDS, BATCHES):

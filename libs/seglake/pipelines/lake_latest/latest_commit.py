@@ -55,7 +55,8 @@ def committed(
     for view in tries:
         found = tables.generation(table, view.handle, app)
         if found != work.applied:
-            # After a failure, this generation comes from that commit or has the same rows.
+            # After a failure, this generation comes from this commit, or from one with the same
+            # rows.
             return counts if tries.failure and found == work.published else None
         if tables.generation(table, view.handle, FENCE_APP) != fence:
             return None  # an erasure may have removed records that this run has read

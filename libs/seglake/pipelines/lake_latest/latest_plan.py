@@ -1,4 +1,4 @@
-"""Plans the latest state of a topic of one cluster: what the ledger has since its last run."""
+"""Plans an update of latest state for one topic and cluster, from the ledger's new rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ _HAS_ROWS = (*INGESTED, *FILLS)
 
 
 class Log(NamedTuple):
-    """A partition of a topic; its topic id is None if no run knew it."""
+    """Partition of a topic; its topic id is None if unknown."""
 
     known_id: str | None
     partition: int
 
 
 class Span(NamedTuple):
-    """Offsets [start, stop) of a partition; `stop` is None for all above."""
+    """Offsets [start, stop) of a partition; None as `stop` for no limit."""
 
     partition: int
     start: int
@@ -47,7 +47,7 @@ class Election(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestWork:
-    """Plan to bring one cluster's rows in a table of latest state up to date.
+    """Plan to update one cluster's rows in a table of latest state.
 
     Attributes:
         latest: the table.
@@ -55,10 +55,10 @@ class LatestWork:
         published: generation of the newest published commit.
         first_id: the topic's first known id; rows without an id belong to it.
         spans: offsets at which new rows may be.
-        whole: partitions that must be computed from all their records.
-        unnamed: numbers of partitions whose rows in the table lack a topic id that is known now.
+        whole: partitions to compute from all their records.
+        unnamed: numbers of partitions whose rows lack a topic id that is now known.
         elections: ranges that lost an election.
-        is_rebuilt: whether all rows of the cluster are computed anew.
+        is_rebuilt: whether all rows of the cluster are computed again.
     """
 
     latest: LatestTable
@@ -92,7 +92,7 @@ def work_of(
     published: int,
     rebuild: bool,
 ) -> LatestWork | None:
-    """Return the plan for the rows of one cluster; None if nothing is new.
+    """Return the plan for one cluster's rows; None without new rows.
 
     Args:
         latest: the table.
@@ -133,7 +133,7 @@ def work_of(
 
 
 def _changes_rows(row: Row, applied: int) -> bool:
-    """Return whether a ledger row may take records away that the table knows."""
+    """Return whether a ledger row may remove records that the table includes."""
     if row["kind"] in REMOVALS:
         removed = removed_generation(row)
         return removed is None or removed <= applied
@@ -146,7 +146,7 @@ def _log(ledger: SourceLedger, row: Row) -> Log:
 
 
 def _unnamed(rows: Sequence[Row], applied: int) -> frozenset[int]:
-    """Return the partitions whose rows in the table have no topic id, but should have one now."""
+    """Return the partitions whose rows lack a topic id that is now known."""
     old = [row for row in rows if row["generation"] <= applied]
     is_named = any(row["topic_id"] is not None for row in rows)
     if not is_named or any(row["topic_id"] is not None for row in old):

@@ -21,7 +21,7 @@ _IS_NEWER = (
     " (places.place <> old.offset OR places.generation <> old.generation))"
 )
 _WHOLE, _ELECTIONS = "latest_whole", "latest_elections"
-# columns, each with a value that gives its type, of tables that the plan fills
+# columns of tables that the plan fills, with their types
 _WHOLE_COLUMNS = {"known_id": "VARCHAR", "partition": "INT"}
 _ELECTION_COLUMNS = {
     **_WHOLE_COLUMNS,
@@ -30,7 +30,7 @@ _ELECTION_COLUMNS = {
 
 
 class NewRows(NamedTuple):
-    """Numbers of new records, and the partitions whose rows are all computed anew."""
+    """Numbers of new records, and the partitions to compute completely."""
 
     records: int
     without_key: int
@@ -55,7 +55,7 @@ class LatestRows:
     def __init__(
         self, proof: DuckDBProof, lake: LakeTables, work: LatestWork, places: Mapping[str, LogPlace]
     ) -> None:
-        """Store the engine, the lake, the plan, and which versions earlier runs have read."""
+        """Store engine, lake, plan, and the versions that earlier runs have read."""
         self._proof = proof
         self._lake = lake
         self._work = work
@@ -157,7 +157,7 @@ class LatestRows:
     def _batches(self) -> list[str]:
         """Return the files of `batches` that may decide open transactions.
 
-        Earlier batches matter only if a new one may end a transaction or is open itself.
+        Earlier batches matter only if a new batch may end a transaction or is in an open one.
         """
         work = self._work
         if not (work.is_first or work.whole):
@@ -192,7 +192,7 @@ class LatestRows:
 
 
 def _pruned(table: Table, spans: Iterable[Span]) -> Iterator[list[tuple[str, str, int]]]:
-    """Yield conditions that leave out files without rows in the spans, by kind of span."""
+    """Yield conditions that exclude files without rows in the spans, by kind of span."""
     first, last = ("offset", "offset") if table is RECORDS else ("base_offset", "last_offset")
     every = [*spans]
     for is_open in (False, True):

@@ -18,7 +18,7 @@ class TopicState:
         without_key: number of new records without a key, which have no row.
         inserted: number of new rows.
         updated: number of rows that were replaced.
-        removed: number of rows that no record supports any more.
+        removed: number of rows whose record no longer counts.
         computed_anew: number of partitions that were computed from all their records.
     """
 
@@ -60,8 +60,8 @@ class LatestSummary(WithFindings):
         is_dry_run: whether nothing was written.
         is_rebuild: whether all rows were computed from all records.
         topics: the topics with new records.
-        planned: the topics that a dry run would bring up to date.
-        unchanged: the selected topics without anything new.
+        planned: the topics that a dry run would update.
+        unchanged: the selected topics without new records.
         findings: topics that were left out, and notes on the selection.
         seconds: duration of the run.
     """
@@ -110,7 +110,7 @@ class LatestSummary(WithFindings):
 
 
 def _tables(states: Sequence[TopicState | PlannedState]) -> str:
-    """Return the number of tables, which may have rows of several clusters."""
+    """Return the number of tables; a table may have rows of several clusters."""
     return show_count(len({each.table for each in states}), "table")
 
 

@@ -53,7 +53,7 @@ def first_young(
         topic: the topic.
         source_id: the source.
         ledger: ledger of the source.
-        limit_ms: newest time of records that are too old, in ms since 1970.
+        limit_ms: newest time that is too old, in ms since 1970.
     """
     found: dict[PartitionKey, Young] = {}
     reached: dict[int, int] = {}
@@ -75,14 +75,14 @@ def first_young(
 
 
 def _may_be_young(file: StoredFile, limit_ms: int) -> bool:
-    """Return whether a file may have a record that is young, or has no time."""
+    """Return whether a file may have a record that is young or has no time."""
     least, greatest = file.bounds.get("timestamp_ms", (NULL_NUMBER, HIGHEST))
     has_no_time = least <= NULL_NUMBER or "timestamp_ms" in file.columns_with_nulls
     return greatest > limit_ms or has_no_time
 
 
 def _is_above(file: StoredFile, reached: Mapping[int, int]) -> bool:
-    """Return whether all logs of a file have young records below the file's offsets."""
+    """Return whether all logs of a file have a young record below the file's offsets."""
     if not {"offset", "partition"} <= file.bounds.keys():
         return False
     (first, last), (start, _) = file.bounds["partition"], file.bounds["offset"]
@@ -108,7 +108,7 @@ def _young_in(
 def _first_of(
     rows: pa.Table, ids: Mapping[str, object], log: PartitionLedger
 ) -> Iterator[tuple[PartitionKey, Young]]:
-    """Yield the first current row of a log and its place; nothing if it has none."""
+    """Yield a log's first current row and its position; nothing without such a row."""
     offsets = numbers(rows, "offset")
     topic_ids = np.array(rows.column("topic_id").to_pylist(), object)
     is_own = (numbers(rows, "partition") == ids["partition"]) & (topic_ids == ids["topic_id"])
@@ -139,7 +139,7 @@ def _crossing(
     border: int,
     edges: tuple[str, str],
 ) -> Iterator[int]:
-    """Yield where batches or gaps of a log begin that lie on both sides of a border."""
+    """Yield the start of each batch or gap of a log that crosses a border."""
     first, last = edges
     is_inclusive = last == "last_offset"
     within = [

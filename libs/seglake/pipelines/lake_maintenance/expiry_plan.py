@@ -1,4 +1,4 @@
-"""Plans the rows that expire from one partition, and makes the ledger's rows of them."""
+"""Plans the rows that expire from one partition, and makes ledger rows for them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _SUMS = ("records", "offset_sum", "key_bytes", "value_bytes")
 
 
 class Block(NamedTuple):
-    """Overlapping ranges of one commit, whose sums the ledger states together."""
+    """Overlapping ranges of one commit; the ledger states only their common sums."""
 
     generation: int
     offsets: OffsetRange
@@ -50,8 +50,8 @@ class Part:
 
     Attributes:
         choice: the rows in `records`.
-        sums: sums of the rows according to the ledger; None if it does not state them, because the
-            block expires only in part.
+        sums: sums of the rows according to the ledger; None if only a part of the block expires,
+            whose sums the ledger does not state.
     """
 
     offsets: OffsetRange
@@ -65,9 +65,9 @@ class PartitionExpiry:
 
     Attributes:
         offsets: the range that expires.
-        held_by: the record, or the waiting range, that the expiry stops at; None for the log's end.
+        held_by: the record or the range at which the expiry stops; None for the log's end.
         parts: the rows that expire, by commit.
-        holes: offsets that no run has ingested, and that none shall ingest later.
+        holes: offsets that no run has ingested, and that later runs must not ingest.
     """
 
     log: PartitionLedger
@@ -161,7 +161,7 @@ def _parts(
 
 
 def _left(block: Block, log: PartitionLedger) -> RemovedSums:
-    """Return the sums of a block's rows that have not expired yet, by the ledger."""
+    """Return the sums over a block's rows that have not expired yet, by the ledger."""
     removed = [
         row
         for row in log.rows

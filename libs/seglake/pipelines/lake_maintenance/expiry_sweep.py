@@ -1,7 +1,7 @@
-"""Removes expired rows from the tables besides `records`, and sums them up for the ledger.
+"""Removes expired rows from all tables except `records`, and sums them up for the ledger.
 
-A sweep only removes rows that no view and no run reads any more, so it takes no part in topics'
-commits. It may die anywhere: the next maintenance sweeps again.
+A sweep only removes rows that no view and no run reads any longer, so it takes no part in topics'
+commits. It may die at any point: the next maintenance sweeps again.
 """
 
 import time
@@ -41,7 +41,7 @@ _MOST_TRIES = 20
 
 
 def batch_sums(plan: PartitionExpiry, context: RunContext) -> list[BatchSums]:
-    """Return the batches of each part of an expiry; the first part also has all damaged spans."""
+    """Return the batches of each part of an expiry; the first part includes all damaged spans."""
     columns = ("topic_id", "partition", "last_offset", "size_bytes", "generation")
     pruned = [("last_offset", ">=", plan.offsets[0]), ("base_offset", "<", plan.offsets[1])]
     rows = _rows(BATCHES, columns, plan.log, context, pruned)
@@ -83,7 +83,7 @@ def _rows(
     context: RunContext,
     pruned_by: Sequence[tuple[str, str, int]] = (),
 ) -> list[dict[str, Any]]:
-    """Return a partition's rows of a table, which may include rows outside of `pruned_by`."""
+    """Return a partition's rows of a table; they may include rows that `pruned_by` excludes."""
     pruned = [("partition", "=", log.key.partition), *pruned_by]
     tables = context.tables
     topic = log.key.topic if table.partition_by else None
@@ -113,7 +113,7 @@ def sweep(
     swept: Counter[str] = Counter()
     if not choices:
         return swept
-    # quarantine comes after the rows that were decoded from its bytes
+    # sweep quarantine after the rows decoded from its bytes
     decoded = _decoded(topic, context.tables)
     for table in (*decoded, SALVAGED_RECORDS, QUARANTINE, BATCHES, GAPS):
         if table in REQUIRED_TABLES or context.tables.has(table):
@@ -135,7 +135,7 @@ def _choice(log: PartitionLedger, source_id: str, start: int) -> RowChoice:
 
 
 def _of_table(choice: RowChoice, table: Table) -> RowChoice:
-    """Return the choice for one table; damaged bytes count by the offset before them."""
+    """Return the choice for one table; damaged bytes are located by the offset before them."""
     if table != QUARANTINE:
         return choice
     return replace(choice, ranges=((NULL_NUMBER, choice.ranges[0][1] - 1),))
@@ -180,14 +180,14 @@ def without_rows(
     needs_sums: Callable[[RowChoice], bool] = lambda choice: False,
     writes: bool = True,
 ) -> list[Rewritten]:
-    """Write a topic's files of a table again without the chosen rows; return files with such rows.
+    """Rewrite a topic's files of a table without the chosen rows; return files with such rows.
 
     Args:
         table: the table, of which the newest version is read.
         choices: the rows to remove.
         topic: the topic.
         context: the run.
-        text: what the progress shows.
+        text: name of the step, for the progress.
         needs_sums: see `rewrite_tasks`.
         writes: see `RewriteTask`.
     """

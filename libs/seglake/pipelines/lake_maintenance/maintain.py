@@ -74,7 +74,7 @@ class MaintenanceChoice:
         latest = [each.table for each in latest_tables(tables)]
         names = [*_NAMES, *(table.name for table in (*typed, *latest))]
         _require_known(self.tables, names)
-        # If an older lake lacks a table, the next ingest creates it.
+        # The next ingest creates a table that an older lake lacks.
         return [
             table
             for table in (*TABLES, VALUE_REJECTS, *typed, *VALUE_TABLES[1:], *latest, ERASURES)
@@ -108,7 +108,7 @@ def maintain(
         scan: context with the lake's storage, with settings that select topics and set the sizes of
             files, and with the engine that merges files; the caller closes it.
         choice: the requested kinds of maintenance.
-        run_id: label of the run, in its commits; made up if None.
+        run_id: label of the run, in its commits; None for a new one.
         after: called with the name of each step of an expiry, for tests that stop there.
 
     Raises:
@@ -175,9 +175,7 @@ class _Maintenance:
             pending = pending_upgrade(self.tables)
             if pending:
                 added = ", ".join(pending)
-                summary.notes = [
-                    f"would be added: {added}; the rest of the plan is known after that"
-                ]
+                summary.notes = [f"would be added: {added}; the rest of the plan depends on it"]
             return not pending
         single = self.scan.settings.write.single_writer
         summary.notes = upgrade_notes(create_missing(self.tables, is_single_writer=single))
@@ -233,7 +231,7 @@ class _Maintenance:
         ]
 
     def _compact(self, view: TableView, done: TableMaintenance) -> TableView:
-        """Merge files until no merge is left, in commits of limited size."""
+        """Merge files, in commits of limited size, until none is left to merge."""
         while merges := self._merges(view):
             write = self.scan.settings.write
             wave = packed(merges, lambda each: each.size_bytes, write.wave_bytes)[0]

@@ -15,16 +15,16 @@ class TableMaintenance:
 
     Attributes:
         table: name of the table.
-        files_before: number of data files that the newest version named before.
+        files_before: number of data files in the newest version before.
         bytes_before: size of the files before.
-        files_after: number of data files that the newest version names; None after a dry run.
+        files_after: number of data files in the newest version; None after a dry run.
         bytes_after: size of the files after; None after a dry run.
-        merged_files: number of merged files; one that was merged twice counts twice.
+        merged_files: number of merged files; a file merged twice counts twice.
         new_files: number of files that replaced merged files.
-        deleted_files: number of deleted files, of dead runs or not needed by any version.
+        deleted_files: number of deleted files, which belonged to dead runs or old versions.
         deleted_bytes: size of the deleted files.
         seconds: duration of the table's maintenance.
-        failure: why the table could not be compacted; empty if it was, or if there was no need.
+        failure: why the table could not be compacted; empty without a failure.
     """
 
     table: str
@@ -55,7 +55,7 @@ class ExpiredPartition:
         start_offset: first offset of the expired range.
         next_offset: the partition's new start.
         records: number of removed records.
-        payload_bytes: size of their keys and values.
+        payload_bytes: size of the records' keys and values.
         oldest: time of the oldest record of the touched ranges, ISO-8601; None if unknown.
         newest: time of the newest removed record, ISO-8601; None if they have none.
         first_kept: time of the first record that stays; None if there is none, or it has no time.
@@ -76,7 +76,7 @@ class ExpiredPartition:
     is_held_back: bool
 
     def text(self, verb: str) -> str:
-        """Return one line on the expired records; `verb` says whether they were removed."""
+        """Return one line on the expired records; `verb` is "expired" or its future form."""
         count = f"{show_count(self.records, 'record')} of {show_bytes(self.payload_bytes)}"
         span = f"[{self.start_offset}, {self.next_offset})"
         since = f", the oldest of {self.oldest}" if self.oldest else ""
@@ -93,7 +93,7 @@ class MaintainSummary:
         lake: path of the lake.
         is_dry_run: whether nothing was changed.
         recovered: topics whose commit was left unfinished by a dead run and is now complete.
-        expired: what was removed because it is older than `retention.records`.
+        expired: records that were removed because they are older than `retention.records`.
         swept: number of rows of other tables that expired with them, by table.
         tables: work done on each table.
         left_out: requested topics that do not exist, each with a reason.
@@ -134,7 +134,7 @@ class MaintainSummary:
         return self.findings.exit_code
 
     def _held_back(self) -> Iterator[str]:
-        """Yield notes on records that hold back the records above them."""
+        """Yield notes on records that keep the records above them from expiring."""
         for each in self.expired:
             if each.is_held_back:
                 time = f"a time in the future, {each.first_kept}" if each.first_kept else "no time"

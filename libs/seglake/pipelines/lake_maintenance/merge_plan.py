@@ -8,10 +8,10 @@ from seglake.lake.snapshots import StoredFile, by_time
 from seglake.lake.tables import OBSERVATIONS
 from seglake.task_engine.packing import packed
 
-_MOST_FILES = 32  # files in a merge: one row group of each is in memory
-# Rows in a merged file: a run reads the newest files as a whole.
+_MOST_FILES = 32  # most files in a merge: one row group of each is in memory
+# Most rows in a merged file, since a run reads the newest files completely.
 _MOST_OBSERVATIONS = 20_000
-# Files of the last day are not merged: clocks differ, and runs may be slow.
+# Files of the last day are not merged, since clocks differ and runs may be slow.
 _DAY_MS = 24 * 3600 * 1000
 
 

@@ -1,7 +1,7 @@
 """Removes records that are older than `retention.records`, and records this in the ledger.
 
 A topic's expiry is one commit to `records`, `gaps` and `checkpoints`. Afterwards the other tables
-are swept: a run that dies before that is completed by the next maintenance.
+are swept; if the run dies before, the next maintenance does it.
 """
 
 import uuid
@@ -38,7 +38,7 @@ class Retention:
     Attributes:
         context: the run; its settings have the limits.
         now_ms: time from which ages count, in ms since 1970.
-        expired: what has expired, or would expire.
+        expired: records that have expired, or would expire.
         left_out: topics of which nothing was removed, each with the reason.
         swept: number of rows of other tables that have expired, or would expire, by table.
         notes: notes on topics whose keys may lose their only record.
@@ -60,7 +60,7 @@ class Retention:
                 self.swept += sweep(topic, self._ledger(), self.context, borders)
 
     def _limit_ms(self, topic: str) -> int | None:
-        """Return the newest time of records that are too old; None for no limit."""
+        """Return the newest time that is too old for a topic's records; None for no limit."""
         settings = self.context.settings
         limit = settings.retention.records_of(topic)
         if limit is None or (settings.select.topics and not settings.select.selects_topic(topic)):
@@ -93,7 +93,7 @@ class Retention:
             if wrong:
                 self.left_out[topic] = wrong[0]
                 return {}
-            # Offsets that the cleaner left without records expire with the next records.
+            # Offsets that the cleaner left without records expire together with the next records.
             removed = total_removed(done)
             plans = [plan for plan in plans if any(part.choice in removed for part in plan.parts)]
             if not plans:
@@ -128,7 +128,7 @@ class Retention:
             log = ledger.of(key)
             held_by = young.get(key)
             ends = [held_by.base_offset if held_by else (log.covered or [(0, 0)])[-1][1]]
-            ends += [start for start, _ in log.superseded]  # a retake comes first
+            ends += [start for start, _ in log.superseded]  # a retake of this range comes first
             border = whole_border(tables, source_id, log, min(ends))
             plan = planned(log, source_id, border, held_by)
             if border > log.expired_to and any(
