@@ -25,8 +25,8 @@ class Lake:
         lake: URI of the tables.
         jobs: folder of seglake's job files, by its path on the worker.
         name: name that distinguishes several lakes; a single lake needs none.
-        venv: seglake's virtual environment, as the worker sees it; empty if the worker's own
-            PATH, SPARK_HOME and PYSPARK_PYTHON lead to it.
+        venv: seglake's virtual environment, by its path on the worker; empty if the worker's PATH,
+            SPARK_HOME and PYSPARK_PYTHON name it.
         deserialize: globs of topics whose values are decoded after each ingest; empty for none.
         latest: globs of topics whose latest state is kept; empty for none.
         metrics_folder: folder for each task's metrics file; empty for none.

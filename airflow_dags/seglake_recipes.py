@@ -29,7 +29,7 @@ def arguments_of(lake: Lake, command: str) -> list[str]:
     """Return a job's arguments as in the DAGs, with the run's id as a template.
 
     Args:
-        lake: its values are the params.
+        lake: the lake, whose values are the params.
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
     """
     params = lake.params
@@ -78,7 +78,8 @@ def dataproc_job(lake: Lake, command: str, *, cluster: str) -> Recipe:
     """Return arguments of DataprocSubmitJobOperator, all except `region` and `project_id`.
 
     Args:
-        lake: its `jobs` is a folder that the cluster reads, as `gs://bucket/jobs`.
+        lake: the lake; its `jobs` is a folder that the cluster can read, such as
+            `gs://bucket/jobs`.
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
         cluster: name of the cluster.
     """
@@ -97,9 +98,9 @@ def databricks_run(lake: Lake, command: str, *, cluster: Mapping[str, Any]) -> R
     """Return arguments of DatabricksSubmitRunOperator.
 
     Args:
-        lake: its `jobs` is a folder that the cluster reads.
+        lake: the lake; its `jobs` is a folder that the cluster can read.
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
-        cluster: a cluster as `new_cluster` describes it; the lake's properties are added.
+        cluster: the cluster, in the form of `new_cluster`; the lake's properties are added.
     """
     properties = {**cluster.get("spark_conf", {}), **_properties(lake)}
     task = {
@@ -120,7 +121,7 @@ def spark_application(
     """Return arguments of SparkKubernetesOperator, for the Spark operator of Kubernetes.
 
     Args:
-        lake: its `jobs` is a folder of the image, as `local:///opt/seglake/jobs`.
+        lake: the lake; its `jobs` is a folder in the image, such as `local:///opt/seglake/jobs`.
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
         image: the image of `make image`, for driver and executors.
         spark_version: version of the image's Spark.
