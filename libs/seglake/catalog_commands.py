@@ -107,10 +107,11 @@ def run_register_iceberg(
 
     check_database(database)
     found = _with_all_tables(lake, settings)
+    named = _names_in(found).tables
     place = open_storages(settings.spark.properties).locate(folder)
     with RunReporter(sys.stderr, verbosity=verbosity) as reporter:
         reporter.step("writing Iceberg's metadata")
-        return write_warehouse(found, folder=place, database=database)
+        return write_warehouse(found, named, folder=place, database=database)
 
 
 def statements_of(
@@ -158,20 +159,26 @@ def statements_of(
 
 def _registrable(lake: str, settings: Settings) -> "tuple[LakeTables, LakeNames]":
     """Open a lake to register, and return it with the names of the views of its topics."""
+    from seglake.storage.errors import LakeFolderError
+
+    found = _with_all_tables(lake, settings)
+    if not found.lake_path.isprintable():
+        raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
+    return found, _names_in(found)
+
+
+def _names_in(lake: "LakeTables") -> "LakeNames":
+    """Return the names of a lake's tables and views."""
     from seglake.lake.value_tables import VALUE_TABLES
     from seglake.pipelines.lake_query.lake_names import (
         LakeNames,
         latest_tables_of,
         typed_tables_of,
     )
-    from seglake.storage.errors import LakeFolderError
 
-    found = _with_all_tables(lake, settings)
-    if not found.lake_path.isprintable():
-        raise LakeFolderError(path=found.lake_path, reason="its path fits into no SQL")
-    has_values = all(map(found.has, VALUE_TABLES))
-    own_tables = typed_tables_of(found), latest_tables_of(found)
-    return found, LakeNames(found.topics, *own_tables, has_values=has_values)
+    has_values = all(map(lake.has, VALUE_TABLES))
+    own_tables = typed_tables_of(lake), latest_tables_of(lake)
+    return LakeNames(lake.topics, *own_tables, has_values=has_values)
 
 
 def _with_all_tables(lake: str, settings: Settings) -> "LakeTables":

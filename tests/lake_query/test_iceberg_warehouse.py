@@ -14,18 +14,26 @@ from typing import Any
 
 import duckdb
 import pytest
+from deltalake import DeltaTable
 from pyiceberg.table import StaticTable
 
 import seglake
 from seglake.errors import WrongCallError
+from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import TABLES
+from seglake.lake.typed_tables import typed_tables
+from seglake.lake.value_tables import VALUE_TABLES
 from seglake.pipelines.lake_query.iceberg import manifests
+from seglake.pipelines.lake_query.lake_names import name_of
 from seglake.pipelines.lake_query.registration import Registration
+from seglake.storage.local_storage import LocalStorage
 from support.internal_logs import INTERNAL, OFFSETS, commits, write_topic
 from support.lakes import ingested, maintained, read_table
 from support.made_logs import make_log_dir
 from support.servers.earlier_spark import earlier_spark
 from support.servers.maven_jars import maven_jars
+from support.typed_disk import typed_lake
+from support.typed_lakes import add_schemas, add_values, decoded, int_of, made
 
 _EXTENSIONS = ("avro", "iceberg")
 _RUNTIME = "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"
@@ -147,6 +155,48 @@ def test_readers_get_the_rows_of_delta(lake: Path, warehouse: Path, table: str) 
     wanted = read_table(lake, table)
     assert in_order(by_duckdb(str(warehouse / table))) == in_order(wanted)
     assert _without_null_lists(by_pyiceberg(str(warehouse / table))) == _without_null_lists(wanted)
+
+
+_TYPED = ("avro_orders", "avro_mixed", "avro_tree", "proto_events", "connect_json", "json_plain")
+
+
+@pytest.fixture(scope="module")
+def decoded_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with typed tables of all kinds of values, described for Iceberg beside it."""
+    folder = tmp_path_factory.mktemp("typed")
+    lake = typed_lake(folder / "lake", "_schemas", *_TYPED)
+    decoded(lake, *_TYPED)
+    seglake.register(lake, "kafka", iceberg=folder / "iceberg")
+    return lake
+
+
+def test_readers_get_the_rows_of_typed_tables_and_of_their_ledger(decoded_lake: Path) -> None:
+    place = decoded_lake.with_name("iceberg") / "kafka"
+    tables = typed_tables(LakeTables(str(decoded_lake), LocalStorage()))
+    assert len(tables) > len(_TYPED)  # topics of several records have several
+    names = {f"all_typed_{name_of(each)}".replace(".", "_"): each.table.name for each in tables}
+    names |= {table.name: table.name for table in VALUE_TABLES}
+    for name, table in names.items():
+        wanted = DeltaTable(str(decoded_lake / table)).to_pyarrow_table().to_pylist()
+        assert _texts(by_duckdb(str(place / name))) == _texts(wanted), table
+        assert len(by_pyiceberg(str(place / name))) == len(wanted) > 0, table
+
+
+def _texts(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Rows as texts in order, in which one NaN is like another."""
+    return sorted(json.dumps(dict(row), default=str, sort_keys=True) for row in rows)
+
+
+def test_a_column_that_a_later_schema_adds_is_read(tmp_path: Path) -> None:
+    lake = made(tmp_path, int_of(1))
+    decoded(lake, "t")
+    _registered(lake, tmp_path / "iceberg")
+    add_schemas(lake, tmp_path / "schemas", '"string"')
+    add_values(lake, tmp_path / "more", b"\x00\x00\x00\x00\x02\x02x", start=1)
+    decoded(lake, "t")
+    table = _registered(lake, tmp_path / "iceberg") / "all_typed_t"
+    rows = [(row["value"], row["value__string"]) for row in by_pyiceberg(str(table))]
+    assert sorted(rows, key=repr) == [(1, None), (None, "x")]
 
 
 def test_the_lake_of_these_tests_has_rows_for_most_tables(lake: Path) -> None:

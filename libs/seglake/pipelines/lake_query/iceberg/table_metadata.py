@@ -21,11 +21,15 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
+    DateType,
     DecimalType,
+    DoubleType,
+    FloatType,
     IcebergType,
     IntegerType,
     ListType,
     LongType,
+    MapType,
     NestedField,
     StringType,
     StructType,
@@ -45,8 +49,10 @@ _PRIMITIVES: dict[pa.DataType, IcebergType] = {
     pa.string(): StringType(),
     pa.binary(): BinaryType(),
     pa.bool_(): BooleanType(),
+    pa.float32(): FloatType(),
+    pa.float64(): DoubleType(),
+    pa.date32(): DateType(),
     pa.timestamp("us", tz="UTC"): TimestamptzType(),
-    pa.decimal128(38, 0): DecimalType(38, 0),
 }
 
 
@@ -140,4 +146,9 @@ def _type(kind: pa.DataType, ids: Iterator[int]) -> IcebergType:
         return ListType(next(ids), element, element_required=False)
     if isinstance(kind, pa.StructType):
         return StructType(*(_field(kind.field(i), ids) for i in range(kind.num_fields)))
+    if isinstance(kind, pa.MapType):
+        key, item = _type(kind.key_type, ids), _type(kind.item_type, ids)
+        return MapType(next(ids), key, next(ids), item, value_required=False)
+    if isinstance(kind, pa.Decimal128Type):
+        return DecimalType(kind.precision, kind.scale)
     return _PRIMITIVES[kind]

@@ -6,6 +6,7 @@ the newest N. The README of this folder explains why N is the Delta table's vers
 
 import re
 import time
+from collections.abc import Mapping
 
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
@@ -13,7 +14,7 @@ from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LOG_FOLDER, LakeTables
 from seglake.lake.snapshots import read_snapshots
-from seglake.lake.tables import TABLES
+from seglake.lake.tables import Table
 from seglake.pipelines.lake_query.errors import NameInUseError
 from seglake.pipelines.lake_query.iceberg.manifests import manifests_of
 from seglake.pipelines.lake_query.iceberg.table_metadata import (
@@ -34,13 +35,16 @@ _METADATA = re.compile(r"v(\d+)\.metadata\.json")
 _OWN = re.compile(r"(?:v(\d+)\.metadata\.json|(\d+)-[0-9a-f-]{36}-(?:\d+|list)\.avro)")
 
 
-def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registration:
+def write_warehouse(
+    lake: LakeTables, named: Mapping[str, Table], *, folder: str, database: str
+) -> Registration:
     """Write metadata of each table's newest version, unless it exists already.
 
     All tables are checked before the first one is written.
 
     Args:
-        lake: a lake that has all tables.
+        lake: a lake that has these tables.
+        named: the tables by their names in the namespace, in the order of commits.
         folder: a path on any storage; created if it is missing.
         database: the namespace of the tables.
 
@@ -58,18 +62,18 @@ def write_warehouse(lake: LakeTables, *, folder: str, database: str) -> Registra
     found = storage.info(folder)
     if found is not None and not found.is_folder:
         raise WrongCallError(f"{folder} is a file: --iceberg needs a folder")
-    snapshots = read_snapshots(lake, TABLES)
+    snapshots = read_snapshots(lake, [*named.values()])
     described = {
-        table.name: _Described(
+        name: _Described(
             storage,
-            storage.join(place, table.name),
+            storage.join(place, name),
             TableVersion(table, lake.lake_path, snapshots[table.name]),
         )
-        for table in TABLES
+        for name, table in named.items()
     }
     for there in described.values():
         there.require_ours()
-    # `checkpoints` is last, as in commits: rows become visible before their range.
+    # A ledger follows its tables, as in commits: rows become visible before their range.
     for there in described.values():
         there.bring_up_to_date()
     new = tuple(name for name, there in described.items() if there.is_new)
