@@ -1,5 +1,6 @@
 """Values that a reader decoded, and the interface of the readers of all forms."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -28,6 +29,10 @@ class Decoded(NamedTuple):
     values: ArrowArray
     reasons: NDArray[np.uint8]
     positions: NDArray[np.int64]
+
+
+class TooManyItemsError(Exception):
+    """Error for bodies whose columns need too much memory together; half of them need less."""
 
 
 class FaultyValue(NamedTuple):
@@ -76,5 +81,23 @@ class ColumnReader(Protocol):
             data: bytes of all bodies.
             starts: index of each body's first byte.
             ends: index after each body's last byte, at most the size of the data.
+
+        Raises:
+            TooManyItemsError: several bodies need too much memory together.
         """
         ...
+
+
+def decoded_parts(
+    reader: ColumnReader,
+    data: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> Iterator[Decoded]:
+    """Yield decoded bodies in their order: all at once, or in parts that need less memory."""
+    try:
+        yield reader.read(data, starts, ends)
+    except TooManyItemsError:
+        middle = len(starts) // 2
+        for some in (slice(0, middle), slice(middle, None)):
+            yield from decoded_parts(reader, data, starts[some], ends[some])

@@ -17,6 +17,7 @@ from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.parquet_rows import plain_texts
 from seglake.lake.tables import Table
 from seglake.lake.value_tables import VALUE_REJECTS
+from seglake.value_codec.decoded import TooManyItemsError
 from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
 from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups
@@ -165,12 +166,29 @@ def decode(task: DecodeTask) -> DecodeReport:
             for table in (*task.tables, VALUE_REJECTS)
         ]
         for rows in task.rows.rows(RECORD_COLUMNS):
-            if rows.num_rows and task.retried is None:
-                _decode_rows(task, rows, readers, files, report)
-            elif rows.num_rows and task.retried is not None:
-                _decode_again(task, task.retried, rows, readers, files, report)
+            if rows.num_rows:
+                _decode_parts(task, rows, readers, files, report)
         report.files = [file for each in files if (file := each.close()) is not None]
     return report
+
+
+def _decode_parts(
+    task: DecodeTask,
+    rows: pa.Table,
+    readers: SchemaReaders,
+    files: list[ParquetFile],
+    report: DecodeReport,
+) -> None:
+    """Decode rows at once, or in halves if their values need too much memory."""
+    try:
+        if task.retried is None:
+            _decode_rows(task, rows, readers, files, report)
+        else:
+            _decode_again(task, task.retried, rows, readers, files, report)
+    except TooManyItemsError:  # nothing of them is written yet
+        middle = rows.num_rows // 2
+        for some in (rows.slice(0, middle), rows.slice(middle)):
+            _decode_parts(task, some, readers, files, report)
 
 
 def _decode_rows(

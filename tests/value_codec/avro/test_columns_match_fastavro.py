@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seglake.value_codec.avro import value_reader
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.decoded import TooManyItemsError, decoded_parts
+from seglake.value_codec.reject_reasons import RejectReason
 from support.avro_oracle import (
     as_dicts,
     by_fastavro,
@@ -190,3 +193,30 @@ def test_a_value_of_bytes_alone_has_no_length_in_confluents_frame() -> None:
         reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=True)
         found = reader.read(body, np.array([0]), np.array([2]))
         assert found.values.to_pylist() == [expected]
+
+
+def test_items_that_need_much_memory_are_read_in_parts_or_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fields = [{"name": f"f{n}", "type": "string"} for n in range(200)]
+    schema = {"type": "array", "items": ["null", {"type": "record", "name": "P", "fields": fields}]}
+    reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
+    many = b"\x90\x4e" + b"\x00" * 5000 + b"\x00"  # 5,000 nulls, 16 MB of columns
+    bodies = [b"\x02\x00\x00", many, b"\x02\x00", many, b"\x00"]
+    ends = np.cumsum([len(body) for body in bodies])
+    found = np.frombuffer(b"".join(bodies), np.uint8), ends - [len(b) for b in bodies], ends
+    whole = reader.read(*found)
+    assert whole.reasons.tolist() == [0, 0, RejectReason.SHORT.code, 0, 0]
+    monkeypatch.setattr(value_reader, "_MOST_BYTES", 20_000_000)
+    with pytest.raises(TooManyItemsError):
+        reader.read(*found)
+    parts = [*decoded_parts(reader, *found)]
+    assert len(parts) > 1
+    assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
+    assert np.concatenate([part.reasons for part in parts]).tolist() == whole.reasons.tolist()
+    monkeypatch.setattr(value_reader, "_MOST_BYTES", 10_000_000)
+    parts = [*decoded_parts(reader, *found)]
+    outcomes = [code for part in parts for code in part.reasons.tolist()]
+    large, short = RejectReason.TOO_LARGE.code, RejectReason.SHORT.code
+    assert outcomes == [0, large, short, large, 0]
+    assert parts[0].values.to_pylist()[0] == [None]

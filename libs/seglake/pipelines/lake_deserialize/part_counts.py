@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.decoded import UNKNOWN_POSITION, decoded_parts
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
 from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA, RejectReason
@@ -84,14 +84,15 @@ class PartCounts:
             for row in group.rows.tolist():
                 yield row, group.problem_at, reason
         else:
-            read = use.reader.read(*group.bodies)
-            rejected = np.flatnonzero(read.reasons)
+            parts = [read[1:] for read in decoded_parts(use.reader, *group.bodies)]
+            reasons, positions = map(np.concatenate, zip(*parts, strict=True))
+            rejected = np.flatnonzero(reasons)
             self.decoded += len(group.rows) - len(rejected)
             for row in rejected.tolist():
-                at = int(read.positions[row])
+                at = int(positions[row])
                 if at != UNKNOWN_POSITION:
                     at += int(group.frame_bytes[row])
-                yield int(group.rows[row]), at, RejectReason.of_code(int(read.reasons[row]))
+                yield int(group.rows[row]), at, RejectReason.of_code(int(reasons[row]))
 
     # Any: the types that JSON can hold.
     def to_mapping(self) -> Mapping[str, Any]:

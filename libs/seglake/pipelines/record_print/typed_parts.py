@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from seglake.value_codec.decoded import UNKNOWN_POSITION, ArrowArray
+from seglake.value_codec.decoded import UNKNOWN_POSITION, ArrowArray, decoded_parts
 from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.frames.forms import FRAMED_FORMS, HEADERS, Form
 from seglake.value_codec.frames.schema_groups import (
@@ -121,10 +121,12 @@ def _decoded(group: SchemaGroup) -> Iterator[_Outcome]:
         reason = use.problem or RejectReason.UNSUPPORTED_SCHEMA
         yield from [_Outcome(None, name, reason, group.problem_at)] * len(group.rows)
         return
-    values, reasons, positions = use.reader.read(*group.bodies)
-    frame_bytes = group.frame_bytes.tolist()
-    rows = zip(json_texts(values), reasons.tolist(), positions.tolist(), frame_bytes, strict=True)
-    for text, code, position, size in rows:
+    rows = (
+        row
+        for values, reasons, positions in decoded_parts(use.reader, *group.bodies)
+        for row in zip(json_texts(values), reasons.tolist(), positions.tolist(), strict=True)
+    )
+    for (text, code, position), size in zip(rows, group.frame_bytes.tolist(), strict=True):
         if code:
             at = position + size if position >= 0 else position
             yield _Outcome(None, name, RejectReason.of_code(code), at)

@@ -21,7 +21,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from seglake.value_codec.avro.schema_types import AvroType, Kind, Logical
 from seglake.value_codec.column_names import free_name
@@ -121,6 +123,12 @@ class Columns(NamedTuple):
     slots: list[tuple[int, Form]]
     flags: list[int]
     levels: int
+
+    def bytes_of(self, totals: NDArray[np.int64]) -> int:
+        """Return the memory for the entries of all slots; `totals` has their number by level."""
+        entries: list[int] = totals.tolist()
+        words = sum(entries[level] * WORDS[form] for level, form in self.slots)
+        return 8 * words + sum(entries[level] for level in self.flags)
 
 
 class _TooManyError(Exception):

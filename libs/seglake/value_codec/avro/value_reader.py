@@ -10,11 +10,12 @@ from seglake.value_codec.avro.column_arrays import ArrayMaker, empty_columns
 from seglake.value_codec.avro.column_tree import MOST_DIGITS, columns_of
 from seglake.value_codec.avro.programs import program_of
 from seglake.value_codec.avro.schema_types import AvroType
-from seglake.value_codec.decoded import ArrowArray, Decoded, FaultyValue
+from seglake.value_codec.decoded import ArrowArray, Decoded, FaultyValue, TooManyItemsError
 from seglake.value_codec.kernels import operations as op
 from seglake.value_codec.reject_reasons import RejectReason
 
 _HALF = 1 << 64
+_MOST_BYTES = 1 << 29  # most memory for the columns of all bodies of a call
 _WORDS_AT_ONCE = 1 << 20  # most entries in a call of the kernel, without items of lists
 
 
@@ -65,9 +66,13 @@ class AvroReader:
         """
         at_once = max(_WORDS_AT_ONCE // (len(self._columns.slots) + 1), 64)
         parts, reasons, positions = [], [_NO_REASONS], [_NO_POSITIONS]
+        size = 0
         for first in range(0, len(starts), at_once) or [0]:
             some = slice(first, first + at_once)
             values, outcomes, places = self._part(data, starts[some], ends[some])
+            size += values.nbytes
+            if size > _MOST_BYTES and len(starts) > 1:
+                raise TooManyItemsError
             parts.append(values)
             reasons.append(_CODES[outcomes])
             positions.append(np.where(outcomes == op.OK, 0, places - starts[some]))
@@ -82,6 +87,12 @@ class AvroReader:
 
         content, starts, ends = _in_one_form(data, starts, ends)
         outcomes, places, totals = self._checked(content, starts, ends)
+        if self._columns.bytes_of(totals) > _MOST_BYTES:
+            if len(starts) > 1:
+                raise TooManyItemsError
+            if outcomes[0] == op.OK:
+                outcomes[0], places[0] = op.TOO_LARGE, starts[0]
+            totals[1:] = 0
         stored = empty_columns(self._columns, totals)
         counts = np.zeros(self._columns.levels, np.int64)
         columns = self._program, content, starts, ends, outcomes, self._stack, stored

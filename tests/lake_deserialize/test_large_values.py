@@ -1,0 +1,45 @@
+"""Values whose columns need much memory are decoded in parts, or rejected."""
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from seglake.value_codec.avro import value_reader
+from support.lakes import ingested
+from support.typed_disk import schema_pair, write_registry
+from support.typed_lakes import ID_1, add_values, decoded
+from support.typed_rows import table_rows, typed_rows
+
+_FIELDS = [{"name": f"f{number}", "type": "string"} for number in range(200)]
+_ITEM = {"type": "record", "name": "P", "fields": _FIELDS}
+_SCHEMA = {
+    "type": "record",
+    "name": "R",
+    "fields": [{"name": "a", "type": {"type": "array", "items": ["null", _ITEM]}}],
+}
+_FEW = ID_1 + b"\x02\x00\x00"
+_MANY = ID_1 + b"\x90\x4e" + b"\x00" * 5000 + b"\x00"  # 5,000 nulls, 16 MB of columns
+
+
+@pytest.mark.parametrize(
+    ("most_bytes", "sizes"), [(20_000_000, [1, 5000, 1, 5000]), (10**7, [1, 1])]
+)
+def test_rows_are_the_same_in_parts_and_a_value_that_is_too_large_is_rejected(
+    most_bytes: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tmp_path / "lake"
+    pair = schema_pair("t-value", 1, 1, schema=json.dumps(_SCHEMA))
+    ingested(write_registry(tmp_path / "registry", [(0, [pair])]), lake)
+    add_values(lake, tmp_path / "values", _FEW, _MANY, _FEW, _MANY)
+    monkeypatch.setattr(value_reader, "_MOST_BYTES", most_bytes)
+    summary = decoded(lake, "t")
+    assert not summary.left_out
+    assert [len(row["a"]) for row in typed_rows(lake, "t")] == sizes
+    rejects = table_rows(lake, "value_rejects")
+    assert [(row["offset"], row["reason"]) for row in rejects] == [
+        (offset, "too_large") for offset in (1, 3) if len(sizes) == 2
+    ]
+    [file] = (lake / "typed" / "t").rglob("*.parquet")
+    assert pq.ParquetFile(file).num_row_groups > 1 or len(sizes) == 2
