@@ -152,7 +152,7 @@ class _Schema:
                 case "map" if not kind.startswith("M") or number < 3:
                     self.lines.append(f"map<{self.random.choice(_KEYS)}, {kind}> {name};")
                 case "oneof":
-                    second = f"{self._kind(number)} g{place} = {last + 100};"
+                    second = f"{self._kind(number)} g{place} = {last + 1000};"
                     self.lines.append(f"oneof o{place} {{ {kind} {name}; {second} }}")
                 case "repeated":
                     is_number = kind not in ("string", "bytes") and not kind.startswith("M")
