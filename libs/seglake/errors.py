@@ -14,7 +14,7 @@ class ExitCode(IntEnum):
     """Exit codes of the commands."""
 
     DONE = 0
-    FAILED = 1  # safe to run again
+    FAILED = 1  # the command is safe to run again
     WRONG_CALL = 2  # nothing was touched
     LOOK = 3  # done and consistent, but a person should look
     INTERRUPTED = 130

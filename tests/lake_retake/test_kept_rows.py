@@ -96,7 +96,7 @@ def test_rows_of_compressed_segments_stay(lake: Path, disk: Path) -> None:
     segment.unlink()
     summary = _whole(lake, disk)
     assert (summary.exit_code, summary.records) == (3, 40)
-    why = f"it cannot be read in {disk}/orders-0: decompress them in place and run again"
+    why = f"it cannot be read in {disk}/orders-0: decompress in place and run again"
     assert f"[20, 40) is not replaced: {why}" in summary.to_text()
     assert _is_proved(lake, _LOG)
 

@@ -167,7 +167,7 @@ def test_nothing_is_deleted_where_committed_files_are_not_listed_by_their_names(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "lake"
-    with pytest.raises(StorageError, match="committed and not listed"):
+    with pytest.raises(StorageError, match="committed but not listed"):
         _converted(folder, storage=_OtherNames())
     assert read_arrow(folder, "records").num_rows > 0
     assert not (folder / "_SUCCESS").exists()

@@ -109,7 +109,7 @@ def columns_of(storage: Storage, path: str) -> pa.Schema:
 
 
 def _without_views(rows: pa.Table) -> pa.Table:
-    """Return rows with plain columns instead of views."""
+    """Return rows with plain Arrow types instead of view types."""
     plain = pa.schema([field.with_type(_plain_type(field.type)) for field in rows.schema])
     # A conversion is slow: convert only if types differ.
     return rows if plain.equals(rows.schema) else rows.cast(plain)

@@ -1,4 +1,4 @@
 """Codec for the values of records: bytes and the schema of their writer in, values out.
 
-It knows neither Kafka's log nor tables, opens nothing and logs nothing. Import by module.
+The package knows neither Kafka's log nor tables, opens no files and logs nothing. Import by module.
 """

@@ -1,4 +1,4 @@
-"""Notes on a table's columns that say which field of the schemas each of them holds.
+"""Notes on a table's columns: the schema field in each column.
 
 They are metadata of Arrow fields, and of the columns of Delta tables. A later run reads them, so
 that a column keeps its name, its type and its meaning whatever schemas are added.
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from seglake.value_codec.type_promotion import simplified, stored
 
-Field: TypeAlias = "pa.Field[Any]"  # the class takes no arguments when the program runs
+Field: TypeAlias = "pa.Field[Any]"  # at run time the class takes no type arguments
 
 _NAME, _TYPE, _PRESENT = "seglake.name", "seglake.type", "seglake.present"
 _PART, _KEY = "seglake.part", "key"
@@ -34,12 +34,12 @@ _STORED_AS_OTHERS: Mapping[str, pa.DataType] = {
 
 
 def named_field(column: str, kind: pa.DataType, name: str) -> Field:
-    """Return a column that holds a field of another name."""
+    """Return a column for a field with another name."""
     return _noted(column, kind, {_NAME: name})
 
 
 def column_of_field(column: str, kind: pa.DataType, name: str, known: pa.DataType) -> Field:
-    """Return a column of a table, with notes of what its name and type do not say.
+    """Return a column of a table, with notes on what its name and type do not show.
 
     Args:
         column: name of the column.
@@ -56,27 +56,27 @@ def column_of_field(column: str, kind: pa.DataType, name: str, known: pa.DataTyp
 
 
 def presence_column(column: str) -> Field:
-    """Return the column that is true where a struct has no fields."""
+    """Return the column that is true for each struct without fields."""
     return _noted(column, pa.bool_(), {_PRESENT: "true"})
 
 
 def column_of_key(column: Field) -> Field:
-    """Return a column with the note that it is one of the record's key."""
+    """Return the column with a note that it belongs to the record's key."""
     return _noted(column.name, column.type, {**_notes(column), _PART: _KEY})
 
 
 def is_of_key(column: Field) -> bool:
-    """Return whether a column is one of the record's key."""
+    """Return whether a column belongs to the record's key."""
     return _notes(column).get(_PART) == _KEY
 
 
 def field_name(column: Field) -> str:
-    """Return the name of the field that a column holds."""
+    """Return the name of the field in a column."""
     return _notes(column).get(_NAME, column.name)
 
 
 def is_presence(column: Field) -> bool:
-    """Return whether a column only says that a struct without fields is there."""
+    """Return whether a column only shows that a struct without fields exists."""
     return _PRESENT in _notes(column)
 
 

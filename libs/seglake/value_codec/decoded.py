@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from seglake.value_codec.reject_reasons import RejectReason
 
-ArrowArray: TypeAlias = "pa.Array[Any]"  # the class takes no arguments when the program runs
+ArrowArray: TypeAlias = "pa.Array[Any]"  # at run time the class takes no type arguments
 
 UNKNOWN_POSITION = -1
 """Position that stands for an unknown byte."""

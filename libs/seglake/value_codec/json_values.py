@@ -1,4 +1,4 @@
-"""Typed values as JSON, so that nothing is lost.
+"""Typed values as JSON, without loss.
 
 | type | JSON |
 | --- | --- |
@@ -27,7 +27,7 @@ from seglake.value_codec.decoded import ArrowArray
 
 
 def json_scalar(arrow: pa.DataType) -> Callable[[Any], str]:
-    """Return the function that writes a value of a type without parts, which is not null.
+    """Return the function that writes a value of a type without parts; the value is not null.
 
     The function's argument is an integer for dates, timestamps and times, else what Arrow gives.
 

@@ -1,9 +1,9 @@
-"""One type for the values of many schemas, and values brought to it.
+"""Merges the types of many schemas, and converts values to the merged type.
 
 Fields are merged by name, in the order of the schemas, so that a later schema only adds columns or
-widens them. Types are promoted by `type_promotion`. A type that cannot be promoted becomes a column
-of its own: `<name>__<type>`. A field that is always null has no column. Columns that a table has
-come first and stay as they are: what would widen one of them becomes a column of its own, too.
+widens them. Types are promoted by `type_promotion`. A type that cannot be promoted gets a separate
+column: `<name>__<type>`. A field that is always null has no column. Columns that a table has come
+first and stay as they are: what would widen one of them becomes a column of its own, too.
 
 | type | is stored as |
 | --- | --- |
@@ -32,10 +32,10 @@ from seglake.value_codec.type_groups import TypeGroup, type_groups
 from seglake.value_codec.type_promotion import converted, nulls, stored, type_name
 
 PRESENT = "_present"
-"""Field of a struct that has no others, since Delta stores no such struct."""
+"""Field of a struct without other fields, since Delta stores no empty struct."""
 
 VALUE = "value"
-"""Name of the column of values that are no structs."""
+"""Name of the column of values that are not structs."""
 
 _types = pa.types
 
@@ -53,7 +53,7 @@ class NamedType(NamedTuple):
 
 
 class MergedColumn(NamedTuple):
-    """A column, or a field inside of one.
+    """A column, or a field inside a column.
 
     Attributes:
         path: names in the schemas, outermost first; `element`, `key` and `value` are the parts of
@@ -106,7 +106,7 @@ def merged(
 
     Args:
         types: the types, by rising id.
-        reserved: names that no column may get, as the table has columns of its own.
+        reserved: names of the table's other columns, which no column may get.
         there: columns of the values that the table has, with their notes.
 
     >>> found = merged([NamedType("id 1", pa.int32()), NamedType("id 2", pa.string())])
@@ -151,7 +151,7 @@ class _Node:
 
     Attributes:
         type: stored type.
-        conformed: brings the array of a type, given by its number, to the stored type.
+        conformed: converts the array of a type, given by its number, to the stored type.
         parts: fields of a struct, or the parts of a list or a map.
     """
 
@@ -200,7 +200,7 @@ class _Field(NamedTuple):
 
 
 def _node(group: TypeGroup) -> _Node:
-    """Return the one type that a group's types are promoted to, as a node of the merged tree."""
+    """Return the type to which a group's types are promoted, as a node of the merged tree."""
     there = None if group.there is None else group.there.type
     return _node_of(group.types, group.known, there)
 
@@ -230,7 +230,7 @@ def _node_of(types: Mapping[int, Any], known: Any, there: Any) -> _Node:
 
 # Any: pyarrow's stubs have no types with parts.
 def _item(sources: Mapping[int, Any], known: Any, there: Any) -> _Node:
-    """Return the merged type of a part that must have one; nulls alone are stored as strings."""
+    """Return the merged type of a required part; a part with only nulls is stored as strings."""
     typed = {number: each for number, each in sources.items() if not _types.is_null(each)}
     node = _node_of(typed, pa.string() if _types.is_null(known) else known, there)
 
@@ -281,8 +281,8 @@ def _placed_groups(
 ) -> list[tuple[str, str, TypeGroup, bool]]:
     """Return the groups of types of the fields of structs, in the order of their columns.
 
-    Each has its field's name, the name in arrays, and whether it is apart. Later types neither move
-    nor rename what the table or earlier types have.
+    Each group has its field's name, the name in arrays, and whether the field has a separate
+    column. Later types neither move nor rename what the table or earlier types have.
     """
     by_name: dict[str, dict[int, pa.DataType]] = {}
     columns: dict[str, list[Field]] = {}

@@ -27,14 +27,14 @@ _NAME_DIGITS = 16
 
 
 class SchemaUse(NamedTuple):
-    """Way to read the values of a schema, or the reason why there is none.
+    """Reader for the values of a schema, or the reason why no value can be read.
 
     Attributes:
         name: type and full name of the schema, for a person.
         reader: reads the values; None if they cannot be read.
         problem: why no value of the schema decodes; None if there is a reader, or if there are
             messages.
-        schema_id: id of the schema; None if it is unknown or has none.
+        schema_id: id of the schema; None if the id is unknown, or the schema has no id.
         messages: for Protobuf, the messages of the schema: each value names one of them.
     """
 

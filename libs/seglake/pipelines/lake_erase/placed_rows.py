@@ -55,7 +55,7 @@ class RecordPlaces:
 
     @classmethod
     def of(cls, places: pa.Table) -> "RecordPlaces":
-        """Make the value from columns of `found_rows.PLACE_SCHEMA`."""
+        """Make the instance from columns of `found_rows.PLACE_SCHEMA`."""
         found: dict[tuple[str, str | None], NDArray[np.int64]] = {}
         for row in distinct_rows(places, ("source_id", "topic_id")):
             topic = row["source_id"], row["topic_id"]

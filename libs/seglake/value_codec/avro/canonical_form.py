@@ -1,8 +1,8 @@
 """Canonical form of an Avro schema, and its fingerprint.
 
 Source: Apache Avro 1.12, specification, "Parsing Canonical Form for Schemas" and "Schema
-Fingerprints". A type of another schema stands in the text where it is first used, as its writer
-had it.
+Fingerprints". The text has a referenced schema's type where the type is first used, as in the
+writer's text.
 """
 
 import json
@@ -74,7 +74,7 @@ class _Writer:
                     self.collect(schema.get(part), namespace)
 
     def plain(self, schema: Any, namespace: str) -> Any:
-        """Return a schema with only what decides its meaning: full names, members in order."""
+        """Return a schema with full names, ordered members, and only the parts of its meaning."""
         match schema:
             case str():
                 return self._of_name(schema, namespace)

@@ -71,7 +71,7 @@ class ArrayMaker(NamedTuple):
 
         Args:
             node: the node.
-            is_sound: 0 for entries that are null whatever is stored.
+            is_sound: 0 for entries that become null, regardless of the stored value.
         """
         count = int(self.counts[node.level])
         valid = self._valid(node, count)
@@ -145,7 +145,7 @@ class ArrayMaker(NamedTuple):
         return _made(node.arrow, count, [bitmap, offsets], [pairs])
 
     def _texts(self, node: Node, count: int, valid: _Flags | None) -> ArrowArray:
-        """Return an array of JSON texts, for types that are cut from the columns."""
+        """Return an array of JSON texts, for types that are too deep for columns."""
         ranges = self._words(node, count).reshape(-1, 2).tolist()
         found = [
             json_text(node.of, self.data, start) if size and (valid is None or valid[row]) else None

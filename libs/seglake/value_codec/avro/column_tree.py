@@ -1,4 +1,4 @@
-"""Columns of a schema: its types written out as a tree, with their Arrow types.
+"""Columns of a schema: a tree of its types, with their Arrow types.
 
 | Avro | Arrow |
 | --- | --- |
@@ -76,7 +76,7 @@ WORDS: Mapping[Form, int] = {
     Form.DECIMAL: 2,
     Form.COUNT: 1,
 }
-"""Number of words that an entry takes."""
+"""Number of words in an entry."""
 
 
 @dataclass(slots=True, eq=False)
@@ -153,7 +153,7 @@ def columns_of(schema: AvroType) -> Columns:
 
 
 def checked_digits(of: AvroType) -> int:
-    """Return the most digits of a decimal; 0 if the type is no decimal, or stays bytes."""
+    """Return the most digits of a decimal; 0 for other types, and for decimals stored as bytes."""
     return of.precision if of.logical is Logical.DECIMAL and of.precision <= MOST_DIGITS else 0
 
 
@@ -198,7 +198,7 @@ class _Builder:
         return self._stored(Node(of, scalar_type(of), level=level), _scalar_form(of))
 
     def _is_inside_itself(self, of: AvroType) -> bool:
-        """Return whether a type is, or directly contains, a record nested too often in itself."""
+        """Return whether a type, or its direct content, is a record nested too often in itself."""
         if of.kind is Kind.RECORD:
             return self.path.count(of) >= self.recursions
         return any(self._is_inside_itself(branch) for branch in of.branches)
@@ -218,7 +218,7 @@ class _Builder:
         return node
 
     def _json(self, of: AvroType, level: int) -> Node:
-        """Return a node with JSON text in place of a type; a value without bytes needs no text."""
+        """Return a node with JSON text instead of a type; a value without bytes needs no text."""
         if of.is_empty:
             return Node(of, pa.null(), level=level)
         return self._stored(Node(of, pa.string(), level=level, is_json=True), Form.RANGE)
@@ -289,7 +289,7 @@ def _has_parts(of: AvroType) -> bool:
 
 
 def _struct(names: list[str], nodes: tuple[Node, ...]) -> pa.DataType:
-    """Return a struct; a name that an earlier field has gets an underscore."""
+    """Return a struct; the name of a repeated field gets an underscore."""
     others: set[str] = set()
     fields = []
     for name, node in zip(names, nodes, strict=True):

@@ -1,4 +1,4 @@
-"""Avro values as texts of JSON, for types that are cut from the columns.
+"""Avro values as JSON texts, for types that are too deep for columns.
 
 The forms are those of `json_values`; a union of several types is an object with the name of its
 branch, and a record without bytes is `{}`. Nothing is checked: the kernel found the bytes sound.
@@ -21,7 +21,7 @@ _EXACT = Context(prec=100_000)
 
 
 class _Items(NamedTuple):
-    """Items of an array or a map that are still to be read; `left` counts those of the block."""
+    """Unread items of an array or a map; `left` is the number of unread items in the block."""
 
     of: AvroType
     left: int
@@ -37,7 +37,7 @@ def json_text(of: AvroType, data: NDArray[np.uint8], start: int) -> str:
         start: index of its first byte.
     """
     reader, texts = _Bytes(data, start), list[str]()
-    # Types may form circles: what is left to write is on a stack, which is as deep as the value.
+    # Types may form circles, so unwritten parts are on a stack, which is as deep as the value.
     due: list[AvroType | _Items | str] = [of]
     while due:
         match due.pop():
@@ -76,7 +76,7 @@ def _parts(of: AvroType, reader: "_Bytes") -> list[AvroType | _Items | str]:
 
 
 def _next_item(items: _Items, reader: "_Bytes") -> list[AvroType | _Items | str]:
-    """Return the type of the next item and what follows it, the last part first."""
+    """Return the type of the next item and the parts after it, the last part first."""
     left = items.left or reader.block()
     if not left:
         return ["]"]
@@ -93,7 +93,7 @@ class _Bytes:
     """Cursor over the bytes of a valid Avro value."""
 
     def __init__(self, data: NDArray[np.uint8], place: int) -> None:
-        """Store the bytes and the place of the next one."""
+        """Store the bytes and the index of the next one."""
         self._data, self._place = data, place
 
     def take(self, count: int) -> bytes:

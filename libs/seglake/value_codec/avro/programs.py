@@ -1,8 +1,7 @@
 """Programs for the kernels, made from the columns of a schema.
 
-A program is rows of integers: see `kernels.operations`. It reads the columns' types where they
-are. Types that are cut from the columns are read by subroutines, one for each record, so that
-types may form a circle.
+A program is rows of integers: see `kernels.operations`. Types that are too deep for columns are
+read by subroutines, one for each record, so types may form a circle.
 """
 
 from dataclasses import dataclass, field

@@ -92,7 +92,7 @@ class Field(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class AvroType:
-    """A type; all uses of a named type are one object, so that two types may share parts.
+    """A type. All uses of a named type are one object, so two types may share parts.
 
     Attributes:
         name: full name of a record, enum or fixed, else "".
@@ -232,7 +232,7 @@ class _Reader:
         return found
 
     def _add(self, schema: dict[str, Any], namespace: str, found: AvroType) -> AvroType:
-        """Give a type its full name, and remember it by that name."""
+        """Give a type its full name, and store it under that name."""
         name, own = schema.get("name"), schema.get("namespace", namespace)
         if not isinstance(name, str) or not name:
             raise SchemaTextError(f"a type {found.kind} has no name")

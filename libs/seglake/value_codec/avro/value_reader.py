@@ -118,7 +118,7 @@ class AvroReader:
     def faulty(
         self, data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]
     ) -> list[FaultyValue]:
-        """Return the values that do not decode, by row; all others decode whole.
+        """Return the values that do not decode, by row; all other values decode completely.
 
         Args:
             data: bytes of all values.

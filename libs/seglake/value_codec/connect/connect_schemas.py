@@ -77,7 +77,7 @@ def connect_schema(text: bytes) -> ConnectSchema:
     """Parse a schema in a message; the schema `null` leaves the payload's shape open.
 
     Raises:
-        ConnectSchemaError: it is no schema of Kafka Connect.
+        ConnectSchemaError: the text is no schema of Kafka Connect.
 
     >>> connect_schema(b'{"type": "int32", "name": "N"}').name
     'N'

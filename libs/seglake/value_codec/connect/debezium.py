@@ -11,8 +11,8 @@ from seglake.value_codec.json.shapes import Field
 def unwrapped_sql(table: str, fields: Sequence[Field], quote: str = '"') -> str | None:
     """Return a query that has a row's state after each change, or None if there are no envelopes.
 
-    Columns of `after`, or of `before` where a row was deleted, stand in place of the envelope's
-    members. With them come the table's columns whose names begin with `_`, and `_op`.
+    The query has the columns of `after` (of `before` for a deleted row) instead of the envelope's
+    members, and also `_op` and the table's columns whose names begin with `_`.
 
     Args:
         table: name of the table or view, quoted if it must be.

@@ -1,7 +1,7 @@
 """Envelopes of Kafka Connect's JSON converter: where each message's schema and payload are.
 
-A message is an object of two members, `{"schema": ..., "payload": ...}`. What is JSON of another
-form has no frame. Source: JsonConverter of Kafka 4.3.0.
+A message is an object of two members, `{"schema": ..., "payload": ...}`. JSON of another form has
+no frame. Source: JsonConverter of Kafka 4.3.0.
 """
 
 from typing import NamedTuple
@@ -66,7 +66,7 @@ def envelopes(
 
 
 def _members(texts: Texts, path: int) -> NDArray[np.int64]:
-    """Return the node of the member at a path, for each message; -1 if it has none."""
+    """Return the node of the member at a path, for each message; -1 without such a member."""
     nodes = np.flatnonzero(texts.tape.paths == path)
     of_root = np.full(len(texts.tape.kinds) + 1, -1, np.int64)
     of_root[texts.tape.parents[nodes]] = nodes

@@ -1,4 +1,4 @@
-"""Chooses the form of a topic's keys or values from what its records show.
+"""Chooses the form of a topic's keys or values from counts over its records.
 
 The form is chosen for the topic, never for a record: a text that begins with a byte 0 in a topic
 of JSON is no frame, and a value without a frame in a topic of frames is a reject.
@@ -41,7 +41,7 @@ _BRACES = b"{["
 
 @dataclass(slots=True)
 class FormEvidence:
-    """Counts of what the keys or the values of a topic look like; of several tasks, they add up.
+    """Counts that show the form of a topic's keys or values; counts of several tasks add up.
 
     Attributes:
         bodies: number of keys or values that are not null.
@@ -66,7 +66,7 @@ class FormEvidence:
     envelopes: int = 0
 
     def __add__(self, other: "FormEvidence") -> "FormEvidence":
-        """Return the counts of these records and the other ones together."""
+        """Return the sum of these counts and others."""
         return FormEvidence(*(getattr(self, n) + getattr(other, n) for n in self.__slots__))
 
     def add(
@@ -122,7 +122,7 @@ class FormEvidence:
             self.envelopes += isinstance(found, dict) and found.keys() == {"schema", "payload"}
 
     def chosen(self, *, has_subject: bool) -> Form:
-        """Return the form.
+        """Return the form that fits these counts.
 
         Args:
             has_subject: whether the registry has a subject of the topic's keys or values.

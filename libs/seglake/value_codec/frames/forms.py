@@ -8,7 +8,7 @@ HEADERS: Mapping[str, str] = {"key": "__key_schema_id", "value": "__value_schema
 
 
 class Form(StrEnum):
-    """Forms of the keys or the values of a topic; all of them have the same one."""
+    """Forms of a topic's keys or values; all keys have one form, and all values have one."""
 
     CONFLUENT = "confluent"  # an id or a GUID before the body, or in a header
     SINGLE_OBJECT = "single_object"  # Avro's own frame, with a fingerprint of the schema
@@ -17,7 +17,7 @@ class Form(StrEnum):
     JSON = "json"  # objects or arrays without a schema
     CONNECT_JSON = "connect_json"  # Kafka Connect's JSON, with a schema in each message
     BARE = "bare"  # bodies without a frame, of a schema that a person names
-    NONE = "none"  # none of these
+    NONE = "none"  # none of the other forms
 
 
 APICURIO_HEADERS: Mapping[str, tuple[str, ...]] = {

@@ -38,7 +38,7 @@ _GLUE_PLAIN, _GLUE_ZLIB = 0, 5
 
 
 class FrameKind(IntEnum):
-    """Kinds of a frame, by what names the schema; the last three name none."""
+    """Kinds of a frame, by how it names the schema; the last three name no schema."""
 
     ID = 0
     GUID = 1
@@ -148,7 +148,7 @@ def _are_ids(heads: NDArray[np.uint8], kind: str) -> NDArray[np.bool_]:
 
 
 def _heads(data: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
-    """Return, for each index of a start, so many bytes from there: a row of an array."""
+    """Return the `size` bytes from each start on, one row of an array for each."""
     if not len(starts):
         return np.zeros((0, size), np.uint8)
     # One item for each byte of the data, which begins there: a copy of items is quick.

@@ -19,7 +19,7 @@ class PlainBodies(NamedTuple):
     """Decompressed bodies.
 
     Attributes:
-        rows: index of each body among those given.
+        rows: index of each body among the bodies to decompress.
         data: bytes of the bodies.
         starts: index of each body's first byte.
         ends: index after each body's last byte.

@@ -17,7 +17,7 @@ from seglake.value_codec.registry.schemas import SchemaType
 from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 
-_ID_BYTES = {Form.CONFLUENT: 5, Form.APICURIO: 9}  # of the magic byte and the id
+_ID_BYTES = {Form.CONFLUENT: 5, Form.APICURIO: 9}  # bytes of the magic byte and the id together
 
 
 class Bodies(NamedTuple):
@@ -34,7 +34,7 @@ class Bodies(NamedTuple):
     ends: NDArray[np.int64]
 
     def of(self, rows: NDArray[np.int64]) -> "Bodies":
-        """Return those of the bodies that have these indexes."""
+        """Return the bodies with these indexes."""
         return Bodies(self.data, self.starts[rows], self.ends[rows])
 
 
@@ -45,7 +45,7 @@ def bodies_of_bytes(found: Collection[bytes]) -> Bodies:
 
 
 def without(count: int, indexes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indexes below a count, without some of them.
+    """Return the indexes below a count, except some of them.
 
     >>> without(4, np.array([2])).tolist()
     [0, 1, 3]
@@ -78,12 +78,12 @@ class SchemaGroup(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Return what names the columns of the bodies: the schema, and of Protobuf its message."""
+        """Return the name for the bodies' columns: the schema, and for Protobuf its message."""
         return column_key(self.name, self.use)
 
 
 def column_key(name: str, use: SchemaUse) -> str:
-    """Return what names the columns of a schema, or of a message of Protobuf.
+    """Return the name for the columns of a schema, or of a message of Protobuf.
 
     Args:
         name: the schema, as frames name it.
@@ -94,7 +94,7 @@ def column_key(name: str, use: SchemaUse) -> str:
 
 
 class GroupContext(NamedTuple):
-    """Facts of a topic that its frames do not have.
+    """Facts of a topic that are not in its frames.
 
     Attributes:
         form: form of the keys or values.
@@ -112,7 +112,7 @@ class GroupContext(NamedTuple):
     columns: Container[str] | None = None
 
     def use_of(self, kind: FrameKind, name: bytes) -> SchemaUse:
-        """Return how values are read whose frame names a schema so."""
+        """Return how to read values whose frame has this kind and name of schema."""
         match kind:
             case FrameKind.ID:
                 return self.readers.of_id(self.context, int.from_bytes(name, "big"))
@@ -133,7 +133,7 @@ class GroupContext(NamedTuple):
 def schema_groups(
     found: Bodies, headers: Mapping[int, bytes], context: GroupContext
 ) -> Iterator[SchemaGroup]:
-    """Yield keys or values by schema, each of them once.
+    """Yield all keys or values by schema; each is in one group.
 
     Args:
         found: keys or values with their frames.
@@ -237,7 +237,7 @@ def _connect_groups(found: Bodies, context: GroupContext) -> Iterator[SchemaGrou
 
 
 def _framed_groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[SchemaGroup]:
-    """Yield groups of values by the schema in their frames, which are cut off."""
+    """Yield groups of values by the schema in their frames; the bodies have no frames."""
     for group in _groups(bodies, read, context):
         inner = group.bodies._replace(starts=group.bodies.starts + group.frame_bytes)
         group = group._replace(bodies=inner)
@@ -256,7 +256,7 @@ def _is_compressed(group: SchemaGroup, read: Frames) -> bool:
 
 
 def _groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[SchemaGroup]:
-    """Yield groups of values by the schema in their frames, which are still there."""
+    """Yield groups of values by the schema in their frames; the bodies still have frames."""
     for kind, reason in FRAME_REJECTS.items():
         rows = np.flatnonzero(read.kinds == kind)
         if kind is FrameKind.NO_FRAME and context.form in _ID_BYTES:
@@ -278,7 +278,7 @@ def _groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[Sch
 
 
 def _have_an_id(bodies: Bodies, least: int) -> NDArray[np.bool_]:
-    """Return which values have at least so many bytes, and begin with the magic byte of ids."""
+    """Return which values have a minimum size and begin with the magic byte of ids."""
     found = bodies.ends - bodies.starts >= least
     found[found] = bodies.data[bodies.starts[found]] == 0
     return found

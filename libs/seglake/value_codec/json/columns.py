@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
     Attributes:
         values: the column's values.
-        fits: for each value, whether the column holds it completely.
+        fits: for each value, whether the column has the complete value.
     """
 
     values: ArrowArray
@@ -85,7 +85,7 @@ class Columns:
         self._texts = texts
         self._kinds = texts.tape.kinds
         paths = texts.tape.paths
-        if paths.max(initial=0) <= _GREATEST_INT16:  # which numpy sorts without comparisons
+        if paths.max(initial=0) <= _GREATEST_INT16:  # numpy sorts int16 without comparisons
             paths = paths.astype(np.int16)
         self._order = np.argsort(paths, kind="stable")
         self._sorted = paths[self._order]
@@ -136,7 +136,7 @@ class Columns:
     def _member(
         self, member: Place, nodes: NDArray[np.int64], fits: NDArray[np.bool_]
     ) -> list[ArrowArray]:
-        """Return the columns of a member, and record in `fits` which values they cannot hold."""
+        """Return the columns of a member; record in `fits` the values that do not fit."""
         shape, columns = member.shape, []
         unfit = self.are(nodes, op.NULL, is_other=True)
         if shape.kind not in (Kind.NULL, Kind.TEXT):
@@ -203,7 +203,7 @@ class Columns:
     def are(
         self, nodes: NDArray[np.int64], kind: int, *, is_other: bool = False
     ) -> NDArray[np.bool_]:
-        """Return which of the nodes exist and have this kind; with `is_other`, another kind."""
+        """Return which nodes exist and have this kind; with `is_other`, any other kind."""
         if not len(self._kinds):
             return np.zeros(len(nodes), np.bool_)
         are_of_kind = self._kinds[np.maximum(nodes, 0)] == kind

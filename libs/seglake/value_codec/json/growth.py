@@ -1,7 +1,7 @@
 """Shapes of JSON in existing tables, and what later values add to them.
 
-A column that a table has keeps its kind for ever. Values of other kinds become JSON text beside it,
-and new members become new columns.
+An existing column never changes its kind. Values of other kinds become JSON text beside it, and new
+members become new columns.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ from seglake.value_codec.json.shapes import (
 from seglake.value_codec.kernels.json_operations import MOST_KEYS
 
 MOST_COLUMNS = 10_000
-"""Maximum number of columns and fields of a table; what has no column any more stays JSON text."""
+"""Maximum number of columns and fields of a table; values beyond it stay JSON text."""
 
 _NOTHING = Shape(Kind.NULL)
 _types = pa.types
@@ -58,7 +58,7 @@ def _members(columns: Iterable[Field], *, is_root: bool) -> Mapping[str, Shape]:
 
 # Any: pyarrow's stubs have no types with parts.
 def _shape(kind: Any, *, is_root: bool) -> Shape:
-    """Return the JSON shape that a typed column stands for."""
+    """Return the JSON shape of a typed column's values."""
     if _types.is_struct(kind):
         return Shape(Kind.OBJECT, _members(kind, is_root=is_root))
     if _types.is_list(kind):
@@ -68,17 +68,17 @@ def _shape(kind: Any, *, is_root: bool) -> Shape:
 
 
 def grown(there: Shape, found: Shape) -> Shape:
-    """Return the shape of a table's values and of those found in later values.
+    """Return the shape of a table's values and of later values.
 
     Args:
         there: the shape of the table's columns; of a new table `Shape(Kind.NULL)`.
-        found: the shape of the later values.
+        found: the shape of the later values alone.
     """
     return _Growth(MOST_COLUMNS - _count(there)).of(there, settled(bounded(found)))
 
 
 def bounded(shape: Shape) -> Shape:
-    """Return a shape of which no object has more than 1,000 keys: such an object is JSON text."""
+    """Return a shape in which each object with more than 1,000 keys is JSON text."""
     if len(shape.members) > MOST_KEYS:
         return Shape(Kind.TEXT)
     return replace(
@@ -95,13 +95,13 @@ def _count(shape: Shape) -> int:
 
 
 class _Growth:
-    """Adds new members and types to the shape of a table, as long as it may have more columns."""
+    """Adds new members and types to the shape of a table while it may have more columns."""
 
     def __init__(self, room: int) -> None:
         self._room = room
 
     def of(self, there: Shape, found: Shape) -> Shape:
-        """Return a shape with what is new."""
+        """Return a shape with the new members and types."""
         has_text = there.has_text or found.has_text
         if found.kind is Kind.NULL:
             return there
@@ -113,7 +113,7 @@ class _Growth:
         items = there.items
         if there.items and found.items:
             items = self.of(there.items, found.items)
-            has_text |= items.has_text  # a list's items have no text of their own: it is the list's
+            has_text |= items.has_text  # list items have no separate text column; the list has it
             items = replace(items, has_text=False)
         members = self._members(there, found)
         return replace(there, members=members, items=items, has_text=has_text)
@@ -130,7 +130,7 @@ class _Growth:
         return self._new(found, has_text=False)
 
     def _members(self, there: Shape, found: Shape) -> Mapping[str, Shape]:
-        """Return the members of an object, those that are there first."""
+        """Return the members of an object, the existing ones first."""
         members = {
             key: self.of(member, found.members.get(key, _NOTHING))
             for key, member in there.members.items()

@@ -31,9 +31,10 @@ _CODES = max(_KINDS) + 1
 def shape_of(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Shape:
     """Return the shape of all texts that are JSON.
 
-    A place whose values differ in kind has the kind of the first that is not null; the others are
-    JSON text. Objects with more than 1,000 different keys and what is nested deeper than 32 levels
-    are JSON text, too. Of roots, an object precedes all others.
+    If a member's values differ in kind, its column has the kind of the first value that is not
+    null; values of other kinds are JSON text. Objects with more than 1,000 different keys and
+    values nested deeper than 32 levels are JSON text, too. If roots differ in kind, objects get the
+    columns.
 
     Args:
         data: bytes of all texts.
@@ -60,7 +61,7 @@ def _kinds_by_path(texts: Texts) -> Mapping[int, list[Shape]]:
     has_wide = {*sums[np.flatnonzero(are_wide & ~has_float[sums])].tolist()}
     codes = sums * _CODES + kinds
     firsts = np.full(len(has_float) * _CODES, len(codes))
-    firsts[codes[::-1]] = np.arange(len(codes))[::-1]  # of several, the last assignment stays
+    firsts[codes[::-1]] = np.arange(len(codes))[::-1]  # NumPy keeps the last of several assignments
     found = np.flatnonzero(firsts < len(codes))
     by_path: dict[int, list[Shape]] = defaultdict(list)
     for code in found[np.argsort(firsts[found])].tolist():

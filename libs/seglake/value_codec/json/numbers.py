@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seglake.value_codec.json.texts import Texts, text_slices
 from seglake.value_codec.kernels import json_operations as op
 
-_CERTAIN_DIGITS = 15  # with at most so many, a normal double gives the same digits back
+_CERTAIN_DIGITS = 15  # a normal double keeps this number of digits exactly
 _LEAST_EXPONENT, _GREATEST_EXPONENT = -290, 290
 EXACT = 1 << 53
 """Largest number up to which all integers are exact as doubles."""
@@ -44,7 +44,8 @@ def floats_of(
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Return numbers as floats of 32 bits, and whether each one may be the text of a float.
 
-    It may be if it is the float itself or has at most 9 digits; none but 0 is the float 0.
+    A number may be the text of a float if it is the float itself or has at most 9 digits. Only 0 is
+    the text of the float 0.
     """
     doubles, are_exact = doubles_of(texts, nodes)
     with np.errstate(over="ignore"):

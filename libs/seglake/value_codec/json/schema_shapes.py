@@ -1,4 +1,4 @@
-"""Shapes that a JSON Schema says its values have.
+"""Shapes of the values that a JSON Schema describes.
 
 | schema | shape |
 | --- | --- |
@@ -11,7 +11,7 @@
 | several types; none; `true`; an object without properties | JSON text |
 | a type in itself, from the fifth time on; what is nested deeper than 32 levels | JSON text |
 
-Whether a value is valid is not asked: what its shape does not hold stays JSON text (`JsonReader`).
+Values are not validated: values that do not fit the shape stay JSON text (`JsonReader`).
 """
 
 import json
@@ -132,7 +132,7 @@ class _Shapes:
     def _own(
         self, schema: Mapping[str, Document], document: Document, inside: tuple[int, ...]
     ) -> Shape | None:
-        """Return the shape that the keywords of a part itself describe."""
+        """Return the shape that a part's own keywords describe."""
         kind = _own_kind(schema)
         if kind is Kind.OBJECT:
             properties = schema.get("properties")
@@ -159,7 +159,7 @@ class _Shapes:
         return others[0] if len(others) == 1 and None not in found else _TEXT
 
     def _target(self, reference: str, document: Document) -> tuple[Document, Document] | None:
-        """Return the part that a reference leads to, and the schema that has it."""
+        """Return the part to which a reference leads, and the schema of this part."""
         base, fragment = urldefrag(reference)
         if base:
             document = self._documents.get(reference, self._documents.get(base))

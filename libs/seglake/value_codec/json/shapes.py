@@ -1,4 +1,4 @@
-"""Shapes of JSON values: what a place in them holds, and the columns that it becomes."""
+"""Shapes of JSON values: the types of their parts, and the columns for them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-Field: TypeAlias = "pa.Field[pa.DataType]"  # the class takes no arguments when the program runs
+Field: TypeAlias = "pa.Field[pa.DataType]"  # at run time the class takes no type arguments
 
 TEXT_SUFFIX = "__json"
 """Suffix of a column with the JSON text of values that the typed column cannot hold."""
@@ -171,7 +171,7 @@ def is_text(name: object) -> bool:
 def typed_name(key: str) -> str:
     """Return the name of a member's typed column, which no column of JSON text has.
 
-    It depends on nothing but the key, so that keys that are found later rename no column.
+    The name depends only on the key, so keys that are found later rename no column.
 
     >>> typed_name("a"), typed_name("a__json")
     ('a', 'a__json__')

@@ -29,7 +29,8 @@ class JsonReader:
 
     A value is a struct: an object's members, or `value` if the shape is not an object. Its last
     field is `value__json`: the whole text of a value that the other columns do not hold completely,
-    such as a value with a repeated key, an unknown key, or another root. Otherwise it is null.
+    such as a value with a repeated key, an unknown key, or another root. Otherwise `value__json` is
+    null.
 
     Attributes:
         is_object: whether the columns are those of an object's members.
@@ -54,7 +55,7 @@ class JsonReader:
 
     @cached_property
     def _placed(self) -> tuple[Place, Paths]:
-        """Return the shape with a path for each part, which are made at the first call."""
+        """Return the shape with a path for each part; the paths are made at the first call."""
         return placed(self._root)
 
     def read(

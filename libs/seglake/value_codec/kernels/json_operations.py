@@ -39,7 +39,7 @@ class Paths(NamedTuple):
             or a map's values, -1 if there is none; `counts` the number of different keys.
         key_starts, key_ends: of each path, its key among `keys`.
         keys: the keys without escapes, in UTF-8.
-        used: number of paths, number of bytes of `keys`, and whether new keys make new paths.
+        used: number of paths, number of bytes of `keys`, and 1 if new keys get new paths.
     """
 
     slots: Array

@@ -76,7 +76,7 @@ def _new_path(paths: Paths, parent: Int) -> Int:
 
 @inlined
 def path_of_items(paths: Paths, parent: Int) -> Int:
-    """Return the path that all items of an array have."""
+    """Return the path of all items of an array."""
     if parent < 0 or paths.modes[parent] != PLAIN:
         return np.int64(NO_PATH)
     if paths.items[parent] < 0 and paths.used[2] != 0 and paths.used[0] < len(paths.parents):
@@ -86,11 +86,11 @@ def path_of_items(paths: Paths, parent: Int) -> Int:
 
 @compiled
 def add_member(paths: Paths, parent: Int, key: Array) -> Int:
-    """Return the path of a member by its key; if it is unknown, make it."""
+    """Return the path of a member by its key; create an unknown path."""
     return path_of_member(paths, np.int64(parent), key, np.int64(0), np.int64(len(key)))
 
 
 @compiled
 def add_items(paths: Paths, parent: Int) -> Int:
-    """Return the path that all items of an array have; make it if it is new."""
+    """Return the path of all items of an array; create an unknown path."""
     return path_of_items(paths, np.int64(parent))

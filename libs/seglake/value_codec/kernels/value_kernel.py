@@ -1,4 +1,4 @@
-"""Compiled loop that runs a program over many values, and says of each whether it decodes."""
+"""Compiled loop that runs a program over many values, and finds which values decode."""
 
 from typing import Any
 
@@ -169,7 +169,7 @@ def _value(
 ) -> tuple[Int, Int]:
     """Return the outcome of one value and the index of the byte that decides it."""
     code, pc, depth = program.code, np.int64(0), np.int64(0)
-    late, late_at = np.int64(OK), p  # fault that counts only if no other one follows
+    late, late_at = np.int64(OK), p  # fault that counts only if no other fault follows
     left_empty = stop - p + MOST_EMPTY_ITEMS
     while True:
         operation = code[pc, 0]

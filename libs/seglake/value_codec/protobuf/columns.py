@@ -1,9 +1,9 @@
 """Columns of a message: one Arrow struct, field by field over many parsed messages.
 
 A field without presence is never null. A member of a oneof is null unless it is set, and
-`<oneof>_case` has the name of the set member. Fields that the schema does not have are kept as
-they are written, in `_unknown`. A message inside itself is unrolled to a depth; what is deeper is
-JSON in a field `<name>_json`.
+`<oneof>_case` has the name of the set member. `_unknown` has the bytes of fields that the schema
+does not have. A message inside itself is unrolled to a limited depth; deeper messages are JSON in a
+field `<name>_json`.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ from seglake.value_codec.protobuf.message_json import message_json
 from seglake.value_codec.reject_reasons import RejectReason
 
 _MOST_FIELDS = 2_000  # most fields of a message, with those of all messages in it
-# For each attempt to write out the columns of a message: the most times that a message may stand
-# inside itself, and the most levels of messages. What is deeper is JSON.
+# For each attempt to write out the columns of a message: how often a message may be inside itself,
+# and the most levels of messages. Deeper messages are JSON.
 _CUTS = ((4, 32), (3, 32), (2, 32), (1, 32), (1, 16), (1, 8), (1, 4), (1, 2))
 # Any: the stubs lack these overloads.
 _LISTS: Any = pa.ListArray
@@ -57,9 +57,9 @@ class MessageColumns:
     """Columns of a message.
 
     Attributes:
-        path: full names of the messages that this one stands in.
-        cut: most times that a message may stand inside itself, and most levels; None for a message
-            whose inner messages are all JSON, with any number of fields.
+        path: full names of the messages that contain this message.
+        cut: how often a message may be inside itself, and most levels; None for a message whose
+            inner messages are all JSON, with any number of fields.
     """
 
     # Any: google.protobuf has no type hints.
@@ -156,7 +156,7 @@ class MessageColumns:
 
 
 class TooManyFieldsError(Exception):
-    """A message unrolls to too many fields."""
+    """Error for a message that unrolls to too many fields."""
 
 
 def columns_of(message: Any) -> MessageColumns:
@@ -187,7 +187,7 @@ def _key(pair: tuple[Any, Any]) -> Any:
 
 
 def _checked(of: Converter) -> tuple[Any, Callable[[Values, Rows, Faults], Any]]:
-    """Return the type and array of values; those that it cannot hold are faults, and null."""
+    """Return the type and array of values; values that do not fit are faults, and null."""
 
     def build(values: Values, rows: Rows, faults: Faults) -> Any:
         if of.check is None:
@@ -206,7 +206,7 @@ def _checked(of: Converter) -> tuple[Any, Callable[[Values, Rows, Faults], Any]]
 
 
 def _places(is_there: NDArray[np.bool_]) -> Any:
-    """Return for each entry its index among those that are there, else null."""
+    """Return for each entry its index among the existing entries; null for missing entries."""
     return pa.array(np.cumsum(is_there) - 1, pa.int64(), mask=~is_there)
 
 
@@ -234,7 +234,8 @@ def _repeated(attribute: str, name: str, arrow: Any, build: Callable[..., Any]) 
     whole: Any = pa.list_(arrow)
 
     def built(messages: Values, rows: Rows, faults: Faults) -> Any:
-        lists = [found[:] for found in map(attrgetter(attribute), messages)]  # Python's are quicker
+        # Python's lists are faster
+        lists = [found[:] for found in map(attrgetter(attribute), messages)]
         items, offsets, inner = _flat(lists, rows)
         return _LISTS.from_arrays(offsets, build(items, inner, faults), whole)
 

@@ -19,7 +19,7 @@ _MOST_BYTES = 8 << 20  # longest text of a schema with all its imports, in bytes
 
 
 class ProtoTextError(ValueError):
-    """A text that is no Protobuf schema; the message says why."""
+    """Error for a text that is no Protobuf schema; the message says why."""
 
 
 def has_protobuf() -> bool:
@@ -36,7 +36,7 @@ def _is_installed(name: str) -> bool:
 
 # Any: google.protobuf has no type hints.
 def compiled(text: str, imports: Mapping[str, str]) -> Any:
-    """Return the file descriptor of a schema, in a pool of its own.
+    """Return the file descriptor of a schema, in a separate pool.
 
     Args:
         text: the schema.
@@ -59,8 +59,8 @@ def compiled(text: str, imports: Mapping[str, str]) -> Any:
 def _without_extensions(content: bytes) -> bytes:
     """Return a serialized file descriptor without its extensions.
 
-    The library would read extensions beside the fields that columns have. So they are unknown
-    fields, whose bytes are kept.
+    The library would read extensions separately from the fields with columns. Without their
+    descriptors, extensions are unknown fields, whose bytes are kept.
     """
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
@@ -104,7 +104,7 @@ def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
 
 
 def _write(folder: Path, name: str, content: str) -> None:
-    """Write a schema inside of a folder, whatever path it names."""
+    """Write a schema into a folder, even if its path leads elsewhere."""
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or parts[0].startswith("/") or "\0" in name:
         raise ProtoTextError("an import leaves the folder of the schema")

@@ -1,4 +1,4 @@
-"""A message as a value of JSON, where columns end: with all its fields, set or not."""
+"""A message as a JSON value, for messages too deep for columns; includes unset fields."""
 
 from base64 import b64encode
 from typing import Any

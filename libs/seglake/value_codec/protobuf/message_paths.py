@@ -81,7 +81,7 @@ def message_paths(
 
 
 def _path(head: bytes) -> tuple[tuple[int, ...] | PathFault, int]:
-    """Return the path at the start of a value, or a fault; and the bytes that it has."""
+    """Return the path at the start of a value, or a fault; and the number of bytes read."""
     found: list[int] = []
     at, count = 0, -1
     while count < 0 or len(found) < count:
@@ -100,13 +100,13 @@ def _path(head: bytes) -> tuple[tuple[int, ...] | PathFault, int]:
 
 
 def _glue_path(head: bytes) -> tuple[tuple[int, ...] | PathFault, int]:
-    """Return the index at the start of a value, or a fault; and the bytes that it has."""
+    """Return the index at the start of a value, or a fault; and the number of bytes read."""
     number, after = _varint(head, 0)
     return (_fault(head, 0, after), 0) if number is None else ((number,), after)
 
 
 def _fault(head: bytes, at: int, after: int) -> PathFault:
-    """Return the fault of bytes that are no number."""
+    """Return the fault of bytes that are not a number."""
     is_short = after == len(head)
     return PathFault(RejectReason.SHORT if is_short else RejectReason.BAD_VARINT, at)
 

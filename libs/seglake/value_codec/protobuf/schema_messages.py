@@ -15,7 +15,8 @@ class SchemaMessages:
         """Compile a schema.
 
         Raises:
-            ProtoTextError: it is no schema, an import is missing, or messages nest too deeply.
+            ProtoTextError: the text is no schema, an import is missing, or messages nest too
+                deeply.
         """
         from google.protobuf.message_factory import GetMessageClass
 

@@ -12,11 +12,11 @@ from seglake.value_codec.protobuf.columns import Faults, columns_of
 from seglake.value_codec.protobuf.wire_faults import wire_fault
 from seglake.value_codec.reject_reasons import RejectReason
 
-_AT_ONCE = 2_000  # messages to hold parsed at a time: more leave the caches
+_AT_ONCE = 2_000  # parsed messages at a time; more would not fit the CPU's caches
 
 
 class ProtobufReader:
-    """Reader of values that are one message of a schema."""
+    """Reader of values of one Protobuf message type."""
 
     # Any: google.protobuf has no type hints.
     def __init__(self, message: Any) -> None:
@@ -86,7 +86,7 @@ class ProtobufReader:
         return found.take(pa.array(places, pa.int64(), mask=~is_sound))
 
     def _built(self, parsed: list[Any], faults: Faults) -> tuple[Any, list[int]]:
-        """Return the structs of the messages among some, and their rows; add faults by row."""
+        """Return the structs of those messages that fit, and their rows; add faults by row."""
         rows = [row for row, message in enumerate(parsed) if message is not None]
         messages = [parsed[row] for row in rows]
         return self._columns.build(messages, np.array(rows, np.int64), faults), rows

@@ -19,7 +19,7 @@ class _WireError(Exception):
 
 # Any: google.protobuf has no type hints.
 def wire_fault(content: bytes, message: Any) -> tuple[RejectReason, int] | None:
-    """Return why bytes are no message, and the position of the first byte that is not.
+    """Return why bytes are not a message, and the position of the first wrong byte.
 
     Args:
         content: the body of a value.

@@ -50,7 +50,7 @@ class Registration:
     Attributes:
         schema_id: id of the schema, or NO_ID.
         is_deleted: deleted softly: the registry keeps it for readers of its id.
-        guid: GUID that a file gives to the schema, besides the one that is computed from it.
+        guid: GUID of the schema in a file, in addition to the GUID computed from its text.
     """
 
     place: SubjectVersion
@@ -68,7 +68,7 @@ class RegistryRecord:
         place: the subject and version that a deletion names; a soft deletion names the last deleted
             version.
         registration: the schema that is registered.
-        unread_reason: why the record cannot be read; "" if it can.
+        unread_reason: why the record cannot be read; "" if it is readable.
     """
 
     kind: RecordKind
@@ -165,7 +165,7 @@ def registration_of(value: dict[str, Any], place: SubjectVersion) -> Registratio
 
 
 def _optional(value: dict[str, Any], name: str, kind: type[_T]) -> _T | None:
-    """Return a member that may be missing or null, else must have a type."""
+    """Return a member that may be missing or null, but otherwise must have a certain type."""
     return None if value.get(name) is None else member_of(value, name, kind)
 
 

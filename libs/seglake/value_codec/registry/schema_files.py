@@ -50,7 +50,7 @@ def registrations_in(files: Mapping[str, bytes]) -> list[Registration]:
     """Return the schemas in files, given by name; if `schemas.json` exists, only its schemas.
 
     Raises:
-        UnreadableSchemaError: a file is no list of schemas, or no text.
+        UnreadableSchemaError: a file has no list of schemas, or is not text.
     """
     if LIST_NAME in files:
         return listed_registrations(files[LIST_NAME])
@@ -72,7 +72,8 @@ def listed_registrations(content: bytes) -> list[Registration]:
     """Return the schemas of a list.
 
     Raises:
-        UnreadableSchemaError: it is no JSON, or an item is no schema; the message says which.
+        UnreadableSchemaError: the list is no JSON, or an item is no schema; the message names the
+            item.
     """
     try:
         items = json.loads(content.decode("utf-8"))

@@ -1,4 +1,4 @@
-"""Registry that the records of `_schemas` add up to: every schema that it ever had.
+"""Registry built from the records of `_schemas`: every schema that it ever had.
 
 Deleted schemas are kept, since records written before the deletion still have their ids: each id
 that was ever registered decodes. An id belongs to a context; several subjects and versions may
@@ -31,7 +31,7 @@ _DEEPEST_REFERENCE = 32
 
 
 class Deletion(StrEnum):
-    """Kinds of deletion; the registry keeps what is deleted softly for readers of its id."""
+    """Kinds of deletion; softly deleted schemas are kept for readers of their ids."""
 
     SOFT = "soft"
     HARD = "hard"
@@ -54,7 +54,7 @@ class StoredSchema:
 
     Attributes:
         recorded_at: the record that first registered it; None if a file names it.
-        deletion: how it was deleted; None if it was not, or was registered again.
+        deletion: how the schema was deleted; None if it was never deleted, or was registered again.
     """
 
     place: SubjectVersion
@@ -65,7 +65,7 @@ class StoredSchema:
 
 
 class ResolveError(ValueError):
-    """Error for a reference that cannot be resolved; the message says which, and why."""
+    """Error for a reference that cannot be resolved; the message has its name and the reason."""
 
 
 class _Entry(NamedTuple):
@@ -106,7 +106,7 @@ class SchemaRegistry:
                 self.unread.append((recorded_at, reason))
 
     def supplement(self, given: Registration) -> None:
-        """Add a schema that no record has; one that a record has keeps its state."""
+        """Add a schema that is in no record; a schema from a record keeps its state."""
         entry = _Entry(given.place, given.schema_id, given.content.text)
         if entry not in self._stored:
             self._register(given, None)
@@ -114,7 +114,7 @@ class SchemaRegistry:
             self._of_guid.setdefault(given.guid, entry)
 
     def _register(self, found: Registration, recorded_at: RecordedAt | None) -> None:
-        """Add a schema; if it is known, record whether it is deleted or registered again."""
+        """Add a schema; of a known schema, store whether it is deleted or registered again."""
         entry = _Entry(found.place, found.schema_id, found.content.text)
         known = self._stored.get(entry)
         if known is None:
@@ -168,10 +168,10 @@ class SchemaRegistry:
         return None if entry is None else self._stored[entry]
 
     def latest(self, subject: str) -> StoredSchema | None:
-        """Return the latest schema of a subject that is not deleted, else the latest one, or None.
+        """Return a subject's latest schema that is not deleted, else its latest schema, or None.
 
         Args:
-            subject: its name, with its context if that is not the default.
+            subject: name of the subject, with its context if that is not the default.
         """
         found = [self._stored[entry] for entry in self._of_subject.get(subject, ())]
         return max(found, key=lambda s: (s.deletion is None, s.place.version), default=None)
@@ -179,14 +179,14 @@ class SchemaRegistry:
     def context_of(self, subject: str) -> str:
         """Return the context of a topic's schema ids, given the subject of its keys or values.
 
-        It is the only context that has the subject; else the default context.
+        The context is the only one that has the subject, else the default context.
         """
         places = (e.place for entries in self._of_subject.values() for e in entries[:1])
         found = {place.context for place in places if place.name == subject}
         return found.pop() if len(found) == 1 else DEFAULT_CONTEXT
 
     def resolve(self, stored: StoredSchema) -> dict[str, str]:
-        """Return a schema with the texts of all its references.
+        """Return the texts of all schemas that a schema refers to.
 
         Raises:
             ResolveError: a reference names a schema that no record has, or leads back to itself.
@@ -222,7 +222,7 @@ class SchemaRegistry:
         return next((s for s in reversed(found) if s.place == place), None)
 
     def problem(self, stored: StoredSchema) -> str:
-        """Return why values cannot be decoded by a schema, in words; "" if nothing is known."""
+        """Return why values of a schema cannot be decoded; "" without a known reason."""
         content = stored.content
         if content.schema_type not in list(SchemaType):
             return f"unknown schema type {content.schema_type}"
