@@ -55,12 +55,12 @@ def ingest(source: Places, lake: Place, **options: Unpack[RunOptions]) -> "Inges
 
     Args:
         source: log dirs, partition folders, or folders above log dirs: local paths or URIs.
-        lake: the folder of the tables; made if it is missing.
+        lake: the folder of the tables; created if it is missing.
         options: options of `seglake ingest`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
-        SeglakeError: the run failed. Earlier commits are kept, and it is safe to run again.
+        SeglakeError: the run failed. Earlier commits are kept, and the call may be repeated.
     """
     _check(options, RunOptions)
     return run_ingest(_places(source), str(lake), settings_of(options), options)
@@ -70,13 +70,13 @@ def replay(lake: Place, source: Places = (), **options: Unpack[RunOptions]) -> "
     """Decode quarantined bytes again, and fill gaps from other replicas.
 
     Args:
-        lake: the folder of the tables.
+        lake: the folder of the lake's tables.
         source: log dirs with other replicas; if empty, only the bytes kept in the lake are read.
         options: options of `seglake replay`.
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
-        SeglakeError: the run failed. Earlier commits are kept, and it is safe to run again.
+        SeglakeError: the run failed. Earlier commits are kept, and the call may be repeated.
     """
     _check(options, RunOptions)
     return run_replay(str(lake), _places(source), settings_of(options), options)
@@ -92,7 +92,7 @@ def retake(source: Places, lake: Place, **options: Unpack[RetakeOptions]) -> "Re
 
     Raises:
         WrongCallError: the call, a setting or a place is wrong. Nothing has been changed.
-        SeglakeError: the run failed. Earlier commits are kept, and it is safe to run again.
+        SeglakeError: the run failed. Earlier commits are kept, and the call may be repeated.
     """
     _check(options, RetakeOptions)
     return run_retake(_places(source), str(lake), settings_of(options), options)
@@ -132,7 +132,7 @@ def maintain(lake: Place, **options: Unpack[MaintainOptions]) -> "MaintainSummar
 
 
 def erase(lake: Place, **options: Unpack[EraseOptions]) -> "EraseSummary":
-    """Remove records from a lake, and store a rule by which later runs leave them out.
+    """Remove records from a lake, and store a rule by which later runs skip such records.
 
     Args:
         lake: the folder of the tables.
@@ -163,13 +163,13 @@ def inspect(
         offset: yield only the contents at this offset: a batch, its record, damage or a hole.
         from_offset: the first offset that is yielded (`--from`).
         only_defects: whether to yield only damage.
-        options: options that make up the settings.
+        options: options for the settings.
 
     Yields:
         The objects that `seglake inspect --json` prints, one a line.
 
     Raises:
-        WrongCallError: nothing is there, or it cannot be inspected, or a setting is wrong.
+        WrongCallError: the path does not exist or cannot be inspected, or a setting is wrong.
     """
     _check(options, SettingOptions)
     from seglake.environment.storages import open_storages
@@ -189,7 +189,7 @@ def report(lake: Place, output: Place, **options: Unpack[SettingOptions]) -> "La
 
     Args:
         lake: the folder of the tables.
-        output: the file, a local path or a URI; an older one is replaced.
+        output: the file, a local path or a URI; an existing file is replaced.
         options: options of `seglake report`.
 
     Raises:
@@ -215,14 +215,14 @@ def register(
 
     Args:
         lake: the folder of the tables.
-        database: the catalog's database, such as "kafka"; made if it is missing.
-        metastore: a Hive metastore, as "thrift://host:9083". Without it the catalog is the one that
-            Spark's own properties name.
+        database: the catalog's database, such as "kafka"; created if it is missing.
+        metastore: a Hive metastore, as "thrift://host:9083". Without it, Spark's properties name
+            the catalog.
         iceberg: instead of a catalog, a folder for Iceberg's metadata. Needs the extra "iceberg".
         options: options of `seglake register`.
 
     Raises:
-        WrongCallError: there is no lake, or no lasting catalog, or a name is taken.
+        WrongCallError: there is no lake, or no lasting catalog, or a name is in use.
         SeglakeError: the catalog does not answer, or refuses.
     """
     _check(options, SettingOptions)

@@ -36,7 +36,7 @@ class SeglakeError(Exception):
 
 
 class WrongCallError(SeglakeError):
-    """A wrong call, setting or place; nothing was touched. The commands exit with 2."""
+    """Error for a wrong call, setting or path; nothing was changed. The commands exit with 2."""
 
 
 def _restored(

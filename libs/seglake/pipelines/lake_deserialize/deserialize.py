@@ -197,7 +197,7 @@ class _Run:
         self._of_works(source, works, summary)
 
     def _note_rejects(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
-        """Note the rejects of one cluster that still stand, of this run or earlier ones."""
+        """Report the rejects of one cluster that no run has resolved."""
         for topic in self._topics(source):
             found = standing_rejects(self.tables, source.source_id, topic)
             values, keys = found.current(source, topic)
@@ -233,7 +233,7 @@ class _Run:
             self._of_topic(replace(each, types=found), mine, readers, summary)
 
     def _done(self, source_id: str, topics: Iterable[str]) -> set[tuple[str, Attempt]]:
-        """Return the topics and attempts whose rows of `records` are decoded already."""
+        """Return the topics and attempts whose rows of `records` are already decoded."""
         return {
             (topic, Attempt(row["topic_id"], row["partition"], row["record_generation"]))
             for topic in topics
@@ -249,7 +249,7 @@ class _Run:
         readers: SchemaReaders,
         summary: DeserializeSummary,
     ) -> None:
-        """Decode the new rows of one topic and commit them, or note why not."""
+        """Decode the new rows of one topic and commit them, or report why not."""
         work = facts.work
         every = {each.table.name: each for each in typed_tables(self.tables)}
         try:

@@ -1,4 +1,4 @@
-"""Options of a run of `deserialize`: places of schemas, and records to decode again."""
+"""Options of a run of `deserialize`: sources of schemas, and records to decode again."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from seglake.log_tables.registry_rows import LakeRegistry, lake_registries
 
 
 class Again(NamedTuple):
-    """Records that a run decodes again, besides the new ones.
+    """Records that a run decodes in addition to the new ones.
 
     Attributes:
         rejects: whether records whose value was rejected are decoded again.
@@ -26,7 +26,7 @@ ONLY_NEW = Again()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeserializeChoice:
-    """Options of a run of `deserialize`: the places of the schemas, and what is decoded again.
+    """Options of a run of `deserialize`: sources of schemas, and records to decode again.
 
     Attributes:
         topic: the registries' topic.
@@ -41,7 +41,7 @@ class DeserializeChoice:
     again: Again = ONLY_NEW
 
     def registries(self, tables: LakeTables) -> list[LakeRegistry]:
-        """Return the registries of the clusters to read, with the schemas that were given.
+        """Return the registries of the clusters to read, with the schemas from `schemas`.
 
         Raises:
             WrongCallError: there is no such cluster, registry or file, or shared tables would be

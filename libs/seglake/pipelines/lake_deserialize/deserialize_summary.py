@@ -52,7 +52,7 @@ class Standing(NamedTuple):
     keys: int
 
     def __str__(self) -> str:
-        """Return the standing rejects of a topic as one sentence."""
+        """Return the unresolved rejects of a topic as one sentence."""
         parts = [
             show_count(count, what)
             for count, what in ((self.values, "value"), (self.keys, "key"))
@@ -71,14 +71,14 @@ class DeserializeSummary:
         topics: the topics with new typed rows or rejects.
         retried: the topics with records that were rejected and decode now; their counts of rejects
             are negative.
-        standing: rejects that stand after the run.
+        standing: rejects that are unresolved after the run.
         fails_on_rejects: whether rejects end the run with exit code 3, as described at
             `findings`.
         retries: whether the run was to decode rejected values again.
-        left_out: topics that were not decoded and should be, each with a reason.
+        left_out: topics that should have been decoded but were not, each with a reason.
         without_schemas: topics whose values neither name schemas nor are JSON.
         without_registry: clusters without a registry, of which only JSON is decoded.
-        recovered: topics whose commit a dead run left unfinished, which is now complete.
+        recovered: topics with an unfinished commit of a dead run that this run has completed.
         seconds: duration of the run.
     """
 
@@ -102,10 +102,10 @@ class DeserializeSummary:
 
     @property
     def findings(self) -> Findings:
-        """Return findings on standing rejects, topics left out and clusters without a registry.
+        """Return findings on unresolved rejects, topics left out and clusters without a registry.
 
-        The limit is crossed in the run that records rejects and in a retry, not in later runs: a
-        schedule would stay red for a value of last year, and hide new ones.
+        The limit is crossed in the run that records rejects and in a retry, not in later runs:
+        otherwise one old value would make each scheduled run fail, and hide new rejects.
         """
         found = Findings(
             Finding(
@@ -133,7 +133,7 @@ class DeserializeSummary:
         return new or self.retries or bool(self.recovered)
 
     def _named(self) -> str:
-        """Return the topics with the most standing rejects, with their numbers."""
+        """Return the topics with the most unresolved rejects, with their numbers."""
         counts = sorted((-each.values - each.keys, each.topic) for each in self.standing)
         shown = ", ".join(f"{topic} ({-count})" for count, topic in counts[:_MOST_TOPICS])
         more = len(counts) - _MOST_TOPICS

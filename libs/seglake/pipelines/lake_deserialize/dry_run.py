@@ -1,4 +1,4 @@
-"""The work of `seglake deserialize --dry-run`: decodes everything, and only counts."""
+"""Implementation of `seglake deserialize --dry-run`: decodes everything, and only counts."""
 
 from collections.abc import Iterator, Mapping
 
@@ -77,7 +77,7 @@ def _of_cluster(
     select: SelectSettings,
     subjects: Mapping[str, str],
 ) -> Iterator[PartCounts]:
-    """Yield the counts of the topics of one cluster, without the registry's own."""
+    """Yield the counts of the topics of one cluster, without the registry's topic."""
     readers = SchemaReaders(found.registry)
     for topic in found.ledger.topics:
         if topic != found.topic and select.selects_topic(topic):
@@ -91,7 +91,7 @@ def _of_topic(
     readers: SchemaReaders,
     subjects: Mapping[str, str],
 ) -> list[PartCounts]:
-    """Return the counts of a topic's keys and values, of the form that its records show."""
+    """Return the counts of a topic's keys and values, decoded in the form that its records show."""
     parts = []
     for part in HEADERS:
         subject = f"{topic}-{part}"

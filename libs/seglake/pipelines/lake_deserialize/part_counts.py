@@ -1,4 +1,4 @@
-"""Counts of a topic's keys or values, by schema if they decode, else by reason."""
+"""Counts of a topic's keys or values: by schema if they decode, by reason if not."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,8 +28,8 @@ class PartCounts:
         source_id: cluster of the topic.
         topic: name of the topic.
         part: "key" or "value".
-        context: context of the registry to which their schema ids belong.
-        form: form in which all of them are written.
+        context: context of the registry to which the schema ids belong.
+        form: form of all keys or values.
         subject: subject of the schema that a person names for bodies without a frame.
         records: number of records.
         nulls: records without a key, or tombstones.

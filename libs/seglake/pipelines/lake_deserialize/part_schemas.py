@@ -1,4 +1,4 @@
-"""Finds the schemas of a topic's keys or values, and how each is read."""
+"""Finds the schemas of a topic's keys or values, and how to read each."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class PartFacts:
         subject_ids: all ids of the topic's subject.
         subject: subject that a person names for bodies without a frame; "" for none.
         types: types of JSON.
-        there: columns of a table that the topic has, of keys and of values.
+        there: columns of keys and of values in an existing table of the topic.
     """
 
     part: str
@@ -42,8 +42,8 @@ class PartFacts:
 def schema_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, SchemaUse]]:
     """Return the name and the use of each schema, by rising id.
 
-    They are those of all values, and all ids of the topic's subject, so that most later values
-    have a column. Of Protobuf, they are the messages that values have, in all schemas.
+    The schemas are those of all values, and of all ids of the topic's subject, so most later values
+    have a column. For Protobuf, the messages found in values are used, in all schemas.
     """
     if facts.form in JSON_FORMS:
         return _json_uses(facts, readers)
@@ -116,7 +116,7 @@ def _json_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, Sche
 
 
 def _shape_there(facts: PartFacts) -> Shape:
-    """Return the JSON shape that the columns of the topic's existing table stand for."""
+    """Return the JSON shape of the columns in the topic's existing table."""
     if facts.part == "value":
         return shape_of_columns(column for column in facts.there if not is_of_key(column))
     keys = [column for column in facts.there if column.name == KEY_COLUMN]

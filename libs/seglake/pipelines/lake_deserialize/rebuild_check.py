@@ -28,14 +28,14 @@ def lost_by_rebuild(
     Args:
         tables: the lake.
         surveys: runs the tasks that survey all records of the topics.
-        source: a registry and the ledger of its cluster, the only one that is looked at.
+        source: a registry and the ledger of its cluster; other clusters are ignored.
         topics: topics of the cluster.
         subjects: subjects that a person names, by `<topic>-<part>`.
     """
     counts = {topic: _typed_rows(tables, source.source_id, topic) for topic in topics}
     standing = {topic: count for topic, count in counts.items() if count}
     every = works_of(source, standing, dict.fromkeys(standing, 0), set())
-    # A topic without tasks has lost its records, to retention for instance: nothing can stand.
+    # A topic without tasks has no records, for example after retention, so it has no typed rows.
     pairs = [(work, tasks) for work in every if (tasks := surveys.rows_tasks(work))]
     works, tasks_of = [work for work, _ in pairs], [tasks for _, tasks in pairs]
     readers = SchemaReaders(source.registry)

@@ -1,4 +1,4 @@
-"""Rejects that no run has resolved yet: to count them, and to decode their records again."""
+"""Rejects that no run has resolved: counts them, and finds their records to decode again."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class StandingRejects:
     keys: RecordOffsets
 
     def current(self, source: LakeRegistry, topic: str) -> tuple[int, int]:
-        """Return the number of rejected values and keys of records that lost no election."""
+        """Return the number of rejected values and keys, without records that lost an election."""
         return _current(source, topic, self.values), _current(source, topic, self.keys)
 
 
@@ -63,7 +63,7 @@ def _current(source: LakeRegistry, topic: str, offsets: RecordOffsets) -> int:
 def retries_of(
     tables: LakeTables, source: LakeRegistry, generations: Mapping[str, int]
 ) -> Iterator[TopicWork]:
-    """Yield the topics with standing rejects of values, whose records are decoded again.
+    """Yield the topics with unresolved rejects of values, whose records are decoded again.
 
     Args:
         tables: the lake.

@@ -1,4 +1,4 @@
-"""Plans a topic: its attempts, its form, its tables and their columns."""
+"""Plans the decoding of a topic: its attempts, form, tables and columns."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,13 +45,13 @@ class TopicWork:
 
     @property
     def contexts(self) -> dict[str, str]:
-        """Return the context of the registry's ids of keys and of values."""
+        """Return the contexts of the registry's ids, for keys and for values."""
         context_of = self.source.registry.context_of
         return {part: context_of(f"{self.topic}-{part}") for part in HEADERS}
 
     @property
     def generations(self) -> dict[int, frozenset[int]]:
-        """Return the commits with rows to decode, by partition; empty if none has any."""
+        """Return the commits with rows to decode, by partition; empty without such commits."""
         found: dict[int, set[int]] = {}
         for attempt, rows in self.attempts.items():
             if any(row["kind"] not in _WITHOUT_ROWS for row in rows):
@@ -74,7 +74,7 @@ def works_of(
         source: a registry and the ledger of its cluster.
         topics: the topics to look at.
         generations: the published generation of each topic's decoded values.
-        done: topic and attempt of everything that is decoded.
+        done: topic and attempt of all decoded rows.
     """
     for topic in topics:
         attempts: dict[Attempt, list[Mapping[str, Any]]] = {}
@@ -97,7 +97,7 @@ class TopicForm:
     """Tables of a topic, and the columns of its keys and values.
 
     Attributes:
-        tables: the tables with the types that they need; the first one has the tombstones.
+        tables: the tables with the necessary types; the first one has the tombstones.
         key: the columns of keys; None to keep their bytes.
     """
 
@@ -107,11 +107,11 @@ class TopicForm:
 
 
 class NotTyped(ValueError):
-    """A topic whose values are not decoded; the message says why, "" if it uses no schemas."""
+    """Error for a topic whose values are not decoded; the message is "" if it uses no schemas."""
 
 
 class SchemasUnknown(NotTyped):
-    """A topic whose values are in frames of schemas of which none is known."""
+    """Error for a topic whose frames name only unknown schemas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +120,9 @@ class TopicFacts:
 
     Attributes:
         work: the topic.
-        surveys: what its keys and values look like.
-        known: the typed tables that it has; their forms and columns stay.
-        types: types of its JSON, by part; empty if they are not read yet.
+        surveys: facts on the form of its keys and values.
+        known: its existing typed tables, whose forms and columns do not change.
+        types: types of its JSON, by part; empty before they are read.
         subjects: subjects that a person names for bodies without frames, by `<topic>-<part>`.
     """
 
@@ -134,7 +134,7 @@ class TopicFacts:
 
     def form(self, part: str) -> Form:
         """Return the form of keys or values: that of existing tables, else of the records."""
-        if self.known and self.known[0].value_form:  # it has none after a drop
+        if self.known and self.known[0].value_form:  # a dropped table has no form
             return Form(self.known[0].key_form if part == "key" else self.known[0].value_form)
         if f"{self.work.topic}-{part}" in self.subjects:
             return Form.BARE
@@ -169,13 +169,13 @@ class TopicFacts:
         )
 
     def columns(self, record: str) -> list[Field]:
-        """Return the columns that an existing table of a record type has, of keys and values."""
+        """Return the columns of keys and of values in the existing table of a record type."""
         found = next((each.table for each in self.known if each.record == record), None)
         return [] if found is None else [*found.schema][len(PLACE_FIELDS) :]
 
 
 def form_of(facts: TopicFacts, readers: SchemaReaders) -> TopicForm:
-    """Return the plan for decoding a topic: its tables, and how keys and values are read.
+    """Return the plan for decoding a topic: its tables, and how to read keys and values.
 
     Raises:
         NotTyped: its values have no schema, or a form or a schema that is not read yet.

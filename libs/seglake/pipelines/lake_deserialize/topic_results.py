@@ -56,7 +56,7 @@ def ledger_file(
 def result_of(
     work: TopicWork, made: Sequence[TypedTable], reports: Sequence[DecodeReport]
 ) -> TopicResult:
-    """Return the counts of a topic, and whether its files have as many rows."""
+    """Return the counts of a topic, and whether its files have the same number of rows."""
     total, reasons, written = Counts(), Counter[str](), Counter[str]()
     is_balanced = True
     for report in reports:

@@ -27,7 +27,7 @@ class TopicSurveys:
     """Runs the tasks that survey topics, for all topics of a cluster at once."""
 
     def __init__(self, tables: LakeTables, engine: Engine, reporter: RunReporter) -> None:
-        """Store the lake, the engine that runs the tasks, and what shows the progress."""
+        """Store the lake, the engine that runs the tasks, and the progress reporter."""
         self._tables = tables
         self._engine = engine
         self._reporter = reporter
@@ -82,7 +82,7 @@ class TopicSurveys:
     def _forms(
         self, works: Sequence[TopicWork], tasks: Sequence[Sequence[RowsTask]]
     ) -> list[dict[str, PartSurvey]]:
-        """Return for each topic in which forms its keys and its values are written."""
+        """Return the forms of each topic's keys and values."""
         groups = [
             [SurveyTask(task, work.source.registry, work.contexts) for task in mine]
             for work, mine in zip(works, tasks, strict=True)
