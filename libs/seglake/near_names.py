@@ -5,7 +5,7 @@ from difflib import SequenceMatcher
 
 _MOST_NAMES = 3
 _LEAST_ALIKE = 0.6  # least similarity of a near name, as in difflib
-_MOST_LESS_ALIKE = 0.1  # how much less similar than the nearest name
+_MOST_LESS_ALIKE = 0.1  # most difference in similarity to the nearest name
 
 
 def near_names(name: str, known: Iterable[str]) -> list[str]:

@@ -67,7 +67,7 @@ def version_steps(
 def published_steps(
     port: CommitPort, source_id: str, topics: Iterable[str]
 ) -> Steps[tuple[dict[str, int], list[dict[str, Any]]]]:
-    """Return each topic's published generation, and the ledger, which is read after it."""
+    """Return each topic's published generation, and the ledger; the ledger is read later."""
     found = yield from version_steps(port, source_id, topics)
     yield NOW
     ledger = port.ledger(source_id)

@@ -184,7 +184,7 @@ def _empty(tables: LakeTables, drop: TopicDrop, typed: TypedTable) -> None:
 
 
 def _tries(tables: LakeTables, table: Callable[[], Table]) -> CommitTries:
-    """Return the tries of a commit that removes rows from a table."""
+    """Return the attempts at a commit that removes rows from a table."""
     allow_removals(tables, table())
     pauses_s = (*tables.storage.pauses_s(tables.lake_path), *_PAUSES_S)
     return CommitTries(tables, table, pauses_s)

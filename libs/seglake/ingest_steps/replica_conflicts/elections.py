@@ -58,7 +58,7 @@ def _winner(replica: Replica, clashes: Iterable[Clash]) -> Winner | None:
 
 
 def _leader(ledger: PartitionLedger, leader_epochs: LeaderEpochs) -> Winner | None:
-    """Return the election of a newer leader without batches whose epoch begins below old rows."""
+    """Return a newer leader's election: without batches, but with an epoch that covers old rows."""
     offset = ledger.lost_from(leader_epochs)
     if offset == OPEN_END or not common(ledger.current, (offset, OPEN_END)):
         return None

@@ -14,7 +14,7 @@ MOST_EXAMPLES = 5
 
 
 def shown_queries(name: str = "proof.sql") -> Iterator[Query]:
-    """Yield all queries of a file; queries for problems are limited to each log's first ones."""
+    """Yield all queries of a file; queries for problems return only the first ones of each log."""
     for query in queries(name=name):
         is_check = query.purpose is Purpose.CHECK
         yield query._replace(sql=first_problems(query, MOST_EXAMPLES)) if is_check else query

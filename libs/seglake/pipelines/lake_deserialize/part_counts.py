@@ -113,7 +113,7 @@ class PartCounts:
 
 
 class _Places(NamedTuple):
-    """Builder of texts that say where a record is."""
+    """Builder of texts that locate a record."""
 
     topic: str
     partition: int

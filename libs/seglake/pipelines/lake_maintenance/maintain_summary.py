@@ -57,7 +57,7 @@ class ExpiredPartition:
         records: number of removed records.
         payload_bytes: size of the records' keys and values.
         oldest: time of the oldest record of the touched ranges, ISO-8601; None if unknown.
-        newest: time of the newest removed record, ISO-8601; None if they have none.
+        newest: time of the newest removed record, ISO-8601; None if no record has a time.
         first_kept: time of the first record that stays; None if there is none, or it has no time.
         is_held_back: whether the first record that stays has a time in the future, or no time, so
             that all records above it stay, too.

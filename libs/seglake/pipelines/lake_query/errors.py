@@ -32,11 +32,11 @@ def query_failed(reason: str) -> QueryFailedError:
 
 
 class CatalogError(SeglakeError):
-    """A catalog could not be reached, or refused; the message is one line for a person."""
+    """Error for an unreachable catalog or a rejected request; the message is one line."""
 
 
 class NameInUseError(WrongCallError):
-    """A name that the lake needs in a catalog is in use for something else."""
+    """Error for a name in a catalog that the lake needs, but something else uses."""
 
     def __init__(self, name: str, owner: str) -> None:
         """Make the message.

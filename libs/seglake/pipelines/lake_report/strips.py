@@ -16,7 +16,7 @@ MOST_RANGES = 500
 def offsets_by_state(
     ledger: PartitionLedger, gaps: Sequence[Row], seen: Observation | None
 ) -> dict[OffsetState, Offsets]:
-    """Return the offsets in each state that the partition has.
+    """Return the offsets of a partition by state.
 
     Args:
         ledger: the partition's ledger.

@@ -107,7 +107,7 @@ def _listed(
 
 
 def _sources_of(tables: LakeTables, settings: Settings) -> LakeSources:
-    """Return the lake's sources, for a listing of this run."""
+    """Return the lake's known sources, in the form that discovery needs."""
     rereads = settings.select.has_window or settings.read.older_copies
     return LakeSources(tables, reads_news_only=not rereads)
 
