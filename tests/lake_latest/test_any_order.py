@@ -8,7 +8,7 @@ import pytest
 from torture.latest_state import tried
 
 
-@pytest.mark.parametrize(("seed", "kills"), [(2, False), (100, True)])
+@pytest.mark.parametrize(("seed", "kills"), [(31, False), (100, True)])
 def test_a_table_has_the_rows_of_the_views_whatever_ran_in_which_order(
     tmp_path: Path, seed: int, kills: bool
 ) -> None:
