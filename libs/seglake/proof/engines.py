@@ -126,7 +126,13 @@ class DuckDBProof:
     """Engine that runs DuckDB in this process; use it in a `with` block."""
 
     def __init__(
-        self, lake: LakeTables, topics: Iterable[str], *, spill_folder: str, is_small: bool
+        self,
+        lake: LakeTables,
+        topics: Iterable[str],
+        *,
+        spill_folder: str,
+        is_small: bool,
+        keeps_join_order: bool = False,
     ) -> None:
         """Start DuckDB.
 
@@ -135,6 +141,8 @@ class DuckDBProof:
             topics: all topics of the lake.
             spill_folder: folder for data that exceeds the memory.
             is_small: whether to use only one thread, since more threads are slower on a small lake.
+            keeps_join_order: whether each join keeps its right side in memory, as it is written.
+                DuckDB would choose a side by the number of rows, which it guesses from a few files.
         """
         self._connection = duckdb.connect(
             config={"temp_directory": spill_folder, "memory_limit": _MEMORY}
@@ -142,6 +150,9 @@ class DuckDBProof:
         self._connection.execute("SET preserve_insertion_order = false")
         if is_small:
             self._connection.execute("SET threads = 1")
+        if keeps_join_order:
+            optimizers = "join_order,build_side_probe_side"
+            self._connection.execute(f"SET disabled_optimizers = '{optimizers}'")
         self._tables = DuckDBTables(self._connection, lake)
         self._topics = [*topics]
 

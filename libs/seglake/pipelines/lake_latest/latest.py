@@ -186,7 +186,11 @@ class _Run:
         fence = self.tables.state(work.latest.table).generation(FENCE_APP)
         places = self._places(work)
         with DuckDBProof(
-            self.tables, [work.topic], spill_folder=self.spill_folder, is_small=False
+            self.tables,
+            [work.topic],
+            spill_folder=self.spill_folder,
+            is_small=False,
+            keeps_join_order=True,
         ) as proof:
             rows = LatestRows(
                 proof,

@@ -5,6 +5,7 @@
 -- or NULL, {applied} and {published} as numbers of commits, {replaces} and {unsupported} as
 -- conditions, {columns} of the table. The tables latest_whole and latest_elections come from the plan,
 -- latest_old are files of the table, and latest_replaced those of them that the commit replaces.
+-- DuckDB keeps the right side of each join in memory, as it is written: the smaller one.
 
 -- derive latest_ends
 -- Batches that were ingested as open, and markers of transactions, that lost no election.
@@ -125,22 +126,27 @@ FROM latest_replaced AS old ANTI JOIN (
  AND gone.partition = old.partition
  AND gone.offset = old.offset
 
--- fact latest_rows
--- The newest record of each key, without those that the table has.
-SELECT records.key, records.value, records.topic, records.partition, records.offset,
-       records.timestamp, records.timestampType, records.headers, records.timestamp_ms,
-       records.source_id, places.known_id AS topic_id,
-       CASE WHEN records.transaction_state = 'open' THEN 'committed'
-            ELSE records.transaction_state END AS transaction_state,
-       records.batch_base_offset, records.run_id, records.generation,
-       records.value IS NULL AS is_deleted
-FROM records JOIN latest_places AS places
-  ON places.known_id IS NOT DISTINCT FROM coalesce(records.topic_id, {first_id})
- AND places.partition = records.partition
- AND places.place = records.offset
- AND places.generation = records.generation
+-- derive latest_due
+-- The newest places without those whose rows the table has.
+SELECT places.known_id, places.partition, places.place, places.generation
+FROM latest_places AS places
 ANTI JOIN (SELECT topic_id, partition, place FROM latest_matches WHERE NOT is_replaced) AS known
   ON known.topic_id IS NOT DISTINCT FROM places.known_id
  AND known.partition = places.partition
  AND known.place = places.place
+
+-- fact latest_rows
+-- The newest record of each key that the table lacks.
+SELECT records.key, records.value, records.topic, records.partition, records.offset,
+       records.timestamp, records.timestampType, records.headers, records.timestamp_ms,
+       records.source_id, due.known_id AS topic_id,
+       CASE WHEN records.transaction_state = 'open' THEN 'committed'
+            ELSE records.transaction_state END AS transaction_state,
+       records.batch_base_offset, records.run_id, records.generation,
+       records.value IS NULL AS is_deleted
+FROM records JOIN latest_due AS due
+  ON due.known_id IS NOT DISTINCT FROM coalesce(records.topic_id, {first_id})
+ AND due.partition = records.partition
+ AND due.place = records.offset
+ AND due.generation = records.generation
 WHERE records.source_id = {source} AND records.topic = {topic}

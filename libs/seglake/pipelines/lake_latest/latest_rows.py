@@ -95,7 +95,8 @@ class LatestRows:
         """
         old = [] if self._work.is_first else paths
         self._proof.name_files(self._work.latest.table, old, _OLD)
-        self._run("latest_matches")
+        for name in ("latest_matches", "latest_due"):
+            self._run(name)
         [counts] = self._run("latest_changes")
         files = self._run("latest_replaced_files")
         names = {row["file_path"].rpartition("/")[2] for row in files}
