@@ -60,3 +60,26 @@ def test_a_traceback_is_a_field_and_only_where_it_is_wanted() -> None:
         (event,) = map(json.loads, out.getvalue().splitlines())
         assert (event["event"], event["kind"], event["message"]) == ("failed", "OSError", "disk")
         assert ("traceback" in event) == has_traceback
+
+
+@pytest.mark.parametrize("place", ["orders-eu", "-7"])
+def test_a_name_that_is_no_partition_s_stays_whole(place: str) -> None:
+    [(_, facts)] = found_events({"findings": [_found(FindingKind.LEFT_OUT, place)]})
+    assert facts["name"] == place
+
+
+def test_the_end_has_the_counts_of_the_summary_and_no_texts() -> None:
+    out = io.StringIO()
+    summary = {"records": 5, "lake": "/lake", "seconds": 9.0, "exit_code": 0, "topics": ["a"]}
+    EventRecord(EventLog(out, {})).end(_START, RunEnd(exit_code=3, seconds=1.5, summary=summary))
+    (event,) = map(json.loads, out.getvalue().splitlines())
+    assert (event["event"], event["level"], event["records"]) == ("finished", "warning", 5)
+    assert (event["exit_code"], event["seconds"]) == (3, 1.5)
+    assert not {"lake", "topics"} & event.keys()
+
+
+def test_a_failure_has_no_traceback_unless_it_is_asked_for() -> None:
+    out = io.StringIO()
+    end = RunEnd(exit_code=1, seconds=1.0, summary={}, error=OSError("disk"))
+    EventRecord(EventLog(out, {})).end(_START, end)
+    assert "traceback" not in json.loads(out.getvalue())

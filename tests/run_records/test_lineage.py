@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from seglake.errors import WrongCallError
 from seglake.run_records.lineage import Lineage, dataset_name
 from seglake.run_records.run_record import RunEnd, RunStart
 
@@ -81,3 +82,36 @@ def test_a_service_that_is_not_there_is_told_of() -> None:
     told: list[str] = []
     Lineage(f"http://127.0.0.1:{port}", told.append).begin(_START)
     assert told == ["the OpenLineage event START could not be delivered (ConnectionError)"]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("https://name@host/api", "must have no secret"),
+        ("https://:word@host/api", "must have no secret"),
+        ("https://host/api?key=word", "must have no secret"),
+        ("none/events", "must name a file in an existing folder"),
+        (".", "must name a file in an existing folder"),
+    ],
+)
+def test_a_secret_in_the_url_and_a_file_that_cannot_be_are_wrong_calls(
+    target: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(WrongCallError, match=said) as error:
+        Lineage(target, pytest.fail)
+    assert "word" not in str(error.value)
+
+
+@pytest.mark.parametrize("command", ["ingest", "deserialize"])
+def test_a_run_reads_what_it_decodes_and_writes_its_own_tables(
+    command: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "events"
+    start = replace(_START, command=command, sources=[], lake="/lake")
+    Lineage(str(path), pytest.fail).begin(start)
+    [event] = map(json.loads, path.read_text("utf-8").splitlines())
+    inputs, outputs = ([each["name"] for each in event[side]] for side in ("inputs", "outputs"))
+    assert inputs == (["/lake/records"] if command == "deserialize" else [])
+    assert ("/lake/records" in outputs) == (command == "ingest")
+    assert ("/lake/value_rejects" in outputs) == (command == "deserialize")

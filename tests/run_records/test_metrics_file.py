@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from seglake.errors import WrongCallError
 from seglake.findings.kinds import FindingKind
 from seglake.run_records import metrics_file
 from seglake.run_records.metrics_file import MetricsFile
@@ -86,3 +87,9 @@ def test_the_page_explains_every_metric_and_no_other() -> None:
     text = _PAGE.read_text("utf-8")
     rows = "".join(line for line in text.splitlines() if line.startswith("| `seglake_"))
     assert {*re.findall(r"seglake_[a-z_]+", rows)} == {sample.name for sample in samples}
+
+
+@pytest.mark.parametrize("name", ["none/metrics.prom", "."])
+def test_a_file_that_cannot_be_is_a_wrong_call(name: str, tmp_path: Path) -> None:
+    with pytest.raises(WrongCallError, match="must name a file in an existing folder"):
+        MetricsFile(str(tmp_path / name), pytest.fail)
