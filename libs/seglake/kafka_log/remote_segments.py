@@ -105,8 +105,7 @@ def tier_log(
         local_start: first offset on the brokers' disks.
         includes_unknown: whether uploads without events may be part of the log, because events are
             missing. An upload above all uploads with events may always be part of it.
-        includes_deleted: whether to also read uploads that the cluster has deleted but the tier
-            still has.
+        includes_deleted: whether to read uploads that the cluster deleted and the tier still has.
     """
     if not includes_deleted:
         log_start = max(log_start, min(_deleted_up_to(uploads, log_start), local_start))

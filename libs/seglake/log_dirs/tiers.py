@@ -122,14 +122,18 @@ def with_tiers(
         except StorageError as error:
             tiers.unreadable[places[key]] = str(error)
             tiers.replicas.extend(own)
-    if tiers.unconfirmed:
-        # Several topic ids may have one name.
-        names = examples({str(key) for key in tiers.unconfirmed})
-        tiers.notes.append(
-            f"no event in {REMOTE_LOG_METADATA} confirms the remote segments of {names}: the "
-            "sources lack these events"
-        )
+    tiers.notes.extend(_unconfirmed_note(tiers.unconfirmed))
     return tiers
+
+
+def _unconfirmed_note(keys: Iterable[PartitionKey]) -> Iterator[str]:
+    """Yield a note on partitions whose remote segments no event confirms, if there are any."""
+    # Several topic ids may have one name.
+    if found := {str(key) for key in keys}:
+        yield (
+            f"no event in {REMOTE_LOG_METADATA} confirms the remote segments of {examples(found)}:"
+            " the sources lack these events"
+        )
 
 
 def _joined(storage: Storage, tier: TierReplica, own: Sequence[Replica]) -> list[Replica]:

@@ -99,18 +99,12 @@ def deserialize(
     started = time.monotonic()
     tables = opened_to_commit(lake, storage, is_single_writer=settings.write.single_writer)
     sources = choice.registries(tables)
-    topics = tables.topics()
-    unmatched = check_selection(topics, settings.select, place="lake")
-    check_subjects(
-        settings.values.subjects,
-        [each.registry for each in sources],
-        lambda topic: topic in topics and settings.select.selects_topic(topic),
-    )
+    left_out = _left_out(tables.topics(), sources, settings)
     run = _Run(tables, engine, reporter, settings, run_id or uuid.uuid4().hex, after)
     summary = DeserializeSummary(
         run.run_id,
         tables.lake_path,
-        left_out=unmatched.missing | _unknown_topics(topics, settings),
+        left_out=left_out,
         fails_on_rejects=settings.limits.fail_on_rejects,
         retries=choice.again.rejects,
         without_registry=[each.source_id for each in sources if each.is_empty],
@@ -122,6 +116,23 @@ def deserialize(
     run.decode(sources, choice.again, summary)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
+
+
+def _left_out(
+    topics: Collection[str], sources: Sequence[LakeRegistry], settings: Settings
+) -> dict[str, str]:
+    """Return why topics that the settings name are not decoded, by topic.
+
+    Raises:
+        WrongCallError: no topic is selected, or a named subject cannot be.
+    """
+    unmatched = check_selection(topics, settings.select, place="lake")
+    check_subjects(
+        settings.values.subjects,
+        [each.registry for each in sources],
+        lambda topic: topic in topics and settings.select.selects_topic(topic),
+    )
+    return unmatched.missing | _unknown_topics(topics, settings)
 
 
 def _unknown_topics(topics: Collection[str], settings: Settings) -> dict[str, str]:

@@ -66,26 +66,23 @@ def report(
         LakeFolderError: there is no lake, or its storage denies access.
         SeglakeError: a table cannot be read.
     """
-    path, made_at = storage.locate(lake), now or datetime.now(UTC)
-    tables = LakeTables(path, storage)
-    salvaged, snapshots = _read(tables)
-    ledger = Ledger(_rows(storage, snapshots[CHECKPOINTS.name].files))
+    made_at = now or datetime.now(UTC)
+    tables = LakeTables(storage.locate(lake), storage)
+    salvaged, snapshots, ledger = _read(tables)
     runs, places = RunTally(), dict[str, NewestPlaces]()
     seen = _newest(tables, ledger, runs, places)
     open_logs = _open_logs(ledger, seen)
-    files = _queried_files(snapshots, open_logs)
+    files, asked = _queried_files(snapshots, open_logs), _queries(ledger, snapshots, open_logs)
     with _proof(tables, ledger, files, spill_folder) as proof:
-        paths = {name: [file.path for file in found] for name, found in files.items()}
-        asked = [published_generations(ledger, snapshots[CHECKPOINTS.name]), *_queries(open_logs)]
-        answers = answered(proof, asked, {**paths, SALVAGED_RECORDS.name: salvaged})
+        answers = answered(proof, asked, _paths(files, salvaged))
         typed = read_typed(tables, proof)
     runs.committed(ledger, answers["recorded_gaps"])
     unread = _unread(places, ledger)
     facts = _facts(answers, ledger, seen, open_logs, unread)
-    reported = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
-    partitions = partition_reports(facts, reported, now=made_at, stuck_after=stuck_after)
+    found = [*(this_run.findings if this_run else ()), *unread_findings(unread)]
+    partitions = partition_reports(facts, found, now=made_at, stuck_after=stuck_after)
     return LakeReport(
-        lake=path,
+        lake=tables.lake_path,
         made_at=made_at,
         partitions=partitions,
         recovery=recovery_with([each.recovery for each in partitions], unread),
@@ -110,12 +107,20 @@ def _proof(
     return DuckDBProof(tables, topics, spill_folder=spill_folder, is_small=is_small)
 
 
-def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot]]:
-    """List the files of salvaged records, then the tables' files; return both."""
+def _paths(files: Mapping[str, Sequence[StoredFile]], salvaged: list[str]) -> dict[str, list[str]]:
+    """Return the paths of each table's files, with those of salvaged records."""
+    paths = {name: [file.path for file in found] for name, found in files.items()}
+    return {**paths, SALVAGED_RECORDS.name: salvaged}
+
+
+def _read(tables: LakeTables) -> tuple[list[str], dict[str, Snapshot], Ledger]:
+    """List the files of salvaged records, then the tables' files; return both, and the ledger."""
     with opening(tables.lake_path):
         tables.require()
         salvaged = tables.file_paths(SALVAGED_RECORDS) if tables.has(SALVAGED_RECORDS) else []
-        return salvaged, read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
+        snapshots = read_snapshots(tables, (BATCHES, QUARANTINE, GAPS, CHECKPOINTS))
+    ledger = Ledger(_rows(tables.storage, snapshots[CHECKPOINTS.name].files))
+    return salvaged, snapshots, ledger
 
 
 def _queried_files(
@@ -178,13 +183,16 @@ def own_queries() -> list[Query]:
     return [query._replace(sql=Template(query.sql).substitute(most)) for query in found]
 
 
-def _queries(open_logs: Sequence[LogName]) -> tuple[Query, ...]:
+def _queries(
+    ledger: Ledger, snapshots: Mapping[str, Snapshot], open_logs: Sequence[LogName]
+) -> tuple[Query, ...]:
     """Return the queries of a report.
 
     Queries of open transactions are omitted if no transaction can be open.
     """
     shared = {*_SHARED_FACTS, *([_OPEN] if open_logs else [])}
-    return with_derived([*own_queries(), *(query for query in queries() if query.name in shared)])
+    named = with_derived([*own_queries(), *(each for each in queries() if each.name in shared)])
+    return published_generations(ledger, snapshots[CHECKPOINTS.name]), *named
 
 
 def _open_logs(ledger: Ledger, seen: Mapping[LogName, Observation]) -> list[LogName]:
