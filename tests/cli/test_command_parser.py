@@ -30,6 +30,8 @@ _INGEST = ["--source", "s", "--lake", "l"]
         ("inspect", ["p", "--ofset", "3"], "; did you mean --offset"),
         ("sql", ["--lak", "l", "SELECT 1"], "no option --lak; did you mean --lake?"),
         ("warm-up", ["--s4"], "; did you mean --s3?"),
+        ("cat", ["--lake", "l", "--offset", "3"], "commands only; did you mean --offsets?"),
+        ("inspect", ["p", "--offsets", "3"], "commands only; did you mean --offset?"),
         ("latest", ["--lake", "l", "--metrics", "f"], "; --metrics is an option of other"),
         ("latest", ["--lake", "l", "--engine", "local"], "; --engine is an option of other"),
     ],

@@ -12,7 +12,7 @@ class CommandParser(argparse.ArgumentParser):
     """Argument parser with suggestions in its error messages."""
 
     options_elsewhere: frozenset[str] = frozenset()
-    """Options of other commands; for these, no similar option is suggested."""
+    """Options of other commands; for these, only the plural or singular is suggested."""
     _unknown: tuple[str, ...] = ()
 
     # Any: argparse's overloads use it.
@@ -31,7 +31,9 @@ class CommandParser(argparse.ArgumentParser):
     def _hint(self, name: str) -> str:
         """Return the end of an error message about an unknown option; "" without a suggestion."""
         if name in self.options_elsewhere:
-            return f"; {name} is an option of other commands only"
+            other_number = {f"{name}s", name.removesuffix("s")} & self._option_string_actions.keys()
+            meant = did_you_mean(name, other_number)
+            return f"; {name} is an option of other commands only{meant}"
         meant = did_you_mean(name, self._option_string_actions)
         return f"; there is no option {name}{meant}" if meant else ""
 
