@@ -278,13 +278,14 @@ def test_the_page_s_views_hide_payload_in_duckdb(
 
 @pytest.mark.spark
 def test_the_page_s_views_hide_payload_in_spark(topics: Path, spark_session: SparkSession) -> None:
-    records = spark_session.read.format("delta").load(str(topics / "records"))
+    session = spark_session.newSession()  # whose temporary views no other test sees
+    records = session.read.format("delta").load(str(topics / "records"))
     records.createOrReplaceTempView("current_records")
     for name, select in _views().items():
-        spark_session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {select}")
+        session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} AS {select}")
     columns = "topic, offset, key_hash, key, value"
-    rows = spark_session.sql(f"SELECT {columns} FROM masked_records ORDER BY 1, 2").collect()
-    facts = spark_session.sql("SELECT DISTINCT key_bytes, value_bytes FROM record_facts").collect()
+    rows = session.sql(f"SELECT {columns} FROM masked_records ORDER BY 1, 2").collect()
+    facts = session.sql("SELECT DISTINCT key_bytes, value_bytes FROM record_facts").collect()
     found = [tuple(bytes(v) if isinstance(v, bytearray) else v for v in row) for row in rows]
     assert found == _expected()
     assert sorted(map(tuple, facts), key=repr) == [(13, 13), (None, None)]
