@@ -196,7 +196,7 @@ _CASES = [
         "gaps",
         _with("start_offset", -1, next_offset=lambda row: 1000),
         {"gap_beyond_coverage", "not_accounted", "equation"},
-        "gaps at offsets that their commit does not cover: [136, 1000)",
+        "gaps at offsets outside the range of the commit that recorded them: [136, 1000)",
     ),
     Case(
         "a gap lies outside",

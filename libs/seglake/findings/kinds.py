@@ -80,7 +80,7 @@ class FindingKind(StrEnum):
     GAP_BEYOND_COVERAGE = (
         "gap_beyond_coverage",
         _YES,
-        "Gaps at offsets that their commit does not cover",
+        "Gaps at offsets outside the range of the commit that recorded them",
         "",
     )
     UNKNOWN_ATTEMPT = "unknown_attempt", _YES, "Gaps whose attempt is not in the ledger", ""

@@ -1,7 +1,7 @@
 """Finds the segments of a remote tier that a run need not read again.
 
 Uploads never change. So while a listing shows the last upload of an earlier run, its size and end
-are those that the earlier run has recorded, and no manifest need be read.
+are known from the earlier run, and no manifest need be read.
 """
 
 from bisect import bisect_right

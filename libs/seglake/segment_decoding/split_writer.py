@@ -43,7 +43,7 @@ from seglake.segment_decoding.tasks import (
     Totals,
 )
 
-# limit of the queue in batches and defects; the last run of batches may exceed it
+# limit of the queue in batches and defects; the batches that arrive last may exceed it
 _MOST_PENDING = 32_768
 
 

@@ -44,7 +44,7 @@ class PartSurvey:
     """Facts that show the form of keys or values in some rows.
 
     Attributes:
-        names: names of the registry's schemas in the frames, by form.
+        names: for each form of frame, the names of the registry's schemas that values refer to.
     """
 
     evidence: FormEvidence = field(default_factory=FormEvidence)

@@ -45,7 +45,7 @@ def shown_nothing_salvaged(salvaged: Salvaged, settings: Settings) -> list[str]:
         )
     if settings.salvages_losing_tails:
         lines.append(
-            "no losing tails: each batch of a losing replica, if quarantine has any, is in"
+            "no losing tails: quarantine has no batches of losing replicas, or all of them are in"
             " salvaged_records already"
         )
     return lines

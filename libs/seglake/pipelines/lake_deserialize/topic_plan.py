@@ -111,7 +111,7 @@ class NotTyped(ValueError):
 
 
 class SchemasUnknown(NotTyped):
-    """Error for a topic whose frames name only unknown schemas."""
+    """Error for a topic whose values have schema ids, but none of a known schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

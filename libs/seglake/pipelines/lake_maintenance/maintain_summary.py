@@ -76,7 +76,7 @@ class ExpiredPartition:
     is_held_back: bool
 
     def text(self, verb: str) -> str:
-        """Return one line on the expired records; `verb` is "expired" or its future form."""
+        """Return one line on the expired records; `verb` is "expired" or "would expire"."""
         count = f"{show_count(self.records, 'record')} of {show_bytes(self.payload_bytes)}"
         span = f"[{self.start_offset}, {self.next_offset})"
         since = f", the oldest of {self.oldest}" if self.oldest else ""

@@ -75,7 +75,7 @@ class Retention:
         """Remove a topic's old records; plan again if other runs commit first.
 
         Returns:
-            The new start of each partition that expires, which a dry run does not commit.
+            The new start of each partition that loses records. A dry run does not commit it.
         """
         context = self.context
         for _ in range(_MOST_ROUNDS):

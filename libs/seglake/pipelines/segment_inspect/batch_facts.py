@@ -136,7 +136,7 @@ def claimed_batch(
         position: first byte of the damage.
         size_bytes: number of damaged bytes.
         origin: the partition and segment.
-        mark: word for a person that describes the damage.
+        mark: short label of the damage, for the printed line.
     """
     unit = claimed_unit(reader, position, size_bytes)
     return None if unit is None else BatchFound(unit, origin, None, (mark,))
