@@ -67,9 +67,9 @@ def schema_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, Sch
 def _messages(
     name: str, use: SchemaUse, messages: Sequence[str]
 ) -> Iterator[tuple[str, SchemaUse]]:
-    """Yield name and use of each Protobuf message that values name in a schema.
+    """Yield the name and use of each Protobuf message of a schema to which values refer.
 
-    If no value names a message, it is the first one.
+    If no value refers to one, yield those of the schema's first message.
     """
     for found in [use.of_named_message(each) for each in messages] or [use.of_message((0,))]:
         if found.reader is not None:

@@ -78,10 +78,10 @@ class RecordsEraser:
     """Eraser of rows of `records`.
 
     Attributes:
-        fenced: sources and topics whose active runs lose.
-        fenced_at_ms: time of the storage's clock before the last commit of the first source; None
-            before that commit. Uncommitted files that are older can no longer be committed.
-        replaced: files of `records` with requested rows, of a dry run.
+        fenced: sources and topics in which active runs can no longer commit.
+        fenced_at_ms: time by the storage's clock, taken just before the last commit of the first
+            source; None until then. Uncommitted files older than this can no longer be committed.
+        replaced: in a dry run, the files of `records` that have requested rows.
     """
 
     rules: RuleStore

@@ -22,7 +22,7 @@ class ViewNames(NamedTuple):
         prefix: beginning of all names.
         meaning: what a name means, for messages.
         reserved: names of other views or tables that begin with the prefix; no view gets them.
-        longer: highest number of characters that another name adds to a view's name.
+        longer: number of characters by which the longest name made of a view's name exceeds it.
     """
 
     prefix: str

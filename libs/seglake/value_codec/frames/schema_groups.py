@@ -137,8 +137,8 @@ def schema_groups(
 
     Args:
         found: keys or values with their frames.
-        headers: last header with a schema id, by the index of its key or value; only Confluent's
-            form has some.
+        headers: for the index of a key or value, its last header with a schema id. Empty unless
+            the topic has Confluent's form.
         context: form of the topic, and its schemas.
     """
     if context.form is Form.CONNECT_JSON:

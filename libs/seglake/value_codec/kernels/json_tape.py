@@ -44,7 +44,8 @@ from seglake.value_codec.kernels.json_tokens import (
 from seglake.value_codec.kernels.parts import Array, Int, compiled, inlined
 
 _VALUE, _KEY, _ITEM, _AFTER = range(4)  # kinds of what may come next in a text
-_NO_NAME = NO_PATH - 1  # path of a member whose key no column can have; its null counts, too
+# path of a member whose key cannot be a column's name; a null there counts as a value, too
+_NO_NAME = NO_PATH - 1
 _STATE, _DEPTH, _PATH, _KEY_START, _KEY_END = range(5)  # indexes of the array `Work.at`
 
 
