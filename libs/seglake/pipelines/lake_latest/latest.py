@@ -192,12 +192,8 @@ class _Run:
             is_small=False,
             keeps_join_order=True,
         ) as proof:
-            rows = LatestRows(
-                proof,
-                self.tables,
-                work,
-                read_places(self.tables, work.latest.table, work.source_id),
-            )
+            known = read_places(self.tables, work.latest.table, work.source_id)
+            rows = LatestRows(proof, self.tables, work, known)
             new = rows.find()
             self.after("rows")
             self.reporter.step(f"merging into {name}")
