@@ -193,7 +193,7 @@ def test_no_payload_and_no_secret_is_where_it_does_not_belong(tmp_path: Path, ec
     assert showed == ["4", "5", "4", "5", "0"]
     assert re.findall("^called: ([a-z]+), ([1-9])", said, re.M) == [
         *(("ingest", "3"), ("ingest", "2"), ("ingest", "2"), ("cat", "3")),
-        *(("cat", "3"), ("schemas", "3"), ("deserialize", "3"), ("schemas", "2"), ("erase", "1")),
+        *(("cat", "3"), ("schemas", "3"), ("deserialize", "3"), ("schemas", "2"), ("erase", "2")),
         ("audit", "3"),
         *(("cat", "1"), ("replay", "1")),
     ]

@@ -37,7 +37,7 @@ def test_called_by_name_it_prints_a_class_path(
 
 def test_named_folder_without_delta_is_refused(tmp_path: Path, spark_home: Path) -> None:
     (tmp_path / NAMES[0]).touch()
-    with pytest.raises(DeltaJarsError, match=r"no delta-storage-4\.4\.0\.jar is there"):
+    with pytest.raises(DeltaJarsError, match=r"has no delta-storage-4\.4\.0\.jar"):
         delta_jars({"SEGLAKE_JARS": str(tmp_path)}, spark_home)
 
 
@@ -89,7 +89,7 @@ def test_a_spark_without_a_delta_is_named_and_takes_one_that_it_is_given(
         delta_jars({"JAVA_HOME": "/nowhere"}, spark_home)
     given = tmp_path / "given"
     given.mkdir()
-    with pytest.raises(DeltaJarsError, match=r"no delta-spark_\*\.jar is there"):
+    with pytest.raises(DeltaJarsError, match=r"has no delta-spark_\*\.jar"):
         delta_jars({"SEGLAKE_JARS": str(given)}, spark_home)
     (given / "delta-spark_9.1_2.13-9.0.0.jar").touch()
     assert delta_jars({"SEGLAKE_JARS": str(given)}, spark_home) == [*given.iterdir()]

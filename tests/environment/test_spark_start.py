@@ -89,7 +89,7 @@ def test_master_that_is_down_is_named_with_each_of_its_addresses() -> None:
     with pytest.raises(SparkStartError) as caught:
         start_context(of_master(master))
     said = str(caught.value)
-    assert f"its master {master} (" in said
+    assert f"its master {master} does not answer (" in said
     assert "Connection refused; no-such-host.invalid:7077: " in said
 
 

@@ -57,10 +57,10 @@ def test_a_folder_that_is_empty_or_not_there_may_be_taken(tmp_path: Path) -> Non
 
 def test_what_a_folder_holds_is_said_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / RECORDS.name).mkdir()
-    with pytest.raises(LakeFolderError, match="it holds records, and"):
+    with pytest.raises(LakeFolderError, match="it has records, but"):
         _check(tmp_path)
     (tmp_path / SUCCESS).touch()
-    with pytest.raises(LakeFolderError, match="it holds a conversion to Parquet, and"):
+    with pytest.raises(LakeFolderError, match="it has a conversion to Parquet, but"):
         _check(tmp_path)
     with pytest.raises(LakeFolderError, match="it is a file"):
         _check(tmp_path / SUCCESS)

@@ -113,7 +113,7 @@ def test_a_name_is_legal_and_means_one_table(tables: list[str], names: list[str]
 
 def test_the_longest_names_fit_into_a_metastore_also_before_their_tables() -> None:
     longest = ["x" * 250, "X" * 250]
-    assert max(len(f"unwrapped_{name}") for name in OF_TYPED_TABLES.views(longest)) == 255
+    assert max(len(f"newest_unwrapped_{name}") for name in OF_TYPED_TABLES.views(longest)) == 255
 
 
 def test_envelopes_of_debezium_are_unwrapped(tmp_path: Path, asked: Asked) -> None:

@@ -176,7 +176,7 @@ def test_nothing_is_deleted_where_committed_files_are_not_listed_by_their_names(
 @pytest.mark.parametrize("name", ["records", "_SUCCESS", ".hidden"])
 def test_a_folder_that_is_not_empty_is_refused_untouched(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(LakeFolderError, match=f"it holds {name}.*needs an empty folder"):
+    with pytest.raises(LakeFolderError, match=f"it has {name}.*needs an empty folder"):
         _converted(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -184,7 +184,7 @@ def test_a_folder_that_is_not_empty_is_refused_untouched(name: str, tmp_path: Pa
 def test_a_conversion_is_named_where_a_lake_is_wanted(plain: Path) -> None:
     with pytest.raises(LakeFolderError, match="cannot be a lake: it holds a conversion to Parquet"):
         ingested(_SAMPLES, plain)
-    with pytest.raises(LakeFolderError, match="it holds a conversion to Parquet, and a conversion"):
+    with pytest.raises(LakeFolderError, match="it has a conversion to Parquet, but a conversion"):
         _converted(plain)
     with pytest.raises(NotALakeError, match="is not a lake: it is a conversion to Parquet"):
         LakeTables(str(plain), LocalStorage()).require()

@@ -25,7 +25,7 @@ def test_a_person_is_told_once_of_records_that_were_taken_by_what_is_uncertain(
     is_left_out = isolation == "read_committed"
     said = "its records are not ingested" if is_left_out else "its records were ingested"
     assert text.endswith(f"by the next marker it counts as aborted, and {said}: check them")
-    assert ("would be left out" in planned.to_text()) == is_left_out
+    assert ("its records would not be ingested" in planned.to_text()) == is_left_out
     assert summary.to_text().count("unknown outcome: ") == 1
     assert f"unknown outcome: {text}" in summary.to_text()
     facts = json.loads(summary.to_json())
