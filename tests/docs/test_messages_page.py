@@ -18,7 +18,7 @@ from support.product_texts import sentences
 
 _PAGE = Path(__file__).parents[2] / "docs" / "messages.md"
 _WITHOUT_ROWS = Path(__file__).with_name("messages_without_rows.toml")
-_RULE = "**A line without a row needs nothing.**"
+_RULE = "**A line without a row says all itself.**"
 _FIRST_CELL = re.compile(r"^\| (`.+?`) \|", re.MULTILINE)
 _ROW = re.compile(r"^\| `[^|]+\|[^|]*\|[^|]*\|$", re.MULTILINE)
 _ELLIPSIS = "…"
@@ -165,7 +165,7 @@ def test_every_message_of_the_product_has_a_row_or_a_reason_to_have_none() -> No
     assert [text for text in _errors_in_sql() if not _is_quoted(text, quoted)] == []
 
 
-def test_the_page_says_that_a_line_without_a_row_needs_nothing() -> None:
+def test_the_page_says_that_a_line_without_a_row_says_all_itself() -> None:
     assert _RULE in _PAGE.read_text("utf-8")
 
 
