@@ -265,10 +265,10 @@ def _counted(
 
     verbosity = options.get("verbosity", _QUIET)
     with RunReporter(sys.stderr, verbosity=verbosity, view=view) as reporter:
-        reporter.step("decoding keys and values")
         return count_decodable(
             lake,
             open_storages(settings.spark.properties),
+            reporter,
             settings.select,
             options.get("registry", "_schemas"),
             settings.source.source_id,

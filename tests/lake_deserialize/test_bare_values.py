@@ -12,7 +12,7 @@ from seglake.settings.values import SettingsError
 from seglake.storage.local_storage import LocalStorage
 from support.lakes import ingested
 from support.typed_disk import Pair, schema_pair, write_registry
-from support.typed_lakes import add_values, decoded
+from support.typed_lakes import SILENT, add_values, decoded
 from support.typed_rows import columns_of, table_rows, typed_names, typed_rows
 
 _PROTO = """syntax = "proto3"; package shop;
@@ -49,7 +49,7 @@ def test_avro_decodes_by_the_latest_schema_of_the_subject(tmp_path: Path) -> Non
     ]
     assert rejects == [("short", 1, 9), ("trailing_bytes", 2, 9)]
     found = count_decodable(
-        str(lake), LocalStorage(), SelectSettings(topics=("t",)), subjects=named
+        str(lake), LocalStorage(), SILENT, SelectSettings(topics=("t",)), subjects=named
     ).to_text()
     assert "t values: 4 records, 1 without a value, without frames; 1 decode, 2 do not" in found
 
@@ -110,7 +110,7 @@ def test_a_subject_that_no_registry_has_is_a_wrong_call_with_a_near_name(
     with pytest.raises(
         WrongCallError, match="no registry has a subject order; did you mean orders"
     ):
-        count_decodable(str(lake), LocalStorage(), SelectSettings(), subjects=named)
+        count_decodable(str(lake), LocalStorage(), SILENT, SelectSettings(), subjects=named)
     assert not (lake / "value_rejects").exists()
     assert decoded(lake, "_*", subjects=named).exit_code is ExitCode.DONE
 
@@ -125,7 +125,11 @@ def test_settings_that_contradict_the_tables_leave_the_topic_out(
     decoded(lake, "t", subjects={"t-value": "orders"})
     add_values(lake, tmp_path / "more", b"\x04", start=1)
     for others in ({}, {"t-value": "orders", "t-key": "orders"}):
+        dry = count_decodable(
+            str(lake), LocalStorage(), SILENT, SelectSettings(topics=("t",)), subjects=others
+        )
         summary = decoded(lake, "t", subjects=others)
+        assert dry.left_out == summary.left_out
         assert "of its tables have the form" in summary.to_text()
         assert summary.exit_code is ExitCode.LOOK
     assert decoded(lake, "t", subjects={"t-value": "orders"}).exit_code is ExitCode.DONE

@@ -1,5 +1,6 @@
 """A dry run says of each topic what decodes, as an oracle that shares no code says it."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from support.typed_disk import (
     typed_disk,
     write_registry,
 )
+from support.typed_lakes import SILENT, add_values, decoded
+from support.typed_lakes import made as made_lake
 
 _READ = sorted(
     name
@@ -49,7 +52,7 @@ def counted(lake: Path, *topics: str) -> DecodeCounts:
     """Counts of topics, with the schemas of Glue that no disk has."""
     schemas = str(glue_schemas()) if topics == ("glue_like",) else None
     return count_decodable(
-        str(lake), LocalStorage(), SelectSettings(topics=topics), schemas=schemas
+        str(lake), LocalStorage(), SILENT, SelectSettings(topics=topics), schemas=schemas
     )
 
 
@@ -143,9 +146,48 @@ def test_protobuf_without_its_packages_is_no_success(
     assert "; Protobuf needs more packages: pip install '.[protobuf]'" in found.to_text()
 
 
+@pytest.mark.parametrize("has_protobuf", [True, False])
+def test_a_dry_run_leaves_out_what_the_run_leaves_out(
+    lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_protobuf: bool
+) -> None:
+    monkeypatch.setattr(schema_readers, "has_protobuf", lambda: has_protobuf)
+    shutil.copytree(lake, tmp_path / "lake")
+    before, run = counted(tmp_path / "lake"), decoded(tmp_path / "lake")
+    without_extra = () if has_protobuf else ("header_guid", "proto_auto", "proto_events")
+    assert {*run.left_out} == {"glue_like", *without_extra}
+    for each in (before, counted(tmp_path / "lake")):
+        assert each.left_out == run.left_out
+        assert left_out_lines(each.to_text()) == left_out_lines(run.to_text())
+        assert each.exit_code == run.exit_code == ExitCode.LOOK
+        counts = {part.topic: part.decoded for part in each.parts if part.part == "value"}
+        nulls = {part.topic: part.nulls for part in each.parts if part.part == "value"}
+        typed = {result.topic: result.typed_rows for result in run.topics}
+        assert {t: n + nulls[t] for t, n in counts.items() if t in typed} == typed
+        assert not any(part.decoded for part in each.parts if part.topic in run.left_out)
+    others = sum(part.left_out for part in before.parts)
+    assert (others == 0) == has_protobuf
+    assert (f" {others} are of topics left out" in before.to_text()) == (not has_protobuf)
+
+
+def left_out_lines(text: str) -> list[str]:
+    return sorted(line for line in text.splitlines() if line.startswith("left out: "))
+
+
+def test_a_topic_with_tables_is_counted_in_their_form(tmp_path: Path) -> None:
+    """The form is that of the tables, whatever most later records look like."""
+    lake = made_lake(tmp_path, b"\x00\x00\x00\x00\x01\x02")
+    assert decoded(lake, "t").exit_code is ExitCode.DONE
+    texts = [b'{"a": 1}'] * 9
+    add_values(lake, tmp_path / "later", *texts, start=1)
+    values = value_part(counted(lake, "t"))
+    assert (values.form, values.decoded, values.reject_count) == ("confluent", 1, 9)
+    run = decoded(lake, "t")
+    assert [each.value_rejects for each in run.topics] == [9]
+
+
 def test_every_record_is_counted_once(lake: Path) -> None:
     for part in counted(lake).parts:
-        counts = part.decoded + part.rejects.total()
+        counts = part.decoded + part.left_out + part.rejects.total()
         assert counts == (0 if part.form == "none" else part.records - part.nulls), part.topic
 
 
@@ -157,7 +199,9 @@ def test_values_of_no_form_are_no_rejects(tmp_path: Path) -> None:
 
 
 def test_lost_schemas_of_glue_are_rejects(lake: Path) -> None:
-    found = count_decodable(str(lake), LocalStorage(), SelectSettings(topics=("glue_like",)))
+    found = count_decodable(
+        str(lake), LocalStorage(), SILENT, SelectSettings(topics=("glue_like",))
+    )
     values = found.parts[1]
     assert (values.form, values.decoded) == ("glue", 0)
     assert values.rejects[RejectReason.UNKNOWN_GUID] == 126
@@ -236,6 +280,6 @@ def test_clusters_are_named_and_one_without_a_registry_has_no_schemas(tmp_path: 
     assert lines[-1] == "note: north has no registry; give its schemas with --schemas"
     assert found.exit_code is ExitCode.LOOK
     alone = count_decodable(
-        str(lake), LocalStorage(), SelectSettings(topics=("t",)), source_id="west"
+        str(lake), LocalStorage(), SILENT, SelectSettings(topics=("t",)), source_id="west"
     )
     assert (alone.exit_code, alone.without_registry) == (ExitCode.DONE, [])

@@ -172,7 +172,9 @@ def test_a_topic_without_a_readable_schema_is_left_out_and_says_why(
     add_values(lake, tmp_path / "values", frame + b"\x02", frame + b"\x04")
     summary = decoded(lake, "t")
     assert summary.exit_code == ExitCode.LOOK
-    assert summary.to_text().endswith(f"left out: t: none of its values {reason}")
+    accepting = "if you accept that, exclude it: --topics '!t'"
+    expected = f"left out: t: none of its values {reason}; {accepting}"
+    assert summary.to_text().splitlines()[-1] == expected
 
 
 @pytest.mark.parametrize("topic", ["proto_auto", "header_guid"])  # all, and some

@@ -27,6 +27,7 @@ from support.lakes import ingested
 from support.made_logs import FIRST_MS, write_over
 from support.typed_disk import schema_pair, write_registry
 
+SILENT = RunReporter(io.StringIO(), verbosity=-1)
 ID_1 = b"\x00\x00\x00\x00\x01"
 
 

@@ -1,8 +1,8 @@
 """Result of a dry run: counts of keys and values by topic, as text or as JSON."""
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from seglake.errors import ExitCode
@@ -30,13 +30,13 @@ class DecodeCounts:
 
     Attributes:
         parts: the counts of each topic's keys and values.
-        missing: requested topics that the lake lacks, each with a reason.
+        left_out: topics that a run would leave out, each with a reason.
         notes: notes on other globs that select nothing.
         without_registry: clusters without a registry, of which only JSON decodes.
     """
 
     parts: Sequence[PartCounts]
-    missing: Sequence[str] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     without_registry: Sequence[str] = ()
 
@@ -44,11 +44,11 @@ class DecodeCounts:
     def exit_code(self) -> ExitCode:
         """Return 3 if keys or values with a schema do not decode or were not read, else 0."""
         is_whole = not any(part.reject_count for part in self.parts)
-        return ExitCode.DONE if is_whole and not self.missing else ExitCode.LOOK
+        return ExitCode.DONE if is_whole and not self.left_out else ExitCode.LOOK
 
     @property
     def findings(self) -> Findings:
-        """Return the findings: keys and values that do not decode, and missing topics."""
+        """Return the findings: keys and values that do not decode, and topics left out."""
         found = Findings(
             Finding(
                 FindingKind.REJECTED,
@@ -59,7 +59,7 @@ class DecodeCounts:
             for part in self.parts
             if part.reject_count
         )
-        found.add_texts(FindingKind.LEFT_OUT, self.missing)
+        found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
         found.add_texts(FindingKind.NOTE, self.notes)
         return found
 
@@ -68,7 +68,7 @@ class DecodeCounts:
         """Return the counts as a mapping, which `--json` prints."""
         return {
             "parts": [part.to_mapping() for part in self.parts],
-            "missing": [*self.missing],
+            "left_out": {**self.left_out},
             "notes": [*self.notes],
             "without_registry": [*self.without_registry],
             "exit_code": self.exit_code,
@@ -80,7 +80,7 @@ class DecodeCounts:
 
     def to_text(self) -> str:
         """Return the counts as text for a person."""
-        return as_lines([self._headline(), *self._part_lines(), *self._left_out()])
+        return as_lines([self._headline(), *self._part_lines(), *self._left_out_lines()])
 
     def _part_lines(self) -> Iterator[str]:
         """Yield the lines of all parts; they name the cluster if there are several."""
@@ -88,19 +88,22 @@ class DecodeCounts:
         for part in self.parts:
             yield from _lines(part, f" of {part.source_id}" if are_several else "")
 
-    def _left_out(self) -> Iterator[str]:
+    def _left_out_lines(self) -> Iterator[str]:
         """Yield the clusters and topics that were not read, with reasons."""
         for source_id in self.without_registry:
             yield f"note: {source_id} has no registry; give its schemas with --schemas"
-        yield from self.missing
+        yield from self.findings.lines([FindingKind.LEFT_OUT])
         yield from (f"note: {note}" for note in self.notes)
 
     def _headline(self) -> str:
         """Return the line with the number of keys and values that decode."""
         decoded = sum(part.decoded for part in self.parts)
         rejects = sum(part.reject_count for part in self.parts)
-        found = f"{decoded} of {decoded + rejects} keys and values decode"
-        return f"{found}; {rejects} do not" if rejects else found
+        left_out = sum(part.left_out for part in self.parts)
+        others = [f"{rejects} do not"] if rejects else []
+        others += [f"{left_out} are of topics left out"] if left_out else []
+        found = f"{decoded} of {decoded + rejects + left_out} keys and values decode"
+        return f"{found}; {', '.join(others)}" if others else found
 
 
 def _lines(part: PartCounts, of_cluster: str) -> Iterator[str]:
@@ -117,6 +120,7 @@ def _lines(part: PartCounts, of_cluster: str) -> Iterator[str]:
     name += _FORM_NAMES[part.form]
     counts = [f"{part.decoded} decode"]
     counts += [f"{part.reject_count} do not"] if part.reject_count else []
+    counts += [f"{part.left_out} left out"] if part.left_out else []
     yield f"{name}; {', '.join(counts)}"
     context = f" of context {part.context}" if part.context != "." else ""
     for schema, count in part.schemas.most_common(_MOST_SCHEMAS):

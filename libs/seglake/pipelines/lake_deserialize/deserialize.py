@@ -6,7 +6,7 @@ unreferenced files, or a decided commit that the next run completes.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.lake import delta_commit
@@ -26,9 +26,7 @@ from seglake.lake.typed_tables import (
     typed_tables,
 )
 from seglake.lake.value_recovery import complete_values
-from seglake.lake.value_tables import TYPED_CHECKPOINTS
 from seglake.lake.waves import TopicWave
-from seglake.log_tables.named_subjects import check_subjects
 from seglake.log_tables.registry_rows import LakeRegistry
 from seglake.log_tables.schema_rows import store_schemas
 from seglake.pipelines.lake_deserialize.column_rows import store_columns
@@ -36,6 +34,11 @@ from seglake.pipelines.lake_deserialize.deserialize_choice import Again, Deseria
 from seglake.pipelines.lake_deserialize.deserialize_summary import (
     DeserializeSummary,
     Standing,
+)
+from seglake.pipelines.lake_deserialize.pending_works import (
+    checked_topics,
+    new_works,
+    published,
 )
 from seglake.pipelines.lake_deserialize.rebuild_check import lost_by_rebuild
 from seglake.pipelines.lake_deserialize.standing_rejects import retries_of, standing_rejects
@@ -45,13 +48,11 @@ from seglake.pipelines.lake_deserialize.topic_plan import (
     TopicForm,
     TopicWork,
     form_of,
-    works_of,
 )
 from seglake.pipelines.lake_deserialize.topic_results import ledger_file, result_of
 from seglake.pipelines.lake_deserialize.topic_surveys import TopicSurveys, file_sizes
 from seglake.progress.run_reporter import RunReporter
 from seglake.settings.settings import Settings
-from seglake.settings.topic_selection import check_selection
 from seglake.storage.storage import Storage
 from seglake.task_engine.engine import Engine
 from seglake.value_codec.schema_readers import SchemaReaders
@@ -63,8 +64,6 @@ from seglake.value_decoding.tasks import (
     decode,
 )
 from seglake.value_decoding.typed_rows import Stamp
-
-_DONE = ("topic_id", "partition", "record_generation")
 
 
 def deserialize(
@@ -99,12 +98,13 @@ def deserialize(
     started = time.monotonic()
     tables = opened_to_commit(lake, storage, is_single_writer=settings.write.single_writer)
     sources = choice.registries(tables)
-    left_out = _left_out(tables.topics(), sources, settings)
+    subjects = dict(settings.values.subjects)
+    unmatched = checked_topics(tables.topics(), sources, settings.select, subjects)
     run = _Run(tables, engine, reporter, settings, run_id or uuid.uuid4().hex, after)
     summary = DeserializeSummary(
         run.run_id,
         tables.lake_path,
-        left_out=left_out,
+        left_out=unmatched.missing,
         fails_on_rejects=settings.limits.fail_on_rejects,
         retries=choice.again.rejects,
         without_registry=[each.source_id for each in sources if each.is_empty],
@@ -116,32 +116,6 @@ def deserialize(
     run.decode(sources, choice.again, summary)
     summary.seconds = round(time.monotonic() - started, 3)
     return summary
-
-
-def _left_out(
-    topics: Collection[str], sources: Sequence[LakeRegistry], settings: Settings
-) -> dict[str, str]:
-    """Return why topics that the settings name are not decoded, by topic.
-
-    Raises:
-        WrongCallError: no topic is selected, or a named subject cannot be.
-    """
-    unmatched = check_selection(topics, settings.select, place="lake")
-    check_subjects(
-        settings.values.subjects,
-        [each.registry for each in sources],
-        lambda topic: topic in topics and settings.select.selects_topic(topic),
-    )
-    return unmatched.missing | _unknown_topics(topics, settings)
-
-
-def _unknown_topics(topics: Collection[str], settings: Settings) -> dict[str, str]:
-    """Return the topics that only the setting `values.subjects` names, each with a reason."""
-    named = {name.rpartition("-")[0] for name, _ in settings.values.subjects}
-    return {
-        topic: f"{topic}: values.subjects names it, but the lake has no such topic"
-        for topic in sorted(named.difference(topics))
-    }
 
 
 @dataclass(slots=True)
@@ -195,15 +169,13 @@ class _Run:
 
     def _of_cluster(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
         """Decode the new records of each topic of one cluster."""
-        # Read typed_checkpoints after the generations: a commit in between makes this run's fail.
-        generations = self._generations(source)
-        done = self._done(source.source_id, generations)
-        works = [*works_of(source, generations, generations, done)]
+        generations = published(self.tables, source, self._topics(source))
+        works = new_works(self.tables, source, generations)
         self._of_works(source, works, summary)
 
     def _of_rejects(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
         """Decode again the records of one cluster whose values were rejected."""
-        generations = self._generations(source)
+        generations = published(self.tables, source, self._topics(source))
         works = [*retries_of(self.tables, source, generations)]
         self._of_works(source, works, summary)
 
@@ -222,14 +194,6 @@ class _Run:
     def _surveys(self) -> TopicSurveys:
         return TopicSurveys(self.tables, self.engine, self.reporter)
 
-    def _generations(self, source: LakeRegistry) -> dict[str, int]:
-        """Return the generation that the decoded values of each topic have published."""
-        commits_to = commit_tables(typed_tables(self.tables))
-        versions = delta_commit.versions(
-            self.tables, source.source_id, self._topics(source), commits_to=commits_to
-        )
-        return {topic: found.publishing for topic, found in versions.items()}
-
     def _of_works(
         self, source: LakeRegistry, works: Sequence[TopicWork], summary: DeserializeSummary
     ) -> None:
@@ -242,16 +206,6 @@ class _Run:
         types = surveys.json_types(facts, tasks)
         for each, mine, found in zip(facts, tasks, types, strict=True):
             self._of_topic(replace(each, types=found), mine, readers, summary)
-
-    def _done(self, source_id: str, topics: Iterable[str]) -> set[tuple[str, Attempt]]:
-        """Return the topics and attempts whose rows of `records` are already decoded."""
-        return {
-            (topic, Attempt(row["topic_id"], row["partition"], row["record_generation"]))
-            for topic in topics
-            for row in self.tables.rows(
-                TYPED_CHECKPOINTS, source_id, _DONE, topic=topic
-            ).to_pylist()
-        }
 
     def _of_topic(
         self,
@@ -268,7 +222,7 @@ class _Run:
             made = [create_or_extend(self.tables, each, every) for each in form.tables]
         except NotTyped as reason:
             if str(reason):
-                summary.left_out[work.topic] = f"{work.topic}: {reason}"
+                summary.left_out[work.topic] = reason.of_topic(work.topic)
             elif tasks:
                 summary.without_schemas.append(work.topic)
             return

@@ -1,24 +1,26 @@
 """Implementation of `seglake deserialize --dry-run`: decodes everything, and only counts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.tables import RECORDS
+from seglake.lake.typed_tables import typed_tables
 from seglake.log_tables.current_rows import current_rows
-from seglake.log_tables.named_subjects import check_subjects
 from seglake.log_tables.registry_files import schemas_at
 from seglake.log_tables.registry_rows import REGISTRY_TOPIC, LakeRegistry, lake_registries
 from seglake.pipelines.lake_deserialize.decode_counts import DecodeCounts
 from seglake.pipelines.lake_deserialize.part_counts import PartCounts
+from seglake.pipelines.lake_deserialize.pending_works import checked_topics, new_works
+from seglake.pipelines.lake_deserialize.topic_plan import NotTyped, TopicFacts, TopicWork, form_of
+from seglake.pipelines.lake_deserialize.topic_surveys import TopicSurveys
+from seglake.progress.run_reporter import RunReporter
 from seglake.settings.settings import SelectSettings
-from seglake.settings.topic_selection import check_selection
 from seglake.storage.storage import Storage
-from seglake.value_codec.frames.evidence import FormEvidence
+from seglake.task_engine.engine import LocalEngine
 from seglake.value_codec.frames.forms import HEADERS, Form
 from seglake.value_codec.schema_readers import SchemaReaders
-from seglake.value_decoding.record_parts import part_of
 
 _COLUMNS = ("key", "value", "headers", "offset")
 
@@ -26,6 +28,7 @@ _COLUMNS = ("key", "value", "headers", "offset")
 def count_decodable(
     lake: str,
     storage: Storage,
+    reporter: RunReporter,
     select: SelectSettings,
     topic: str = REGISTRY_TOPIC,
     source_id: str | None = None,
@@ -37,6 +40,7 @@ def count_decodable(
     Args:
         lake: the lake's path or URI.
         storage: the storage of the lake.
+        reporter: shows the steps.
         select: selects the topics.
         topic: the registries' topic.
         source_id: the only cluster whose topics are read; None for all.
@@ -52,59 +56,66 @@ def count_decodable(
     given = [] if schemas is None else schemas_at(schemas, storage)
     registries = lake_registries(tables, topic, source_id, given, everywhere=True)
     lacking = [] if given else [each.source_id for each in registries if not each.has_topic]
-    topics = tables.topics()
-    unmatched = check_selection(topics, select, place="lake")
-    check_subjects(
-        (subjects or {}).items(),
-        [each.registry for each in registries],
-        lambda topic: topic in topics and select.selects_topic(topic),
-    )
-    return DecodeCounts(
-        parts=[
-            part
-            for each in registries
-            for part in _of_cluster(tables, each, select, subjects or {})
-        ],
-        missing=[*unmatched.missing.values()],
-        notes=unmatched.notes,
-        without_registry=lacking,
-    )
+    named = subjects or {}
+    unmatched = checked_topics(tables.topics(), registries, select, named)
+    parts: list[PartCounts] = []
+    left_out = unmatched.missing
+    surveys = TopicSurveys(tables, LocalEngine(1), reporter)
+    for each in registries:
+        topics = [t for t in each.ledger.topics if t != each.topic and select.selects_topic(t)]
+        readers = SchemaReaders(each.registry)
+        facts = _facts(tables, surveys, each, topics, named)
+        reasons = _reasons(facts, readers)
+        left_out |= reasons
+        reporter.step("decoding keys and values")
+        for found in facts:
+            of_topic = _of_topic(tables, found, readers)
+            if found.work.topic in reasons:
+                for part in of_topic:
+                    part.leave_out()
+            parts += of_topic
+    return DecodeCounts(parts, left_out, unmatched.notes, lacking)
 
 
-def _of_cluster(
+def _facts(
     tables: LakeTables,
-    found: LakeRegistry,
-    select: SelectSettings,
+    surveys: TopicSurveys,
+    source: LakeRegistry,
+    topics: Sequence[str],
     subjects: Mapping[str, str],
-) -> Iterator[PartCounts]:
-    """Yield the counts of the topics of one cluster, without the registry's topic."""
-    readers = SchemaReaders(found.registry)
-    for topic in found.ledger.topics:
-        if topic != found.topic and select.selects_topic(topic):
-            yield from _of_topic(tables, found, topic, readers, subjects)
+) -> list[TopicFacts]:
+    """Return the facts of each topic: of its new records, or without them of its tables."""
+    works = {work.topic: work for work in new_works(tables, source, dict.fromkeys(topics, 0))}
+    every = [
+        works.get(topic) or TopicWork(source=source, topic=topic, generation=0, attempts={})
+        for topic in topics
+    ]
+    tasks = [surveys.rows_tasks(work) if work.attempts else [] for work in every]
+    return surveys.facts(every, tasks, typed_tables(tables), subjects)
 
 
-def _of_topic(
-    tables: LakeTables,
-    found: LakeRegistry,
-    topic: str,
-    readers: SchemaReaders,
-    subjects: Mapping[str, str],
-) -> list[PartCounts]:
-    """Return the counts of a topic's keys and values, decoded in the form that its records show."""
-    parts = []
+def _reasons(facts: Sequence[TopicFacts], readers: SchemaReaders) -> dict[str, str]:
+    """Return why a run would leave topics out, by topic."""
+    found = {}
+    for each in facts:
+        try:
+            if each.work.attempts:
+                form_of(each, readers)
+        except NotTyped as reason:
+            if str(reason):
+                found[each.work.topic] = reason.of_topic(each.work.topic)
+    return found
+
+
+def _of_topic(tables: LakeTables, facts: TopicFacts, readers: SchemaReaders) -> list[PartCounts]:
+    """Return the counts of a topic's keys and values, decoded in the form that a run would use."""
+    source, topic, parts = facts.work.source, facts.work.topic, []
     for part in HEADERS:
-        subject = f"{topic}-{part}"
-        context = found.registry.context_of(subject)
-        evidence = FormEvidence()
-        for _, rows in _rows_of(tables, found, topic, (part, "headers")):
-            of_part = part_of(rows, part)
-            evidence.add(of_part.bodies, of_part.headers, readers, context)
-        form = evidence.chosen(has_subject=found.registry.has_subject(subject))
-        bare = subjects.get(subject, "")
-        form = Form.BARE if bare else form
-        parts.append(PartCounts(found.source_id, topic, part, context, form, bare))
-    for partition, rows in _rows_of(tables, found, topic, _COLUMNS):
+        found = facts.part(part)
+        # Bodies without a frame decode only by a named subject.
+        form = Form.NONE if found.form is Form.BARE and not found.subject else found.form
+        parts.append(PartCounts(source.source_id, topic, part, found.context, form, found.subject))
+    for partition, rows in _rows_of(tables, source, topic, _COLUMNS):
         for counts in parts:
             counts.add(rows, partition, readers)
     return parts

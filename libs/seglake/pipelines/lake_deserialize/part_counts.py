@@ -34,6 +34,7 @@ class PartCounts:
         records: number of records.
         nulls: records without a key, or tombstones.
         decoded: number of bodies that decode completely; a body is a key or a value.
+        left_out: number of bodies that would decode, but a run leaves their topic out.
         rejects: number of bodies that do not decode, by reason.
         first_rejects: where the first rejected body is, by reason.
         schemas: number of bodies by schema, named by id or GUID and name.
@@ -48,6 +49,7 @@ class PartCounts:
     records: int = 0
     nulls: int = 0
     decoded: int = 0
+    left_out: int = 0
     rejects: Counter[RejectReason] = field(default_factory=Counter)
     first_rejects: dict[RejectReason, str] = field(default_factory=dict)
     schemas: Counter[str] = field(default_factory=Counter)
@@ -56,6 +58,10 @@ class PartCounts:
     def reject_count(self) -> int:
         """Return the number of keys or values that do not decode."""
         return self.rejects.total()
+
+    def leave_out(self) -> None:
+        """Count the bodies that decode as left out."""
+        self.decoded, self.left_out = 0, self.decoded
 
     def add(self, rows: pa.Table, partition: int, readers: SchemaReaders) -> None:
         """Count the keys or values of some records of a partition."""
@@ -106,6 +112,7 @@ class PartCounts:
             "records": self.records,
             "nulls": self.nulls,
             "decoded": self.decoded,
+            "left_out": self.left_out,
             "rejects": dict(self.rejects),
             "first_rejects": dict(self.first_rejects),
             "schemas": dict(self.schemas),

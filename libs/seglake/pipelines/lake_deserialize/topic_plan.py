@@ -109,6 +109,10 @@ class TopicForm:
 class NotTyped(ValueError):
     """Error for a topic whose values are not decoded; the message is "" if it uses no schemas."""
 
+    def of_topic(self, topic: str) -> str:
+        """Return why a topic is left out, and how a person accepts that."""
+        return f"{topic}: {self}; if you accept that, exclude it: --topics '!{topic}'"
+
 
 class SchemasUnknown(NotTyped):
     """Error for a topic whose values have schema ids, but none of a known schema."""
