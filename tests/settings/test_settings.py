@@ -27,7 +27,7 @@ def test_no_layers_give_the_defaults() -> None:
 
 
 def test_contradiction_is_refused_in_code_too() -> None:
-    with pytest.raises(SettingsError, match=r"^setting source.source_id: may hold"):
+    with pytest.raises(SettingsError, match=r"^setting source.source_id: may only have"):
         SourceSettings("a b")
     with pytest.raises(SettingsError):
         LimitsSettings(max_decompressed_batch_bytes=-5)
