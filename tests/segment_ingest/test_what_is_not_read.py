@@ -79,7 +79,7 @@ def test_compressed_segments_wait_until_somebody_decompresses_them(
             sum(path.stat().st_size for path in disk.rglob("*.gz")),
         )
     said = summary.left_out["orders-0"]
-    assert said.endswith(f"in {disk}/orders-0: decompress them in place and run again")
+    assert said.endswith(f"in {disk}/orders-0: decompress in place and run again")
     (told,) = [of for of in json.loads(summary.to_json())["findings"] if of["kind"] == "left_out"]
     assert told["ranges"] == [list(offsets) for offsets in files.ranges]
     _decompress(disk)
