@@ -169,7 +169,8 @@ def _stop(running: SparkContext | SparkSession) -> None:
     """
     context = running.sparkContext if isinstance(running, SparkSession) else running
     if ends_process.get():
-        with suppress(Py4JError):  # the JVM has died, and the failure has been reported
+        # The JVM may have died, which has been reported; Py4J raises its own errors, or a socket's.
+        with suppress(Py4JError, OSError):
             context._jsc.stop()
     else:
         running.stop()
