@@ -115,9 +115,7 @@ def test_a_lost_segment_and_a_compressed_one_are_named_together(log_dir: Path, l
     packed.rename(f"{packed}.gz")
     said = ingested(log_dir, lake).left_out["orders-0"]
     assert said.startswith("orders-0: [10, 30) in 2 segments")
-    assert said.endswith(
-        "which does not exist; decompress in place and run again for the others"
-    )
+    assert said.endswith("which does not exist; decompress in place and run again for the others")
 
 
 def test_the_same_segment_lost_on_two_disks_waits_for_either(
