@@ -89,7 +89,7 @@ def record_rows(
     has_no_type = np.repeat(units.timestamp_types == TIMESTAMP_TYPES.index(-1), counts)
     has_no_time = has_no_type & (times_ms == -1)  # magic-1 messages in a magic-0 wrapper have times
     base_offsets = np.repeat(units.batch_base_offsets, counts)
-    payload = _buffer(columns.data)
+    payload = pa.py_buffer(columns.data.data)
     headers, replaced = _headers(columns)
     arrays = {
         "key": _views(columns.has_key, columns.key_views, payload),
@@ -111,11 +111,6 @@ def record_rows(
     return pa.RecordBatch.from_arrays([arrays[name] for name in names], names), replaced
 
 
-def _buffer(array: NDArray[Any]) -> pa.Buffer:
-    """Return an Arrow buffer over an array; the buffer keeps the array alive."""
-    return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
-
-
 def _mask(is_null: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
     """Return where values are null; None if none is null."""
     return is_null if is_null.any() else None
@@ -123,12 +118,12 @@ def _mask(is_null: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
 
 def _validity(is_valid: NDArray[np.bool_]) -> Any:
     """Return a bitmap of valid values, as Arrow has it; None if all values are valid."""
-    return None if is_valid.all() else _buffer(np.packbits(is_valid, bitorder="little"))
+    return None if is_valid.all() else pa.py_buffer(np.packbits(is_valid, bitorder="little").data)
 
 
 def _views(is_valid: NDArray[np.bool_], views: NDArray[np.int32], payload: pa.Buffer) -> Any:
     """Return a column of binary views into the payload."""
-    buffers = [_validity(is_valid), _buffer(views), payload]
+    buffers = [_validity(is_valid), pa.py_buffer(views.data), payload]
     return pa.Array.from_buffers(pa.binary_view(), len(is_valid), buffers)
 
 
@@ -173,13 +168,16 @@ def _headers(columns: Columns) -> tuple[Any, int]:
     if total == 0:
         return pa.nulls(count, HEADERS_TYPE), 0
     names, replaced = _names(columns)
-    content = _buffer(columns.header_value_stops), _buffer(columns.header_values)
+    content = (
+        pa.py_buffer(columns.header_value_stops.data),
+        pa.py_buffer(columns.header_values.data),
+    )
     value_buffers = [_validity(columns.has_header_value), *content]
     values = pa.Array.from_buffers(pa.binary(), total, value_buffers)
     pairs = pa.StructArray.from_arrays([names, values], fields=list(HEADERS_TYPE.value_type))
     stops = columns.header_stops
     has_headers = stops[1:] > stops[:-1]
-    buffers = [_validity(has_headers), _buffer(stops)]
+    buffers = [_validity(has_headers), pa.py_buffer(stops.data)]
     return pa.Array.from_buffers(HEADERS_TYPE, count, buffers, children=[pairs]), replaced
 
 
@@ -187,7 +185,7 @@ def _names(columns: Columns) -> tuple[Any, int]:
     """Return header names as strings, and how many have U+FFFD instead of invalid bytes."""
     total = len(columns.has_header_value)
     if not (columns.names > 127).any():
-        buffers = [None, _buffer(columns.name_stops), _buffer(columns.names)]
+        buffers = [None, pa.py_buffer(columns.name_stops.data), pa.py_buffer(columns.names.data)]
         return pa.Array.from_buffers(pa.string(), total, buffers), 0
     data = columns.names.tobytes()
     names, replaced = [], 0

@@ -361,8 +361,8 @@ def _bitmap(values: ArrowArray) -> pa.Buffer | None:
     if not values.null_count:
         return None
     valid = np.asarray(values.is_valid())
-    return pa.py_buffer(cast("Any", np.packbits(valid, bitorder="little")))
+    return pa.py_buffer(np.packbits(valid, bitorder="little").data)
 
 
 def _offsets(values: Any) -> pa.Buffer:
-    return pa.py_buffer(cast("Any", np.array(values.offsets, np.int32)))
+    return pa.py_buffer(np.array(values.offsets, np.int32).data)

@@ -131,20 +131,16 @@ def _with_backslashes(texts: Any, content: NDArray[np.uint8], offsets: NDArray[n
         return texts
     edges = np.concatenate([[0], places, [len(content)]])
     pieces: Any = pa.Array.from_buffers(
-        _TEXT, len(edges) - 1, [None, _buffer(edges), _buffer(content)]
+        _TEXT, len(edges) - 1, [None, pa.py_buffer(edges.data), pa.py_buffer(content.data)]
     )
     whole: Any = pa.LargeListArray.from_arrays(pa.array([0, len(pieces)], pa.int64()), pieces)
     joined: Any = pc.binary_join(whole, pa.scalar("\\", _TEXT))
     # Until here, nulls are empty texts.
     stops = offsets + np.searchsorted(places, offsets)
     escaped: Any = pa.Array.from_buffers(
-        _TEXT, len(texts), [None, _buffer(stops), joined.buffers()[2]]
+        _TEXT, len(texts), [None, pa.py_buffer(stops.data), joined.buffers()[2]]
     )
     return pc.if_else(texts.is_valid(), escaped, None) if texts.null_count else escaped
-
-
-def _buffer(array: NDArray[Any]) -> pa.Buffer:
-    return pa.py_buffer(array)  # type: ignore[arg-type]  # numpy's stubs hide the protocol
 
 
 def _headers(column: Any) -> _Parts:

@@ -79,7 +79,7 @@ class ArrayMaker(NamedTuple):
             valid = is_sound if valid is None else valid & is_sound
         if node.is_json:
             return self._texts(node, count, valid)
-        bitmap = None if valid is None else _buffer(np.packbits(valid, bitorder="little"))
+        bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little").data)
         children = [self.array(child) for child in node.children]
         match node.of.kind:
             case Kind.ARRAY | Kind.MAP:
@@ -107,7 +107,7 @@ class ArrayMaker(NamedTuple):
         if pa.types.is_null(node.arrow):
             return pa.nulls(count)
         if node.form is Form.NOTHING:  # a fixed type of size 0
-            offsets = _buffer(np.zeros(count + 1, np.int32))
+            offsets = pa.py_buffer(np.zeros(count + 1, np.int32).data)
             return _made(node.arrow, count, [bitmap, offsets, pa.py_buffer(b"")])
         words = self._words(node, count)
         if node.form is Form.RANGE:
@@ -118,7 +118,7 @@ class ArrayMaker(NamedTuple):
         if node.of.kind is Kind.ENUM:
             if not node.of.symbols:
                 return pa.nulls(count, pa.string())
-            indices = _made(pa.int64(), count, [bitmap, _buffer(words)])
+            indices = _made(pa.int64(), count, [bitmap, pa.py_buffer(words.data)])
             symbols: ArrowArray = pa.array(node.of.symbols, pa.string())
             return symbols.take(cast("Any", indices))
         if node.of.kind is Kind.BOOLEAN:
@@ -127,16 +127,18 @@ class ArrayMaker(NamedTuple):
             content = words.astype(np.int32).view(np.uint8)
         else:
             content = words.view(np.uint8)
-        return _made(node.arrow, count, [bitmap, _buffer(content)])
+        return _made(node.arrow, count, [bitmap, pa.py_buffer(content.data)])
 
     def _bytes(self, arrow: pa.DataType, ranges: NDArray[np.int64], bitmap: Any) -> ArrowArray:
         offsets = _offsets(ranges[:, 1])
         content = np.empty(int(offsets[-1]), np.uint8)
         self.copy(ranges, self.data, offsets, content)
-        return _made(arrow, len(ranges), [bitmap, _buffer(offsets), _buffer(content)])
+        return _made(
+            arrow, len(ranges), [bitmap, pa.py_buffer(offsets.data), pa.py_buffer(content.data)]
+        )
 
     def _list(self, node: Node, count: int, bitmap: Any, children: list[ArrowArray]) -> ArrowArray:
-        offsets = _buffer(_offsets(self._words(node, count)))
+        offsets = pa.py_buffer(_offsets(self._words(node, count)).data)
         if node.of.kind is Kind.ARRAY:
             return _made(node.arrow, count, [bitmap, offsets], children)
         entries_type = cast("pa.MapType[Any, Any]", node.arrow)
@@ -152,11 +154,6 @@ class ArrayMaker(NamedTuple):
             for row, (start, size) in enumerate(ranges)
         ]
         return pa.array([None if text == "null" else text for text in found], pa.string())
-
-
-# Any: numpy's stubs hide Python's buffers
-def _buffer(content: NDArray[Any]) -> pa.Buffer:
-    return pa.py_buffer(cast("Any", content))
 
 
 def _made(
@@ -187,4 +184,6 @@ def _uuids(starts: NDArray[np.int64], data: NDArray[np.uint8], bitmap: Any) -> A
         digits = np.stack([_HEX[content >> 4], _HEX[content & 15]], axis=2)
         texts[:, _UUID_DIGITS] = digits.reshape(-1, 32)
     offsets = np.arange(len(starts) + 1, dtype=np.int32) * np.int32(36)
-    return _made(pa.string(), len(starts), [bitmap, _buffer(offsets), _buffer(texts)])
+    return _made(
+        pa.string(), len(starts), [bitmap, pa.py_buffer(offsets.data), pa.py_buffer(texts.data)]
+    )
