@@ -201,6 +201,13 @@ def test_check_ends_with_3_for_side_files_torn_ends_and_offsets_that_are_not_the
     assert run(disk / "replication-offset-checkpoint", "--check").returncode == 3
 
 
+def test_check_does_not_pass_a_file_of_which_nothing_is_inspected(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("not a segment")
+    done = run(tmp_path / "README.md", "--check")
+    assert (done.returncode, "not inspected" in done.stdout) == (3, True)
+    assert run(tmp_path / "README.md").returncode == 0
+
+
 def test_partition_with_a_hole_is_named_and_not_valid(tmp_path: Path) -> None:
     batches = [record_batch(offset, [Record(b"k", b"v")]) for offset in (0, 1, 5, 9)]
     parts = [
