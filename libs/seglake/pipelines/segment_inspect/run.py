@@ -68,7 +68,8 @@ def inspect(
         part: the part to show; an offset is looked up in a segment or a partition folder.
         key_paths: files of the private keys of encrypted remote tiers, by key id.
         check: whether to return LOOK if a person should check a finding, even one that is not
-            shown, or if the path is a file that cannot be inspected. Otherwise LOOK is returned only if a key is missing, and DONE in all other cases.
+            shown, or if the path is a file that cannot be inspected. Otherwise LOOK is returned
+            only if a key is missing, and DONE in all other cases.
 
     Raises:
         UnsupportedUriError: no storage supports this kind of URI.
