@@ -43,13 +43,14 @@ _PIPELINES = _OF_STEPS | {
 }
 # Of each room below `seglake`, the others that it may import.
 MAY_IMPORT: Mapping[str, frozenset[str]] = {
+    "compiled_loops": frozenset(),
     "errors": frozenset({"printable"}),
     "grouping": frozenset(),
     "near_names": frozenset(),
     "printable": frozenset(),
     "spark_features": frozenset(),
-    "segment_codec": frozenset(),
-    "value_codec": frozenset(),
+    "segment_codec": frozenset({"compiled_loops"}),
+    "value_codec": frozenset({"compiled_loops"}),
     "storage": frozenset({"errors"}),
     "task_engine": frozenset({"errors"}),
     "kafka_log": frozenset({"grouping", "segment_codec"}),

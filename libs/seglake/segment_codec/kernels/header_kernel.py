@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.segment_codec.formats.checksum import CASTAGNOLI, slicing_tables
 from seglake.segment_codec.formats.codec import Codec
 from seglake.segment_codec.formats.record_batch import (
@@ -20,15 +21,7 @@ from seglake.segment_codec.formats.record_batch import (
     TRANSACTIONAL,
 )
 from seglake.segment_codec.kernels.batch_run import BatchKind
-from seglake.segment_codec.kernels.parts import (
-    Array,
-    Int,
-    checksum,
-    compiled,
-    inlined,
-    int32,
-    int64,
-)
+from seglake.segment_codec.kernels.parts import checksum, int32, int64
 
 _LAST_CODEC = int(max(Codec))
 _DATA, _EMPTY = int(BatchKind.DATA), int(BatchKind.EMPTY)

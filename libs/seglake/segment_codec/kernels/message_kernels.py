@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.segment_codec.formats.message_set import LONG_MESSAGE_BYTES
 from seglake.segment_codec.kernels.arrays import MessageSetArrays, RowArrays, UnitResults
 from seglake.segment_codec.kernels.faults import (
@@ -21,16 +22,7 @@ from seglake.segment_codec.kernels.faults import (
     OK,
     WRAPPER_OFFSET,
 )
-from seglake.segment_codec.kernels.parts import (
-    Array,
-    Int,
-    compiled,
-    crc32,
-    inlined,
-    int32,
-    int64,
-    set_view,
-)
+from seglake.segment_codec.kernels.parts import crc32, int32, int64, set_view
 
 
 @numba.njit(inline="always")  # inlined by numba, since LLVM's inlining is 8 % slower

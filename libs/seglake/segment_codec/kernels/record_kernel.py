@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.segment_codec.kernels.arrays import (
     BatchArrays,
     HeaderArrays,
@@ -28,16 +29,7 @@ from seglake.segment_codec.kernels.faults import (
     TOO_MANY_BYTES,
     VALUE_LENGTH,
 )
-from seglake.segment_codec.kernels.parts import (
-    Array,
-    Int,
-    compiled,
-    copy,
-    inlined,
-    set_view,
-    varint,
-    varlong,
-)
+from seglake.segment_codec.kernels.parts import copy, set_view, varint, varlong
 
 _NO_ROOM = -1  # status used only here: `headers` has too little room
 _REACHED, _IS_STRETCHED, _IS_FOLLOWED = 0, 1, 2  # indexes of `reach`

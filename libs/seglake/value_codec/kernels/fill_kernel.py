@@ -5,6 +5,7 @@ Nothing is checked again. All entries are zero before; an entry without a value 
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.value_codec.kernels.operations import (
     BEGIN,
     BLOCKS,
@@ -33,7 +34,7 @@ from seglake.value_codec.kernels.operations import (
     STRING,
     UNION,
 )
-from seglake.value_codec.kernels.parts import Array, Int, block, compiled, inlined, items, varlong
+from seglake.value_codec.kernels.parts import block, items, varlong
 
 
 @inlined

@@ -6,6 +6,7 @@ keys make new paths; while values are read, only known ones count.
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.value_codec.kernels.json_operations import (
     CLOSED,
     MOST_KEYS,
@@ -14,7 +15,6 @@ from seglake.value_codec.kernels.json_operations import (
     PLAIN,
     Paths,
 )
-from seglake.value_codec.kernels.parts import Array, Int, compiled, inlined
 
 _HASH_START, _HASH_FACTOR = 0xCBF29CE484222325, 0x100000001B3
 

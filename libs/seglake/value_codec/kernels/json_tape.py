@@ -7,6 +7,7 @@ values at other paths are checked and get no node.
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.value_codec.kernels.json_operations import (
     ARRAY,
     BAD_JSON,
@@ -41,7 +42,6 @@ from seglake.value_codec.kernels.json_tokens import (
     put_string,
     string,
 )
-from seglake.value_codec.kernels.parts import Array, Int, compiled, inlined
 
 _VALUE, _KEY, _ITEM, _AFTER = range(4)  # kinds of what may come next in a text
 # path of a member whose key cannot be a column's name; a null there counts as a value, too

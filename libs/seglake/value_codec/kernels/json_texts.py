@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.value_codec.kernels.json_tokens import put_string
-from seglake.value_codec.kernels.parts import Array, Int, compiled, inlined
 
 
 @compiled

@@ -6,7 +6,8 @@ the byte that fits no token.
 
 import numpy as np
 
-from seglake.value_codec.kernels.parts import Array, Int, after_character, inlined
+from seglake.compiled_loops import Array, Int, inlined
+from seglake.value_codec.kernels.parts import after_character
 
 ESCAPED, LONE_SURROGATE, NOT_UTF8 = 1, 2, 4
 """Facts of a string: it has escapes; an escape is half a surrogate pair; it is not UTF-8."""

@@ -4,38 +4,13 @@ numba checks no bounds, so every index is compared with its end before it is use
 returns the index after the bytes read, or the negative outcome.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, inlined
 from seglake.value_codec.kernels.operations import BAD_VARINT, DEEPEST, DEPTH, NEXT, SHORT
 
-Array = Any  # numba compiles for the types of the arguments
-Int = Any  # a machine integer inside a kernel
-
-# The loops allocate nothing, so numba need not count references.
-_OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False}  # numba's stubs lack some options
-_INLINED = {**_OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _LARGEST_SHIFT = 63
 _SMALLEST = -(1 << 63)
-
-
-def compiled(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
-    """Return the kernel, compiled at its first call and cached for other processes.
-
-    If numba can write neither beside the code nor in a home folder, each process compiles it again.
-    """
-    try:
-        return numba.njit(cache=True, **_OPTIONS)(kernel)
-    except RuntimeError:  # there is no folder for the cache
-        return numba.njit(**_OPTIONS)(kernel)
-
-
-def inlined(kernel: Callable[..., Any]) -> Any:  # numba's type is unknown to mypy
-    """Return a part of kernels that LLVM inlines; Python cannot call it."""
-    return numba.njit(**_INLINED)(kernel)
 
 
 @inlined

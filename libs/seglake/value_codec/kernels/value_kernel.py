@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from seglake.compiled_loops import Array, Int, compiled, inlined
 from seglake.value_codec.kernels.operations import (
     BAD_BOOLEAN,
     BAD_ENUM,
@@ -43,17 +44,7 @@ from seglake.value_codec.kernels.operations import (
     TRAILING_BYTES,
     UNION,
 )
-from seglake.value_codec.kernels.parts import (
-    Array,
-    Int,
-    block,
-    compiled,
-    has_digits,
-    inlined,
-    is_utf8,
-    items,
-    varlong,
-)
+from seglake.value_codec.kernels.parts import block, has_digits, is_utf8, items, varlong
 
 _LEAST_INT, _GREATEST_INT = -(1 << 31), (1 << 31) - 1
 
