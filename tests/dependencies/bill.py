@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from cyclonedx.model import HashAlgorithm, HashType
@@ -15,7 +16,7 @@ import seglake
 import seglake.pipelines.lake_report
 from dependencies.licences import Package
 from dependencies.pins import LOCKS, pins_of
-from seglake.environment import delta_jars, s3_jars
+from seglake.environment.jar_fetch import known_jars
 
 _SCRIPTS = Path(seglake.pipelines.lake_report.__file__).parent / "page" / "vendor"
 _LICENCE_OF_SCRIPTS = "ISC"
@@ -63,7 +64,7 @@ def _scripts() -> Iterator[Component]:
 
 def _jars() -> Iterator[Component]:
     """JARs that Spark needs for Delta and for S3; they are fetched when they are first needed."""
-    for jar in (*delta_jars.all_jars(), *s3_jars.JARS):
+    for jar in dict.fromkeys(chain(*known_jars().values())):
         package = PackageURL("maven", namespace=jar.group, name=jar.module, version=jar.version)
         yield _component(package, hashes=[jar.digest], is_optional=True)
 

@@ -12,60 +12,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from seglake.environment.errors import DeltaJarsError, NoDeltaError
-from seglake.environment.jar_fetch import FOLDER_VARIABLE, Jar, NotFetchedError, fetched, print_jars
+from seglake.environment.jar_fetch import (
+    FOLDER_VARIABLE,
+    Jar,
+    NotFetchedError,
+    fetched,
+    known_jars,
+    print_jars,
+)
 from seglake.environment.spark_home import SparkBuild, spark_build
 
-_GROUP = "io.delta"
 _MODULE = "delta-spark"
-_STORAGE = "delta-storage"
-_STORAGE_DIGESTS = {
-    "3.3.3": "45ad193053fd30cebe6d9ab1889873cde39b223a0f210e00ebee8b6642476901",
-    "4.4.0": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
-}
-# Delta's module, its release, and the SHA-256 of its JAR, by the releases of Spark and Scala.
-_DELTA = {
-    ("3.5", "2.12"): (
-        "delta-spark_2.12",
-        "3.3.3",
-        "4912bf902a1c453aba3bd838ff212dedd357155212f9bb37a6b47d97f2827ebc",
-    ),
-    ("3.5", "2.13"): (
-        "delta-spark_2.13",
-        "3.3.3",
-        "a1f5eab2a22efd66c8073e09648e1f346dbbf2f73a22babdf5cfc963afa73c69",
-    ),
-    ("4.0", "2.13"): (
-        "delta-spark_4.0_2.13",
-        "4.4.0",
-        "49e899667168b9412f83cbe894ce264107d7b896d6c5e12edca4e216845c1104",
-    ),
-    ("4.1", "2.13"): (
-        "delta-spark_4.1_2.13",
-        "4.4.0",
-        "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
-    ),
-    ("4.2", "2.13"): (
-        "delta-spark_4.2_2.13",
-        "4.4.0",
-        "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
-    ),
-}
 NEWEST = ("4.2", "2.13")
 """Newest releases of Spark and Scala that have a Delta."""
 
 
-def all_jars() -> tuple[Jar, ...]:
-    """Return the JARs of Delta for all releases of Spark."""
-    return tuple(dict.fromkeys(jar for key in _DELTA for jar in jars_of(*key)))
-
-
 def jars_of(spark: str, scala: str) -> tuple[Jar, ...]:
     """Return the JARs of Delta for a release of Spark; none if there is no Delta for it."""
-    if (spark, scala) not in _DELTA:
-        return ()
-    module, version, digest = _DELTA[spark, scala]
-    storage = Jar(_GROUP, _STORAGE, version, _STORAGE_DIGESTS[version])
-    return (Jar(_GROUP, module, version, digest), storage)
+    return known_jars().get(f"delta {spark} {scala}", ())
 
 
 def delta_jars(environment: Mapping[str, str], spark_home: Path) -> list[Path]:

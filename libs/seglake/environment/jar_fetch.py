@@ -8,8 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,6 +48,13 @@ class AlteredJarError(SeglakeError):
 
 class NotFetchedError(SeglakeError):
     """Error for JARs that could not be fetched."""
+
+
+@cache
+def known_jars() -> Mapping[str, tuple[Jar, ...]]:
+    """Return the tables of jars.toml: JARs that Spark needs, by the purpose that names a table."""
+    tables = tomllib.loads(files(__package__).joinpath("jars.toml").read_text("utf-8"))
+    return {name: tuple(Jar(*row) for row in rows) for name, rows in tables.items()}
 
 
 def fetched(
