@@ -6,7 +6,7 @@ import pytest
 
 from seglake.findings.losing_tails import (
     LosingTail,
-    TailKind,
+    LosingTailKind,
     shown_tail,
     shown_tails,
     tail_lines,
@@ -33,15 +33,15 @@ def _row(first: int | None, last: int | None, count: int | None, **facts: Any) -
 def test_batches_of_a_kind_are_added_up_and_their_ranges_are_joined() -> None:
     rows = [_row(0, 4, 5), _row(5, 6, 1), _row(9, 9, 1), _row(3, 3, 1, defect_detail=None)]
     assert tails_of(rows) == {
-        TailKind.LOST: LosingTail(3, 7, ((0, 7), (9, 10))),
-        TailKind.DIFFERS: LosingTail(1, 1, ((3, 4),)),
+        LosingTailKind.LOST: LosingTail(3, 7, ((0, 7), (9, 10))),
+        LosingTailKind.DIFFERS: LosingTail(1, 1, ((3, 4),)),
     }
 
 
 def test_a_batch_of_two_replicas_counts_once() -> None:
     other = {"expected_crc": 2}
-    assert tails_of([_row(0, 4, 5)] * 2)[TailKind.LOST].batches == 1
-    assert tails_of([_row(0, 4, 5), _row(0, 4, 5, **other)])[TailKind.LOST].batches == 2
+    assert tails_of([_row(0, 4, 5)] * 2)[LosingTailKind.LOST].batches == 1
+    assert tails_of([_row(0, 4, 5), _row(0, 4, 5, **other)])[LosingTailKind.LOST].batches == 2
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_damage_batches_of_a_winner_and_unknown_offsets_are_no_tail(row: dict[st
 
 
 def test_without_a_count_in_each_header_offsets_are_counted() -> None:
-    tails = {TailKind.LOST: {"a-0": LosingTail(2, None, ((0, 5),))}}
+    tails = {LosingTailKind.LOST: {"a-0": LosingTail(2, None, ((0, 5),))}}
     assert tails_of([_row(0, 3, 4), _row(4, 4, None)]) == {
-        TailKind.LOST: tails[TailKind.LOST]["a-0"]
+        LosingTailKind.LOST: tails[LosingTailKind.LOST]["a-0"]
     }
     assert shown_tails(tails) == [
         "5 offsets that lost an election are in quarantine, not in records"
     ]
-    one = {TailKind.DIFFERS: {"a-0": LosingTail(1, 1, ((0, 5),))}}
+    one = {LosingTailKind.DIFFERS: {"a-0": LosingTail(1, 1, ((0, 5),))}}
     assert shown_tails(one) == ["1 record of replicas that differ is in quarantine, not in records"]
 
 
@@ -75,7 +75,7 @@ def test_a_partition_s_tail_is_shown_with_all_its_ranges() -> None:
 
 
 def test_the_last_line_has_the_command_that_decodes_them() -> None:
-    kinds = {kind: {"a-0": LosingTail(1, 2, ((3, 5),))} for kind in TailKind}
+    kinds = {kind: {"a-0": LosingTail(1, 2, ((3, 5),))} for kind in LosingTailKind}
     lost, differs = tail_lines(kinds, "/lake")
     assert lost == (
         "in quarantine, not in records: 2 records at 2 offsets that lost an election in a-0 [3, 5)"

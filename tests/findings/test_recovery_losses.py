@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from seglake.findings.losing_tails import LosingTail, TailKind
+from seglake.findings.losing_tails import LosingTail, LosingTailKind
 from seglake.findings.recovery import (
     UNKNOWN,
     Loss,
@@ -93,7 +93,7 @@ def test_headline_has_what_was_recovered_and_what_was_not() -> None:
         "2 records recovered from 1 partition, 2 of them in Kafka's own topics; no offset is known"
         " to be lost"
     )
-    tails = {TailKind.LOST: LosingTail(1, 1, ((0, 1),))}
+    tails = {LosingTailKind.LOST: LosingTail(1, 1, ((0, 1),))}
     with_tail = _recovery(PartitionRecovery(name="a-0", records=2, tails=tails))
     assert with_tail.headline == (
         "2 records recovered from 1 partition; 1 record that lost an election is in quarantine, not"

@@ -89,7 +89,6 @@ def test_ledger_put_back_by_one_generation_is_refused_for_want_of_a_redo_file(la
     commit(lake, next_wave(lake, "orders", range(1, 2)))
     put_back(lake, CHECKPOINTS, copy)
     before = table_versions(lake)
-    with pytest.raises(RedoMissingError) as caught:
+    with pytest.raises(RedoMissingError, match=r"^generation 2 of topic orders is only in records"):
         recover(lake.tables, SOURCE, ["orders"])
-    assert (caught.value.topic, caught.value.generation) == ("orders", 2)
     assert table_versions(lake) == before

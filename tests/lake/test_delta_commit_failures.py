@@ -101,9 +101,8 @@ def test_decision_that_stays_unknown_keeps_everything_for_a_later_run(
     mine = wave(lake, "orders", 1, range(3))
     with monkeypatch.context() as patch:
         patch_commit(patch, lake, RECORDS, fail_always)
-        with pytest.raises(CommitUnknownError, match="storage is away") as caught:
+        with pytest.raises(CommitUnknownError, match=r"to records .*storage is away"):
             commit(lake, mine)
-    assert caught.value.table == "records"
     assert len(redo_files(lake)) == 1
     assert recover(lake.tables, SOURCE, ["orders"]) == ()
     assert len(redo_files(lake)) == 1

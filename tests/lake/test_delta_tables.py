@@ -189,9 +189,8 @@ def test_table_with_a_feature_we_do_not_write_is_refused(
     lake: Lake, action: str, change: dict[str, object], reason: str
 ) -> None:
     rewrite_log(lake, GAPS, action, change)
-    with pytest.raises(TableRefusedError, match=reason) as caught:
+    with pytest.raises(TableRefusedError, match=f"table gaps .*{reason}"):
         lake.tables.open(GAPS)
-    assert caught.value.table == "gaps"
 
 
 @pytest.mark.parametrize(

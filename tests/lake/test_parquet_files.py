@@ -161,10 +161,9 @@ def test_timestamp_outside_the_years_is_refused(place: Lake, timestamp_us: int) 
     column = pa.array([timestamp_us], pa.int64()).cast(pa.timestamp("us", "UTC"))
     with (
         ParquetFile(place.storage, str(place.path), RECORDS, "t") as file,
-        pytest.raises(TimestampRangeError) as caught,
+        pytest.raises(TimestampRangeError, match=f"holds {timestamp_us} us"),
     ):
         file.write(rows(RECORDS, "t", range(1), timestamp=column))
-    assert caught.value.timestamp_us == timestamp_us
 
 
 def test_wrong_columns_are_refused_before_anything_is_written(place: Lake) -> None:

@@ -81,9 +81,8 @@ def test_a_cut_checkpoint_is_named_and_the_table_opens_without_it(
         checkpoint.write_bytes(cut[left])
     hint = torn.with_name("_last_checkpoint")
     named = hint if left == "gone" else checkpoint
-    with pytest.raises(TornLogError) as caught:
+    with pytest.raises(TornLogError, match=f"^{named} is damaged"):
         lake.tables.open(RECORDS)
-    assert caught.value.path == str(named)
     checkpoint.unlink(missing_ok=True)
     hint.unlink()
     assert_each_row_once(lake, "a", [0, 1, 2])

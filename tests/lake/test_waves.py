@@ -11,19 +11,20 @@ from support.lake_states import redo_files, table_versions
 def test_missing_file_is_refused_before_anything_is_committed(lake: Lake) -> None:
     mine = wave(lake, "orders", 1, range(3))
     (lake.path / "gaps" / mine.files[3].path).unlink()
-    with pytest.raises(DataFileError, match="no such file") as caught:
+    with pytest.raises(DataFileError, match="no such file"):
         commit(lake, mine)
-    assert caught.value.found_bytes is None
     assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
 
 
 def test_file_of_another_size_is_refused_before_anything_is_committed(lake: Lake) -> None:
     mine = wave(lake, "orders", 1, range(3))
-    with (lake.path / "records" / mine.files[0].path).open("ab") as file:
+    path = lake.path / "records" / mine.files[0].path
+    size_bytes = path.stat().st_size
+    with path.open("ab") as file:
         file.write(b"more")
-    with pytest.raises(DataFileError) as caught:
+    said = f"expected {size_bytes} bytes, found {size_bytes + 4} bytes"
+    with pytest.raises(DataFileError, match=said):
         commit(lake, mine)
-    assert caught.value.found_bytes == caught.value.expected_bytes + 4
     assert (table_versions(lake), redo_files(lake)) == ([0] * len(PLAIN_TABLES), [])
 
 

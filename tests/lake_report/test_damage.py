@@ -1,14 +1,14 @@
 """Damage of a partition, without what is being committed."""
 
-from seglake.pipelines.lake_report.damage import Damage, damage_of
+from seglake.pipelines.lake_report.damage import PartitionDamage, partition_damage
 from support.lakes import Row
 from support.proofs import Proved
 
 
-def _damage(*rows: Row) -> Damage:
+def _damage(*rows: Row) -> PartitionDamage:
     """Return the damage by rows of `quarantine`, of which generation 1 is committed."""
     made = [{"run_id": "r", **row} for row in rows]
-    return damage_of(Proved(published=1, quarantine=made).fact("damaged_places"), ())
+    return partition_damage(Proved(published=1, quarantine=made).fact("damaged_places"), ())
 
 
 def _places(*generations: int) -> list[Row]:
@@ -16,7 +16,7 @@ def _places(*generations: int) -> list[Row]:
 
 
 def test_damage_of_a_commit_that_is_not_in_the_ledger_is_left_out() -> None:
-    assert _damage(*_places(2)) == Damage()
+    assert _damage(*_places(2)) == PartitionDamage()
     found = _damage(*_places(1, 2, 1))
     assert [place.position for place in found.places] == [0, 2]
     assert found.place_count == 2

@@ -13,7 +13,7 @@ from seglake.findings.recovery import LOSS_ABOVE, Loss
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey
-from seglake.pipelines.lake_report.damage import Damage
+from seglake.pipelines.lake_report.damage import PartitionDamage
 from seglake.pipelines.lake_report.findings import findings_of
 from seglake.pipelines.lake_report.model import DamagedPlace, Level, level_of
 
@@ -38,11 +38,13 @@ _RANGES = GapRanges(1, 50, ((100, 150),))
 def _found(
     seen: Observation | None = None,
     lost: Mapping[Loss, GapRanges] = MappingProxyType({}),
-    damage: Damage | None = None,
+    damage: PartitionDamage | None = None,
     told: tuple[Finding, ...] = (),
     stuck_after: timedelta | None = None,
 ) -> tuple[Finding, ...]:
-    return findings_of(lost, seen, damage or Damage(), told, now=_NOW, stuck_after=stuck_after)
+    return findings_of(
+        lost, seen, damage or PartitionDamage(), told, now=_NOW, stuck_after=stuck_after
+    )
 
 
 @pytest.mark.parametrize("loss", Loss)
@@ -126,7 +128,7 @@ def test_replicas_that_differ_need_a_look_and_lost_elections_are_worth_knowing(
 ) -> None:
     detail = f"leader epoch 1, offsets 0 to 4 {verb} leader epoch 1, offsets 0 to 4"
     place = _place("replica_conflict", detail)
-    found = _found(damage=Damage((place,), 1))
+    found = _found(damage=PartitionDamage((place,), 1))
     assert [(finding.kind, level_of(finding.kind)) for finding in found] == [(need, level)]
 
 
@@ -143,7 +145,7 @@ def test_sound_batches_above_the_limit_need_no_other_replica(
 ) -> None:
     places = tuple(_place(code) for code in codes)
     lost = {Loss.QUARANTINED: GapRanges(1, 1, ((7, 8),))}
-    found = _found(lost=lost, damage=Damage(places, len(places)))
+    found = _found(lost=lost, damage=PartitionDamage(places, len(places)))
     assert [finding.kind for finding in found] == needs
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.errors import SourceVanishedError
-from seglake.log_dirs.partition_files import PartitionFiles, first_offset_of, partition_files
+from seglake.log_dirs.partition_files import PartitionFiles, first_offset_in, partition_files
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from seglake.storage.storage import Reader
@@ -19,7 +19,7 @@ def first_offset(folder: Path, *batches: EncodedBatch, cut_bytes: int = 0) -> in
     data = b"".join(batch.data for batch in batches)[cut_bytes:]
     path = folder / f"{10:020d}.log"
     path.write_bytes(data)
-    return first_offset_of(
+    return first_offset_in(
         LocalStorage(), SegmentFile(10, str(path), path.name, len(data), index_path=None)
     )
 
@@ -35,7 +35,7 @@ def test_where_the_headers_are_in_doubt_the_name_counts(tmp_path: Path) -> None:
     batches = [record_batch(start, RECORDS) for start in (40, 20, 30)]
     assert first_offset(tmp_path, *batches) == 10  # the first is above those behind it
     assert first_offset(tmp_path, *batches[1:], cut_bytes=1) == 10
-    assert first_offset_of(LocalStorage(), SegmentFile(10, "/nowhere", "x", 9, None)) == 10
+    assert first_offset_in(LocalStorage(), SegmentFile(10, "/nowhere", "x", 9, None)) == 10
 
 
 class NoSwap(LocalStorage):

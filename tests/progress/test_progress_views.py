@@ -105,14 +105,14 @@ def test_a_narrow_terminal_and_a_step_of_unknown_length_need_no_bar(
     assert out.getvalue().strip() == shown
 
 
-def test_what_is_said_stands_above_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_the_debug_log_is_above_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     _be_wide(60, monkeypatch)
     out = _Terminal()
     view = TerminalView(out)
     view.show(_HALF)
-    view.say("somebody else is here")
+    view.debug("rounds", "a replica is chosen")
     lines = out.getvalue().split("\r")
-    assert lines[-1] == "seglake: somebody else is here\n"
+    assert lines[-1] == "seglake: rounds: a replica is chosen\n"
     assert lines[-2].strip() == ""
 
 
@@ -121,26 +121,24 @@ def test_each_event_is_a_line_of_json_with_the_fields_of_its_run() -> None:
     view = EventView(EventLog(out, {"command": "ingest", "run_id": "r1"}))
     view.step("decoding")
     view.show(_HALF)
-    view.say("somebody else is here")
+    view.debug("rounds", "a replica is chosen")
     events = [json.loads(line) for line in out.getvalue().splitlines()]
     assert {(event["command"], event["run_id"]) for event in events} == {("ingest", "r1")}
     assert [(event["event"], event["level"]) for event in events] == [
         ("step", "info"),
         ("progress", "info"),
-        ("notice", "warning"),
+        ("debug", "debug"),
     ]
     assert events[1]["step"] == "decoding"
     assert (events[1]["done_bytes"], events[1]["total_bytes"]) == (512 << 20, 1 << 30)
     assert (events[1]["percent"], events[1]["seconds_left"]) == (50.0, 30)
 
 
-def test_quiet_events_are_those_that_a_person_should_know() -> None:
+def test_a_quiet_run_has_no_events_of_its_steps() -> None:
     out = io.StringIO()
     view = EventView(EventLog(out, {}), verbosity=-1)
     view.step("decoding")
-    view.say("somebody else is here")
-    assert view.every_seconds is None
-    assert [json.loads(line)["event"] for line in out.getvalue().splitlines()] == ["notice"]
+    assert (view.every_seconds, out.getvalue()) == (None, "")
 
 
 @pytest.mark.parametrize(

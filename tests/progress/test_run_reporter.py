@@ -133,16 +133,6 @@ def test_small_work_starts_no_engine(is_small: bool | None, started: list[str]) 
     assert starts == started
 
 
-@pytest.mark.parametrize(("verbosity", "is_said"), [(-1, False), (0, True), (1, True)])
-def test_what_a_person_should_know_now_has_a_line_of_its_own(verbosity: int, is_said: bool) -> None:
-    out = io.StringIO()
-    reporter = RunReporter(out, verbosity=verbosity)
-    reporter.step("planning")
-    reporter.say("somebody else is here")
-    assert out.getvalue().endswith("seglake: somebody else is here\n") == is_said
-    assert ("planning" in out.getvalue()) == (verbosity > 0)
-
-
 def test_the_time_of_a_step_within_tasks_counts_for_no_rate() -> None:
     view = _Seen()
     with RunReporter(io.StringIO(), view=view) as reporter, reporter.measuring(10):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.losing_tails import TailKind, tail_lines, tails_of
+from seglake.findings.losing_tails import LosingTailKind, tail_lines, tails_of
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_report.commands import command_for
 from seglake.task_engine.engine import Engine
@@ -262,4 +262,4 @@ def test_a_batch_that_does_not_count_its_records_is_said_by_its_offsets() -> Non
     tails = {kind: {"a-0": tail} for kind, tail in tails_of([row, row]).items()}
     assert tail_lines(tails, "l")[0].startswith(said_of_tails("6 offsets", "a-0 [4, 10)"))
     differs = tails_of([{**row, "defect_detail": "offsets 4 to 9 differs from offsets 4 to 5"}])
-    assert [*differs] == [TailKind.DIFFERS]
+    assert [*differs] == [LosingTailKind.DIFFERS]

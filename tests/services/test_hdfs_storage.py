@@ -201,12 +201,11 @@ def test_reader_says_what_became_of_its_file(storage: HdfsStorage, root: str) ->
     storage.write_bytes(f"{root}/file", b"abcdef" * 50_000)
     with storage.open_reader(f"{root}/file") as reader:
         storage.write_bytes(f"{root}/file", b"ab")
-        with pytest.raises(FileShrankError) as caught:
+        with pytest.raises(FileShrankError, match=r"it had 300000 bytes .* ends at 2$"):
             _read_until_refused(reader)
         storage.delete(f"{root}/file")
         with pytest.raises(NotFoundError):
             reader.read(0, 300_000)
-    assert (caught.value.expected_bytes, caught.value.found_bytes) == (300_000, 2)
 
 
 def _read_until_refused(reader: Reader) -> None:

@@ -185,9 +185,8 @@ def test_reader_says_when_the_object_became_shorter(storage: S3Storage, root: st
     storage.write_bytes(f"{root}/file", b"abcdef")
     with storage.open_reader(f"{root}/file") as reader:
         storage.write_bytes(f"{root}/file", b"ab")
-        with pytest.raises(FileShrankError) as caught:
+        with pytest.raises(FileShrankError, match=r"it had 6 bytes .* ends at 2$"):
             reader.read(0, 6)
-    assert (caught.value.expected_bytes, caught.value.found_bytes) == (6, 2)
 
 
 def test_reader_never_mixes_two_objects(storage: S3Storage, root: str) -> None:

@@ -50,7 +50,7 @@ def test_relative_path_is_taken_from_the_working_folder(
 def test_other_schemes_are_refused_with_those_that_work(uri: str) -> None:
     with pytest.raises(UnsupportedUriError, match="plain path or file:/path") as caught:
         STORAGE.locate(uri)
-    assert caught.value.uri == uri
+    assert repr(uri) in str(caught.value)
 
 
 def test_listing_shows_hidden_names_empty_files_and_folders_in_order(tmp_path: Path) -> None:
@@ -180,9 +180,8 @@ def test_reader_says_when_the_file_became_shorter(tmp_path: Path) -> None:
     with STORAGE.open_reader(str(path)) as reader:
         os.truncate(path, 2)
         assert reader.read(0, 2) == b"ab"
-        with pytest.raises(FileShrankError) as caught:
+        with pytest.raises(FileShrankError, match=r"it had 6 bytes .* ends at 2$"):
             reader.read(0, 6)
-    assert (caught.value.expected_bytes, caught.value.found_bytes) == (6, 2)
 
 
 def test_reader_closes_its_descriptor(tmp_path: Path) -> None:

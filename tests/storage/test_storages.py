@@ -32,9 +32,8 @@ def test_every_scheme_is_located_by_its_own_rules(uri: str, path: str) -> None:
 def test_other_schemes_are_refused_with_all_that_work(uri: str) -> None:
     with pytest.raises(UnsupportedUriError) as caught:
         _STORAGES.locate(uri)
-    assert {scheme.partition(":")[0] for scheme in caught.value.schemes} == {
-        *("a plain path", "file", "s3", "hdfs")
-    }
+    said = str(caught.value)
+    assert all(f" {scheme}" in said for scheme in ("a plain path", "file:", "s3:", "hdfs:"))
 
 
 def test_places_of_several_kinds_are_served_side_by_side(tmp_path: Path) -> None:

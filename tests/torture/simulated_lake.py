@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from seglake.lake.app_versions import MAINTAIN_APP, app_id
-from seglake.lake.commit_port import CommitPort, TableView
+from seglake.lake.commit_port import CommitBase, CommitPort
 from seglake.lake.errors import DataFileError
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.redo_file import Redo
@@ -177,7 +177,7 @@ class View(NamedTuple):
         return {*self.version.files}
 
 
-def _of_this_port(view: TableView) -> View:
+def _of_this_port(view: CommitBase) -> View:
     if not isinstance(view, View):
         raise TypeError("a view of another port")
     return view
@@ -230,13 +230,13 @@ class SimulatedPort(CommitPort):
 
     opened = newest
 
-    def commit_ids(self, table: Table, behind: TableView | None = None) -> set[str | None]:
+    def commit_ids(self, table: Table, behind: CommitBase | None = None) -> set[str | None]:
         start = self._lake.history_start[table.name]
         if behind is not None:
             start = max(start, _of_this_port(behind).number + 1)
         return {version.commit_id for version in self._lake.logs[table.name][start:]}
 
-    def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
+    def commit(self, table: Table, view: CommitBase, redo: Redo, topics: Sequence[str]) -> str:
         names = [f.path for f in redo.files if f.table == table.name and f.topic in topics]
         moves = {app_id(redo.source_id, topic): redo.generations[topic] for topic in topics}
         seen = _of_this_port(view)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seglake.findings.advised_commands import replay_losing_tails
-from seglake.findings.offset_places import named_gaps, shown_ranges
+from seglake.findings.shown_offsets import named_gaps, shown_ranges
 from seglake.findings.worded_kinds import WordedKind
 from seglake.grouping import grouped
 from seglake.kafka_log.gap_ranges import GapRanges
@@ -23,14 +23,14 @@ TAIL_COLUMNS = (
 _WON = "won an election"
 
 
-class TailKind(WordedKind):
+class LosingTailKind(WordedKind):
     """Reasons, in words, why valid batches of a replica are not in the log."""
 
     LOST = ("lost_election", "that lost an election")
     DIFFERS = ("replicas_differ", "of replicas that differ")
 
     @classmethod
-    def of(cls, detail: str) -> "TailKind | None":
+    def of(cls, detail: str) -> "LosingTailKind | None":
         """Return the kind of a batch from its `defect_detail`; None if its replica won."""
         if _WON in detail:
             return None
@@ -72,34 +72,36 @@ class LosingTail:
         return GapRanges.of(self.ranges)
 
 
-TailsOfPartition = Mapping[TailKind, LosingTail]
-TailsByKind = Mapping[TailKind, Mapping[str, LosingTail]]
+TailsOfPartition = Mapping[LosingTailKind, LosingTail]
+TailsByKind = Mapping[LosingTailKind, Mapping[str, LosingTail]]
 
 
-def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
+def tails_of(rows: Iterable[Mapping[str, Any]]) -> dict[LosingTailKind, LosingTail]:
     """Return a partition's losing tails by kind, from its rows of `quarantine`.
 
     Args:
         rows: rows with TAIL_COLUMNS.
     """
-    found: dict[TailKind, dict[tuple[int, int, int], tuple[int, int, int | None]]] = {}
+    found: dict[LosingTailKind, dict[tuple[int, int, int], tuple[int, int, int | None]]] = {}
     for row in rows:
         if row["defect_code"] != DefectCode.REPLICA_CONFLICT:
             continue
-        kind, last = TailKind.of(row["defect_detail"] or ""), row["last_offset"]
+        kind, last = LosingTailKind.of(row["defect_detail"] or ""), row["last_offset"]
         first = row["base_offset"]
         if kind is not None and first is not None and last is not None:
             batch = (last, row["expected_crc"], row["length_bytes"])
             found.setdefault(kind, {})[batch] = (first, last, row["record_count"])
-    return {kind: LosingTail.of([*found[kind].values()]) for kind in TailKind if kind in found}
+    return {
+        kind: LosingTail.of([*found[kind].values()]) for kind in LosingTailKind if kind in found
+    }
 
 
-def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[TailKind, LosingTail]:
+def tails_of_batches(rows: Iterable[Mapping[str, Any]]) -> dict[LosingTailKind, LosingTail]:
     """Add up a partition's losing tails from its batches, each given once with its kind."""
     found = grouped(
         (row["kind"], (row["base_offset"], row["last_offset"], row["record_count"])) for row in rows
     )
-    return {kind: LosingTail.of(found[kind]) for kind in TailKind if kind in found}
+    return {kind: LosingTail.of(found[kind]) for kind in LosingTailKind if kind in found}
 
 
 def shown_tails(tails: TailsByKind) -> list[str]:

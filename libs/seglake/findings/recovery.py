@@ -11,12 +11,12 @@ from typing import Any
 from seglake.findings.kinds import FindingKind
 from seglake.findings.losing_tails import (
     LosingTail,
-    TailKind,
+    LosingTailKind,
     TailsByKind,
     shown_tails,
     tails_mapping,
 )
-from seglake.findings.offset_places import GapsByPartition, named, named_gaps
+from seglake.findings.shown_offsets import GapsByPartition, named, named_gaps
 from seglake.findings.worded_kinds import WordedKind
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.internal_topics import is_internal_topic
@@ -160,7 +160,7 @@ class PartitionRecovery:
     has_earlier: bool = False
     lost: Mapping[Loss, GapRanges] = field(default_factory=dict)
     no_loss: Mapping[NoLoss, int] = field(default_factory=dict)
-    tails: Mapping[TailKind, LosingTail] = field(default_factory=dict)
+    tails: Mapping[LosingTailKind, LosingTail] = field(default_factory=dict)
 
     @property
     def why_nothing(self) -> str:
@@ -247,7 +247,7 @@ class Recovery:
         """Return the losing tails in quarantine, by kind and partition."""
         return {
             kind: {each.name: each.tails[kind] for each in having}
-            for kind in TailKind
+            for kind in LosingTailKind
             if (having := [each for each in self.partitions if kind in each.tails])
         }
 

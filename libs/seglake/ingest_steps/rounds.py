@@ -310,7 +310,7 @@ def _ingested(
         )
 
 
-def latest(rounds: Iterable[Round]) -> list[PlannedPartition]:
+def last_states(rounds: Iterable[Round]) -> list[PlannedPartition]:
     """Return each partition's state after the last round that read the partition."""
     done = [*rounds]
     if len(done) == 1:
@@ -336,7 +336,7 @@ def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, Sho
     done = [*rounds]
     committed = (result for each in done for result in each.committed)
     came = grouped((str(result.key), result.offsets) for result in committed)
-    short = {str(each.key): each.left.short for each in latest(done)}
+    short = {str(each.key): each.left.short for each in last_states(done)}
     left = {
         name: log.outside(merged(came.get(name, ())))
         for name, log in short.items()

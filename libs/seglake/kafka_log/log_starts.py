@@ -39,7 +39,7 @@ def proved_start(replica: Replica) -> int | None:
     than a deletion. A first epoch above the first segment proves nothing either, because older
     records may have no epoch.
     """
-    first = first_offset_of(replica)
+    first = lowest_base_offset(replica)
     claimed = replica.checkpoints.log_start_offset or 0
     if replica.epochs and replica.epochs[0].start_offset <= first:
         return max(replica.epochs[0].start_offset, claimed)
@@ -79,7 +79,7 @@ def undeleted_start(replica: Replica) -> UndeletedStart | None:
     proved = proved_start(replica)
     claimed = checkpoints.log_start_offset or 0
     start = max(claimed if proved is None else proved, replica.start_of_copies)
-    stop = first_offset_of(replica)
+    stop = lowest_base_offset(replica)
     # The first segments were deleted while this run read the log.
     if replica.planned_start_offset is not None:
         stop = min(stop, replica.planned_start_offset)
@@ -89,7 +89,7 @@ def undeleted_start(replica: Replica) -> UndeletedStart | None:
     return UndeletedStart((start, stop), cause) if start < stop else None
 
 
-def first_offset_of(replica: Replica) -> int:
+def lowest_base_offset(replica: Replica) -> int:
     """Return the base offset of the first segment, even if it is unreadable; 0 without segments."""
     readable = [segment.base_offset for segment in replica.segments]
     unread = [segment.base_offset for segment in replica.unread]

@@ -21,7 +21,7 @@ class GapCause(StrEnum):
     MISSING = "missing"
 
 
-class Hole(NamedTuple):
+class OffsetHole(NamedTuple):
     """Offsets missing between two valid batches of a log.
 
     Attributes:
@@ -45,7 +45,7 @@ class HoleFinder:
     >>> finder.defect()
     >>> finder.batch(15, 20, 0)
     >>> finder.holes()
-    [Hole(start_offset=10, next_offset=15, is_after_defect=True, segment_index=0)]
+    [OffsetHole(start_offset=10, next_offset=15, is_after_defect=True, segment_index=0)]
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class HoleFinder:
         self.next_offset: int | None = None
         self.has_leading_defect = False
         self.has_defect_since = False
-        self._holes: list[Hole] = []
+        self._holes: list[OffsetHole] = []
 
     def defect(self) -> None:
         """Record that damaged bytes follow, which explain a hole before the next batch."""
@@ -73,7 +73,7 @@ class HoleFinder:
             self._fill(first_offset, next_offset, segment_index)
             return
         elif first_offset > self.next_offset:
-            hole = Hole(self.next_offset, first_offset, self.has_defect_since, segment_index)
+            hole = OffsetHole(self.next_offset, first_offset, self.has_defect_since, segment_index)
             self._holes.append(hole)
         self.next_offset = next_offset
         self.has_defect_since = False
@@ -82,7 +82,7 @@ class HoleFinder:
         """Remove an out-of-order batch's offsets from a hole, or make the batch the first one."""
         if self.first_offset is not None and stop <= self.first_offset:
             if stop < self.first_offset:
-                hole = Hole(stop, self.first_offset, self.has_leading_defect, segment_index)
+                hole = OffsetHole(stop, self.first_offset, self.has_leading_defect, segment_index)
                 self._holes.insert(0, hole)
             self.first_offset = start
             return
@@ -96,7 +96,7 @@ class HoleFinder:
         ]
         self._holes[index : index + 1] = [r for r in rest if r.start_offset < r.next_offset]
 
-    def holes(self) -> list[Hole]:
+    def holes(self) -> list[OffsetHole]:
         """Return the offsets missing between the first and the last batch."""
         return self._holes
 

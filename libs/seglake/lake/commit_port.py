@@ -27,7 +27,7 @@ class Generations(Protocol):
         """Return the `txn` version of an application id in the table's log; 0 if it has none."""
 
 
-class TableView(Generations, Protocol):
+class CommitBase(Generations, Protocol):
     """Fixed version of a table, on which a commit is based."""
 
     def file_names(self, topics: Sequence[str]) -> set[str]:
@@ -55,10 +55,10 @@ class CommitPort(Protocol):
     def newest(self, table: Table) -> Generations:
         """Return the newest version's generations, valid until the next call for the table."""
 
-    def opened(self, table: Table) -> TableView:
+    def opened(self, table: Table) -> CommitBase:
         """Return the newest version, as the base of a commit."""
 
-    def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
+    def commit_ids(self, table: Table, after: CommitBase | None = None) -> set[str | None]:
         """Return the commit ids in the log; with `after`, only ids of later versions."""
 
     def require_own_rows(self, topics: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ class CommitPort(Protocol):
             ForeignChangeError: another tool has changed rows. This call has changed nothing.
         """
 
-    def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
+    def commit(self, table: Table, view: CommitBase, redo: Redo, topics: Sequence[str]) -> str:
         """Add a table's files of some topics and set their generations, in one commit.
 
         In the deciding table, the commit may also remove files listed in the redo file; it must

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from seglake.lake.app_versions import AppVersions, app_id, version_steps
-from seglake.lake.commit_port import NOW, CommitPort, Steps, TableView
+from seglake.lake.commit_port import NOW, CommitBase, CommitPort, Steps
 from seglake.lake.errors import (
     CommitUnknownError,
     DataFileError,
@@ -158,7 +158,7 @@ def _topics_without_files(port: CommitPort, due: Mapping[str, TopicWave]) -> Ste
     return [topic for topic in removing if not _has_files(view, due[topic].removed)]
 
 
-def _has_files(view: TableView, removed: Sequence[RemovedFile]) -> bool:
+def _has_files(view: CommitBase, removed: Sequence[RemovedFile]) -> bool:
     """Return whether all files to remove are in a version of the deciding table."""
     topics = sorted({file.topic for file in removed if file.topic is not None})
     return not removed or view.file_names(topics).issuperset(file.name for file in removed)
@@ -190,7 +190,7 @@ def _decide(port: CommitPort, redo: Redo) -> Steps[bool]:
     may make it fail several times, and it is tried more often.
     """
     failure, table = "", port.commits_to.deciding
-    tried_from: TableView | None = None
+    tried_from: CommitBase | None = None
     pauses_s = (*port.pauses_s, *(_PAUSES_OF_REMOVALS_S if redo.removed else ()))
     for pause_s in pauses_s:
         yield pause_s
@@ -341,7 +341,7 @@ def _is_needless(found: dict[str, AppVersions], redo: Redo) -> bool:
 
 
 def _decided_topics(
-    port: CommitPort, view: TableView, redo: Redo, after: TableView | None = None
+    port: CommitPort, view: CommitBase, redo: Redo, after: CommitBase | None = None
 ) -> Steps[set[str]]:
     """Return the topics whose generation in the deciding table comes from this redo file.
 

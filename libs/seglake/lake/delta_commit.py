@@ -14,7 +14,7 @@ from seglake.lake.app_versions import (
     published_steps,
     version_steps,
 )
-from seglake.lake.commit_port import CommitPort, Generations, Steps, TableView
+from seglake.lake.commit_port import CommitBase, CommitPort, Generations, Steps
 from seglake.lake.commit_protocol import Attempt, Outcome, commit_steps, no_hook, recover_steps
 from seglake.lake.delta_tables import Handle, LakeTables
 from seglake.lake.foreign_changes import refuse_foreign_changes
@@ -220,7 +220,7 @@ class _DeltaPort(CommitPort):
         """Return the newest version of a table, opened anew, as the base of a commit."""
         return _DeltaView(self._tables, table, self._tables.open(table))
 
-    def commit_ids(self, table: Table, after: TableView | None = None) -> set[str | None]:
+    def commit_ids(self, table: Table, after: CommitBase | None = None) -> set[str | None]:
         """Return the commit ids in the log; with `after`, only ids of later versions."""
         handle = self._tables.open(table)
         count = None  # no limit: the run may have died long ago
@@ -232,7 +232,7 @@ class _DeltaPort(CommitPort):
         """Raise ForeignChangeError if another tool has changed rows of the topics' tables."""
         refuse_foreign_changes(self._tables, self._commits_to.of(topics))
 
-    def commit(self, table: Table, view: TableView, redo: Redo, topics: Sequence[str]) -> str:
+    def commit(self, table: Table, view: CommitBase, redo: Redo, topics: Sequence[str]) -> str:
         """Add, and in the deciding table remove, files of some topics, and set their generations.
 
         A removal also advances the generation of compactions, whose files it may remove.

@@ -1,4 +1,4 @@
-"""Exceptions of the lake, with details as attributes.
+"""Exceptions of the lake.
 
 They are raised for wrong calls and failing systems, never for damaged Kafka data: damage becomes
 rows of `quarantine`.
@@ -17,20 +17,15 @@ class SchemaError(SeglakeError):
     """Columns do not fit a table; the error has all differences."""
 
     def __init__(self, *, table: str, differences: Sequence[str]) -> None:
-        """Store the table's name and all differences, as text."""
-        self.table = table
-        self.differences = tuple(differences)
-        super().__init__(f"columns do not fit table {table}: {'; '.join(self.differences)}")
+        """Make the message from the table's name and all differences, as text."""
+        super().__init__(f"columns do not fit table {table}: {'; '.join(differences)}")
 
 
 class TimestampRangeError(SeglakeError):
     """A timestamp is outside the years 0001 to 9999, which readers cannot represent."""
 
     def __init__(self, *, table: str, column: str, timestamp_us: int) -> None:
-        """Store table, column and the timestamp in microseconds since 1970."""
-        self.table = table
-        self.column = column
-        self.timestamp_us = timestamp_us
+        """Make the message; the timestamp is in microseconds since 1970."""
         super().__init__(
             f"{table}.{column} holds {timestamp_us} us since the epoch, "
             "expected a year from 0001 to 9999, or null"
@@ -61,8 +56,7 @@ class UnsafeStoreError(WrongCallError):
     """The lake's store lets two writers create the same file, so commits could be lost silently."""
 
     def __init__(self, *, path: str) -> None:
-        """Store the path of the lake."""
-        self.path = path
+        """Make the message from the path of the lake."""
         super().__init__(
             f"{path} lies on a store that let seglake create the same object twice: it ignores"
             " If-None-Match, so one of two simultaneous runs could overwrite a commit of the"
@@ -115,22 +109,15 @@ class TableRefusedError(SeglakeError):
     """A table has a protocol, a setting or a feature that seglake does not support."""
 
     def __init__(self, *, table: str, path: str, reasons: Sequence[str]) -> None:
-        """Store the table, its path, and the reasons of all failures, each as text."""
-        self.table = table
-        self.path = path
-        self.reasons = tuple(reasons)
-        super().__init__(f"table {table} at {path} is refused: {'; '.join(self.reasons)}")
+        """Make the message from the table, its path, and the reasons of all failures, as text."""
+        super().__init__(f"table {table} at {path} is refused: {'; '.join(reasons)}")
 
 
 class ForeignChangeError(SeglakeError):
     """Another tool changed rows of a table, which may no longer match the other tables."""
 
     def __init__(self, *, table: str, path: str, operation: str, version: int) -> None:
-        """Store the table, its path, and the operation and version of the change in Delta's log."""
-        self.table = table
-        self.path = path
-        self.operation = operation
-        self.version = version
+        """Make the message from the table and the operation and version in Delta's log."""
         super().__init__(
             f"table {table} at {path} was changed by another tool: {operation} in version "
             f"{version}; undo it with Delta's RESTORE to version {version - 1} and run again; "
@@ -142,9 +129,7 @@ class TornLogError(SeglakeError):
     """A file of a table's log is damaged, as after a power cut; no run has used this file."""
 
     def __init__(self, *, path: str, is_commit: bool) -> None:
-        """Store the path of the file; `is_commit` is False for a checkpoint."""
-        self.path = path
-        self.is_commit = is_commit
+        """Make the message from the path of the file; `is_commit` is False for a checkpoint."""
         what = (
             "no run has reported this commit as done; delete the file"
             if is_commit
@@ -156,19 +141,19 @@ class TornLogError(SeglakeError):
 
 
 class TablesDisagreeError(SeglakeError):
-    """A topic's generations in the tables contradict each other: a table was restored or lost.
-
-    `versions` has the generations in records, the other tables, and checkpoints, in this order.
-    """
+    """A topic's generations in the tables contradict each other: a table was restored or lost."""
 
     def __init__(self, *, topic: str, versions: Sequence[int], reason: str) -> None:
-        """Store the topic, its generations, and the broken rule as text."""
-        self.topic = topic
-        self.versions = tuple(versions)
-        self.reason = reason
+        """Make the message.
+
+        Args:
+            topic: the topic.
+            versions: its generations in records, the other tables, and checkpoints, in this order.
+            reason: the broken rule, as text.
+        """
         super().__init__(
             f"tables disagree on topic {topic}: generations of records, followers, checkpoints are "
-            f"{', '.join(map(str, self.versions))}; {reason}; was a table dropped or restored from "
+            f"{', '.join(map(str, versions))}; {reason}; was a table dropped or restored from "
             "a copy? nothing was touched"
         )
 
@@ -177,10 +162,7 @@ class RedoMissingError(SeglakeError):
     """A commit reached only `records`, and the redo file for completing the commit is missing."""
 
     def __init__(self, *, topic: str, generation: int, folder: str) -> None:
-        """Store the topic, the generation, and the folder of the redo files."""
-        self.topic = topic
-        self.generation = generation
-        self.folder = folder
+        """Make the message from the topic, the generation, and the folder of the redo files."""
         super().__init__(
             f"generation {generation} of topic {topic} is only in records, and no file in "
             f"{folder} lists the files that the other tables lack; nothing was touched"
@@ -191,9 +173,7 @@ class RedoFileError(SeglakeError):
     """A redo file does not have the content that seglake writes."""
 
     def __init__(self, *, path: str, reason: str) -> None:
-        """Store the path of the file and the reason, as text."""
-        self.path = path
-        self.reason = reason
+        """Make the message from the path of the file and the reason, as text."""
         super().__init__(f"cannot use redo file {path}: {reason}")
 
 
@@ -201,9 +181,7 @@ class WaveError(SeglakeError):
     """The input of a commit is invalid. Nothing was committed."""
 
     def __init__(self, *, topic: str, reason: str) -> None:
-        """Store the topic and the reason, as text."""
-        self.topic = topic
-        self.reason = reason
+        """Make the message from the topic and the reason, as text."""
         super().__init__(f"cannot commit topic {topic}: {reason}")
 
 
@@ -211,10 +189,8 @@ class DataFileError(SeglakeError):
     """A data file is missing or has another size than its task reported; nothing was committed."""
 
     def __init__(self, *, path: str, expected_bytes: int, found_bytes: int | None) -> None:
-        """Store the path and both sizes in bytes; `found_bytes` is None for a missing file."""
+        """Store the path; `found_bytes` is None for a missing file."""
         self.path = path
-        self.expected_bytes = expected_bytes
-        self.found_bytes = found_bytes
         found = "no such file" if found_bytes is None else f"{found_bytes} bytes"
         super().__init__(
             f"data file {path}: expected {expected_bytes} bytes, found {found}; nothing was "
@@ -226,11 +202,7 @@ class RowCountError(SeglakeError):
     """The number of rows in data files differs from Delta's log, so a file was replaced."""
 
     def __init__(self, *, table: str, path: str, expected: int, found: int) -> None:
-        """Store the table, one of the files, and both numbers of rows."""
-        self.table = table
-        self.path = path
-        self.expected = expected
-        self.found = found
+        """Make the message from the table, one of the files, and both numbers of rows."""
         super().__init__(
             f"{path} and the files of {table} to merge with it have {found} rows, and the log has "
             f"{expected}: a file is not the one that was committed; nothing was changed"
@@ -241,11 +213,9 @@ class DecidedFileGoneError(SeglakeError):
     """A run died between its commits, and a data file for the remaining commits is missing."""
 
     def __init__(self, *, path: str, topics: Sequence[str]) -> None:
-        """Store the path of the file, and the topics that cannot be completed."""
-        self.path = path
-        self.topics = tuple(topics)
+        """Make the message from the path of the file, and the topics that cannot be completed."""
         super().__init__(
-            f"cannot complete an earlier run's commit of {', '.join(self.topics)}: data file "
+            f"cannot complete an earlier run's commit of {', '.join(topics)}: data file "
             f"{path} is missing or has another size; was the lake vacuumed since that run died? "
             "restore the file and run again; nothing was touched"
         )
@@ -255,10 +225,7 @@ class CommitUnknownError(SeglakeError):
     """A commit reported a failure, but may have happened; the next run checks and completes it."""
 
     def __init__(self, *, table: str, attempt_count: int, reason: str) -> None:
-        """Store the table, the number of attempts and the last failure, as text."""
-        self.table = table
-        self.attempt_count = attempt_count
-        self.reason = reason
+        """Make the message from the table, the number of attempts and the last failure, as text."""
         super().__init__(
             f"could not commit to {table} in {attempt_count} attempts: {reason}; it is safe to "
             "run again"
@@ -269,9 +236,7 @@ class TypedTableError(SeglakeError):
     """Error for a typed table that cannot get the values of its topic."""
 
     def __init__(self, *, table: str, reason: str) -> None:
-        """Store the name of the table, and the reason as text."""
-        self.table = table
-        self.reason = reason
+        """Make the message from the name of the table, and the reason as text."""
         super().__init__(f"table {table} cannot be written: {reason}")
 
 

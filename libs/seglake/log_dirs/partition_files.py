@@ -100,7 +100,7 @@ def partition_files(
     )
 
 
-def first_offset_of(storage: Storage, file: SegmentFile) -> int:
+def first_offset_in(storage: Storage, file: SegmentFile) -> int:
     """Return the first offset in a segment; the offset in the file's name is only a lower bound.
 
     If the headers are doubtful, the offset in the name is returned. Usually only the first header

@@ -16,7 +16,7 @@ from seglake.log_dirs.log_dir_files import LogDirFiles, read_epochs, read_topic_
 from seglake.log_dirs.partition_files import PartitionFiles, partition_files
 from seglake.log_dirs.plausible_checkpoints import PlausibleCheckpoints, plausible_checkpoints
 from seglake.log_dirs.removed_segments import removed_segments
-from seglake.log_dirs.side_file_ends import SideFileEnds, side_file_ends, without
+from seglake.log_dirs.side_file_ends import SideFileEnds, side_file_ends, why_without
 from seglake.log_dirs.unread_files import (
     UnreadFiles,
     UnreadKind,
@@ -107,7 +107,7 @@ def read_folder(
         deleting=_deleting(content),
     )
     others = _unread_files(path, listing, content) if folder.kind is FolderKind.LIVE else []
-    unreadable |= {entry.path: without(entry, entry.problem) for entry in content.unreadable}
+    unreadable |= {entry.path: why_without(entry, entry.problem) for entry in content.unreadable}
     removed = removed_segments(content.skipped, content.by_name)
     return ReadFolder(replica, notes, others, unreadable, removed)
 

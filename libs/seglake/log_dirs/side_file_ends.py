@@ -137,7 +137,7 @@ def _index_ends(
     except NotFoundError:
         return []  # the index was deleted with its segment meanwhile
     except StorageError as error:
-        ignored[entry.path] = without(entry, error.reason)
+        ignored[entry.path] = why_without(entry, error.reason)
         return []
     offsets, damage = _entries(content, file, is_cleaned=is_cleaned)
     if damage is not None:
@@ -165,6 +165,6 @@ def _entries(
     return offsets, damage
 
 
-def without(entry: FileInfo, reason: str) -> str:
+def why_without(entry: FileInfo, reason: str) -> str:
     """Return a sentence on why a log is read without a certain side file."""
     return f"{entry.path}: {reason}; the log is read without this file"

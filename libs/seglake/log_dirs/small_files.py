@@ -14,8 +14,7 @@ class OversizedFileError(StorageError):
     """Error for a file that is larger than Kafka writes such files: it is not read into memory."""
 
     def __init__(self, *, path: str, size_bytes: int) -> None:
-        """Store the path and the size in bytes."""
-        self.size_bytes = size_bytes
+        """Make the reason from the size in bytes."""
         reason = f"it has {size_bytes} bytes, but such a file has at most {MOST_BYTES}"
         super().__init__(action="read", path=path, reason=reason)
 

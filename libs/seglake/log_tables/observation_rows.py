@@ -73,7 +73,7 @@ def newest_observations(
     has_places = False
     for rows in newest_rows(tables, OBSERVATIONS, _NAMES):
         newest.file_count += 1
-        last = None if has_places else places_of(rows).get(source_id)
+        last = None if has_places else newest_places(rows).get(source_id)
         if last is not None:
             newest.places, has_places = last.places, True
         newest.row_count += rows.num_rows
@@ -104,7 +104,7 @@ def every_observation(
     if not tables.has(OBSERVATIONS):
         return
     for rows in newest_rows(tables, OBSERVATIONS, _NAMES):
-        for source_id, found in places_of(rows).items():
+        for source_id, found in newest_places(rows).items():
             before = places.setdefault(source_id, found)
             places[source_id] = max(before, found, key=attrgetter("observed_at"))
         sources = rows.column("source_id").unique().to_pylist()
@@ -155,7 +155,7 @@ def append_observations(
         append_file(tables, OBSERVATIONS, file, run_id=run_id, now_ms=now_ms)
 
 
-def places_of(rows: pa.Table) -> dict[str, NewestPlaces]:
+def newest_places(rows: pa.Table) -> dict[str, NewestPlaces]:
     """Return each source's unread files and folders in its newest run, from `observations` rows."""
     newest: dict[str, datetime] = {}
     # Any: the columns have many types.

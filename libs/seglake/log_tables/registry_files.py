@@ -15,17 +15,10 @@ from seglake.value_codec.registry.schema_files import (
 
 
 class SchemaFileError(WrongCallError):
-    """A file or folder has no valid schemas.
-
-    Attributes:
-        place: path or URI of the file or folder.
-        reason: the fault, as text.
-    """
+    """A file or folder has no valid schemas."""
 
     def __init__(self, *, place: str, reason: str) -> None:
-        """Store the path and the reason."""
-        self.place = place
-        self.reason = reason
+        """Make the message from the path or URI, and the fault as text."""
         super().__init__(f"cannot read schemas from {place}: {reason}")
 
 

@@ -88,9 +88,6 @@ class View:
     def step(self, text: str) -> None:
         """Show that the run begins a step."""
 
-    def say(self, text: str) -> None:
-        """Show a notice at once."""
-
     def debug(self, module: str, text: str) -> None:
         """Show a line of the debug log."""
 
@@ -114,7 +111,7 @@ def view_of(stream: TextIO, *, verbosity: int) -> View:
 
 
 class LogView(View):
-    """View as lines of text for a log: notices at once, and a position each minute."""
+    """View as lines of text for a log, with a position each minute."""
 
     every_seconds = _LOG_SECONDS
 
@@ -132,10 +129,6 @@ class LogView(View):
         """Write a line for a step, if steps are shown."""
         if self._has_steps:
             self._write(text)
-
-    def say(self, text: str) -> None:
-        """Write a notice."""
-        self._write(text)
 
     def debug(self, module: str, text: str) -> None:
         """Write a line of the debug log."""
@@ -235,28 +228,24 @@ class EventLog:
 
 
 class EventView(View):
-    """View as JSON events: each step, notices, and a position each minute."""
+    """View as JSON events: each step, and a position each minute."""
 
     def __init__(self, log: EventLog, *, verbosity: int = 0) -> None:
         """Prepare the view.
 
         Args:
             log: the log to write to.
-            verbosity: below 0 only notices are written.
+            verbosity: below 0 neither steps nor positions are written.
         """
         self._log = log
         self.every_seconds = None if verbosity < 0 else _LOG_SECONDS
         self._step = ""
 
     def step(self, text: str) -> None:
-        """Write the step's event, and remember the step for notices."""
+        """Write the step's event, and remember the step for the debug log."""
         self._step = text
         if self.every_seconds is not None:
             self._log.write("step", step=text)
-
-    def say(self, text: str) -> None:
-        """Write a notice with its step, as a warning."""
-        self._log.write("notice", level="warning", step=self._step, message=text)
 
     def debug(self, module: str, text: str) -> None:
         """Write a line of the debug log as an event."""

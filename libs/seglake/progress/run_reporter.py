@@ -69,11 +69,6 @@ class RunReporter:
             self._thread = threading.Thread(target=self._show_regularly, daemon=True)
             self._thread.start()
 
-    def say(self, text: str) -> None:
-        """Show a notice at once instead of at the end of the run."""
-        with self._lock:
-            self._view.say(text)
-
     def debug(self, module: str, text: str) -> None:
         """Show a line of the debug log, unless it belongs to another run in this process."""
         # A thread without a current reporter may belong to this run.

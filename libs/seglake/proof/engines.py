@@ -40,7 +40,6 @@ class ProofFailedError(SeglakeError):
         Args:
             reason: the engine's message, on one line.
         """
-        self.reason = reason
         super().__init__(f"the tables could not be queried: {reason}")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from seglake.kafka_log.offset_gaps import GapCause, Hole, cause_of
+from seglake.kafka_log.offset_gaps import GapCause, OffsetHole, cause_of
 from seglake.kafka_log.replica import SegmentFile
 from seglake.log_dirs.segment_reader import open_segment
 from seglake.log_tables.quarantine_rows import RawBytes, kept_bytes, kept_part, most_raw_bytes
@@ -23,7 +23,7 @@ def damaged_bytes(
 
 
 def causes_in(
-    hole: Hole, split: PartitionSplit, *, is_compacted: bool
+    hole: OffsetHole, split: PartitionSplit, *, is_compacted: bool
 ) -> Iterator[tuple[int, int, GapCause]]:
     """Yield the gaps in a range of missing offsets, each as (start, exclusive end, cause).
 

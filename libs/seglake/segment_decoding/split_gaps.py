@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from seglake.kafka_log.offset_gaps import GapCause, Hole
+from seglake.kafka_log.offset_gaps import GapCause, OffsetHole
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.lake.tables import GAPS
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
@@ -76,7 +76,9 @@ class SplitGaps:
             self._undecided.pop()
         self._undecided.append(_Undecided(offsets, producer_id))
 
-    def rows(self, holes: Sequence[Hole], is_compacted: Sequence[bool]) -> Iterator[DecodedRows]:
+    def rows(
+        self, holes: Sequence[OffsetHole], is_compacted: Sequence[bool]
+    ) -> Iterator[DecodedRows]:
         """Yield the rows of all gaps.
 
         Args:
@@ -95,7 +97,7 @@ class SplitGaps:
         """Return the offsets proved to be damaged markers; call it after the last batch."""
         return unread_markers(self._split.markers) | self._markers
 
-    def _hole(self, hole: Hole, is_compacted: Sequence[bool]) -> Iterator[Row]:
+    def _hole(self, hole: OffsetHole, is_compacted: Sequence[bool]) -> Iterator[Row]:
         """Yield the gap rows of a range of missing offsets."""
         before = max(hole.segment_index - 1, 0)
         is_cleaned = is_compacted[hole.segment_index] or is_compacted[before]

@@ -17,12 +17,7 @@ _SEVERAL = re.compile(r"[,\s]")  # a topic's name has none of these characters
 
 
 class NothingSelectedError(WrongCallError):
-    """Topics exist, but the globs select none of them.
-
-    Attributes:
-        globs: the globs of `select.topics`.
-        topics: the existing topics that could be selected.
-    """
+    """Topics exist, but the globs select none of them."""
 
     def __init__(self, *, place: str, globs: Sequence[str], topics: Sequence[str]) -> None:
         """Make the message, with suggestions for globs that match no topic.
@@ -32,8 +27,6 @@ class NothingSelectedError(WrongCallError):
             globs: the globs of `select.topics`.
             topics: the existing topics that could be selected.
         """
-        self.globs = tuple(globs)
-        self.topics = tuple(topics)
         named = ", ".join(_with_near(glob, topics) for glob in globs)
         there = ", ".join(topics[:_MOST_NAMED])
         more = f" and {len(topics) - _MOST_NAMED} more" if len(topics) > _MOST_NAMED else ""

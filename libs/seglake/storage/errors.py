@@ -9,10 +9,8 @@ class UnsupportedUriError(WrongCallError):
     """Error for a URI whose scheme or form no storage supports."""
 
     def __init__(self, *, uri: str, schemes: Sequence[str]) -> None:
-        """Store the URI and the accepted forms."""
-        self.uri = uri
-        self.schemes = tuple(schemes)
-        expected = " or ".join(self.schemes)
+        """Make the message from the URI and the accepted forms."""
+        expected = " or ".join(schemes)
         super().__init__(f"cannot open {uri!r}: expected {expected}; give such a location")
 
 
@@ -20,14 +18,13 @@ class PlaceError(SeglakeError):
     """Base of errors at one path; each has the attempted action and the reason."""
 
     def __init__(self, *, action: str, path: str, reason: str) -> None:
-        """Store action, path and reason.
+        """Store path and reason.
 
         Args:
             action: verb phrase for the message, such as "read".
             path: path of the file or folder.
             reason: why the action failed, in words.
         """
-        self.action = action
         self.path = path
         self.reason = reason
         super().__init__(f"cannot {action} {path}: {reason}")
@@ -56,9 +53,7 @@ class FileShrankError(StorageError):
     """Error for a file that has become shorter since it was opened."""
 
     def __init__(self, *, path: str, expected_bytes: int, found_bytes: int) -> None:
-        """Store the path and both sizes in bytes."""
-        self.expected_bytes = expected_bytes
-        self.found_bytes = found_bytes
+        """Make the reason from both sizes in bytes."""
         super().__init__(
             action="read",
             path=path,

@@ -7,10 +7,10 @@ from seglake.ingest_steps.planning.plan import RemainingGap, plan_ranges
 from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
 from seglake.ingest_steps.report.gap_report import (
     expected_gaps,
+    gaps_by_place,
     joined_places,
     recorded_gaps,
     repaired_gaps,
-    standing_gaps,
 )
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
@@ -84,7 +84,7 @@ def test_a_dry_run_knows_what_lies_in_the_remote_tier() -> None:
 def test_the_least_explained_come_first() -> None:
     causes = [GapCause.COMPACTED, GapCause.DELETED, GapCause.MISSING, GapCause.REMOTE]
     gaps = [CurrentGap(KEY, number, number + 1, cause) for number, cause in enumerate(causes)]
-    found = standing_gaps({KEY: gaps, _MADE_AGAIN: gaps[2:3]})
+    found = gaps_by_place({KEY: gaps, _MADE_AGAIN: gaps[2:3]})
     assert list(found) == ["missing", "remote", "deleted", "compacted"]
     assert found["missing"] == {"orders-0": GapRanges(2, 2, ((2, 3),))}
     assert joined_places(found, found)["remote"] == {"orders-0": GapRanges(2, 2, ((3, 4),))}

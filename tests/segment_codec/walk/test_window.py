@@ -15,10 +15,8 @@ class _Short(BytesSource):
 
 
 def test_source_that_gives_less_than_its_size_has_changed() -> None:
-    with pytest.raises(SourceChangedError) as caught:
+    with pytest.raises(SourceChangedError, match=r"^4 of 5 bytes could be read at position 1: "):
         Window(_Short(b"abcdef")).view(1, 2)
-    found = caught.value
-    assert (found.position, found.expected_bytes, found.read_bytes) == (1, 5, 4)
 
 
 class _Noted(BytesSource):

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import named_counts
+from seglake.findings.shown_offsets import named_counts
 from seglake.ingest_steps.run_context import RunContext
 from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
 from seglake.printable import show_count

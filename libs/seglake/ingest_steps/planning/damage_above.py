@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from seglake.findings.offset_places import shown_range
+from seglake.findings.shown_offsets import shown_range
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.kafka_log.observation import DAMAGED, HIDDEN_END, TIER_GAP, UNSEARCHED, LeftRange
 from seglake.kafka_log.offset_ranges import common, merged

@@ -18,9 +18,6 @@ class IsolationConflictError(WrongCallError):
             known: the isolation of its first run.
             asked: the isolation of this run.
         """
-        self.topic = topic
-        self.known = known
-        self.asked = asked
         super().__init__(
             f"topic {topic} is in this lake with isolation {known}, but this run asks for "
             f"{asked}: rows of both levels cannot share a table. Use --isolation {known}, leave "

@@ -8,11 +8,11 @@ or as `deleted_or_lost` if no file states a log start and the tier itself begins
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.kafka_log.leader_epochs import leader_epochs_of
-from seglake.kafka_log.log_starts import UndeletedStart, first_offset_of
+from seglake.kafka_log.log_starts import UndeletedStart, lowest_base_offset
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import merged
 from seglake.kafka_log.replica import PartitionKey, RemoteGap, Replica
@@ -62,7 +62,7 @@ def _start(copies: Sequence[Replica], key: PartitionKey, state: RepairState) -> 
         same_until = state.ledger.of(key).same_log_until(best, reached)
         return _Start(min(max(stated), same_until), GapCause.DELETED)
     if all(file.remote is not None for copy in copies for file in copy.segments):
-        first = min(map(first_offset_of, copies))
+        first = min(map(lowest_base_offset, copies))
         return _Start(first, GapCause.DELETED_OR_LOST)
     return None
 

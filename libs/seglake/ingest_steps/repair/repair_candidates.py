@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from seglake.findings.offset_places import named_gaps
+from seglake.findings.shown_offsets import named_gaps
 from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.repair.gap_neighbours import goes_on, is_contradicted

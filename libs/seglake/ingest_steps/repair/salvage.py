@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from seglake.findings.losing_tails import TailKind
+from seglake.findings.losing_tails import LosingTailKind
 from seglake.ingest_steps.repair.resolutions import region_of, unresolved
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.run_context import RunContext, published
@@ -197,7 +197,7 @@ def _lost(rows: Iterable[Row]) -> Iterator[Row]:
     first: dict[Identity, Row] = {}
     for row in rows:
         is_conflict = row["defect_code"] == DefectCode.REPLICA_CONFLICT
-        if is_conflict and TailKind.of(row["defect_detail"]) is not None:
+        if is_conflict and LosingTailKind.of(row["defect_detail"]) is not None:
             batch = row["last_offset"], row["expected_crc"], row["length_bytes"]
             first[batch] = min(first.get(batch, row), row, key=_listing_order)
     yield from first.values()

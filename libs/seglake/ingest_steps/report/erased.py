@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from seglake.findings.offset_places import named_counts
+from seglake.findings.shown_offsets import named_counts
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.printable import show_count
 

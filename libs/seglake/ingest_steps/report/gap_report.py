@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.findings.offset_places import GapsByPartition
 from seglake.findings.recovery import (
     LOSS_OF_GAP,
     NO_LOSS_OF_GAP,
     loss_lines,
     no_loss_lines,
 )
+from seglake.findings.shown_offsets import GapsByPartition
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.repair.repair_result import RepairResult
@@ -90,7 +90,7 @@ def _repaired(
     return gaps_joined([left, *(result.gaps_by_cause for result in news)])
 
 
-def standing_gaps(
+def gaps_by_place(
     gaps: Mapping[PartitionKey, Iterable[CurrentGap]],
 ) -> dict[str, GapsByPartition]:
     """Return the sums of the lake's gaps, by cause and partition."""

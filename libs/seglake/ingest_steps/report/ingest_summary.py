@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass, field, replace
 from seglake.findings.findings import Findings, WithFindings
 from seglake.findings.kinds import CONFLICTS, FindingKind
 from seglake.findings.losing_tails import tail_lines
-from seglake.findings.offset_places import GapsByPartition, named_counts, named_gaps
 from seglake.findings.recovery import Recovery, shown_losses
+from seglake.findings.shown_offsets import GapsByPartition, named_counts, named_gaps
 from seglake.ingest_steps.repair.repair_result import PlannedFill
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.report.gap_report import gap_lines, json_gaps
 from seglake.ingest_steps.report.planned_ranges import PlannedRange
 from seglake.ingest_steps.report.refills import shown_left_in_copies, shown_refills
-from seglake.ingest_steps.report.salvaged import shown_salvaged
+from seglake.ingest_steps.report.salvage_lines import shown_salvaged
 from seglake.ingest_steps.report.shown_lines import shown_damage, shown_plan
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.printable import as_lines, show_bytes, show_count

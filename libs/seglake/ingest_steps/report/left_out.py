@@ -7,12 +7,12 @@ from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.planning.duplicate_logs import DuplicateLog
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
-from seglake.ingest_steps.report.unread_files import (
+from seglake.ingest_steps.report.unread_file_findings import (
     of_copies,
-    unread_files,
+    unread_file_findings,
     unread_place,
 )
-from seglake.ingest_steps.rounds import Round, latest
+from seglake.ingest_steps.rounds import Round, last_states
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace
 from seglake.kafka_log.short_logs import ShortLog
@@ -58,9 +58,9 @@ def left_out_of(
     """
     settled, locate = context.settled_places, context.storage.locate
     every = [each for done in rounds for each in done.partitions]
-    last, names = latest(rounds), {str(each.key) for each in every}
+    last, names = last_states(rounds), {str(each.key) for each in every}
     logs = (log for each in last for log in each.left.unread)
-    found = unread_files(discovery.unread_files, logs, discovery.partitions)
+    found = unread_file_findings(discovery.unread_files, logs, discovery.partitions)
     files = [*of_copies(of for of in found if not is_below(unread_place(of).path, settled))]
     unread = {name: why for name, why in unread.items() if not is_below(name, settled)}
     duplicates = [found for each in every for found in each.listed.duplicates]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import GapsByPartition, named_counts, named_gaps
+from seglake.findings.shown_offsets import GapsByPartition, named_counts, named_gaps
 from seglake.ingest_steps.report.gap_report import GapsByPlace, offset_count
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.kafka_log.offset_gaps import GapCause

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from seglake.findings.offset_places import shown_range
+from seglake.findings.shown_offsets import shown_range
 from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.printable import show_bytes

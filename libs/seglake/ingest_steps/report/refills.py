@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from seglake.findings.offset_places import GapsByPartition, named_counts
+from seglake.findings.shown_offsets import GapsByPartition, named_counts
 from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.repair.repair_result import RepairResult

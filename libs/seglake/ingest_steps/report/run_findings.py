@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import named_gaps, shown_range
 from seglake.findings.recovery import KIND_OF_STOP
+from seglake.findings.shown_offsets import named_gaps, shown_range
 from seglake.grouping import grouped
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
 from seglake.ingest_steps.planning.plan import RangePlan
@@ -15,7 +15,7 @@ from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.report.run_notes import notes_of
 from seglake.ingest_steps.report.stuck import stuck_partitions
 from seglake.ingest_steps.report.unread import lost_tails, open_transactions
-from seglake.ingest_steps.rounds import Round, latest
+from seglake.ingest_steps.rounds import Round, last_states
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted
@@ -46,7 +46,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
     decided = planned if is_dry_run else [result.ingested for result in facts.committed]
     found = Findings(_left_ranges(facts))
     found.add(stuck_partitions(facts.observations, facts.now, settings.limits.stuck_after))
-    for each in latest(rounds):
+    for each in last_states(rounds):
         if each.same is not None:
             found.add(lost_tails(each.same, settings, has_lost=each.has_lost))
             found.add(open_transactions(each.same, planned, settings))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from seglake.findings.findings import listed
-from seglake.findings.offset_places import named_counts
+from seglake.findings.shown_offsets import named_counts
 from seglake.ingest_steps.repair.repair_result import PlannedFill
 from seglake.ingest_steps.report.planned_ranges import PlannedRange
 from seglake.printable import show_bytes

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import shown_range
+from seglake.findings.shown_offsets import shown_range
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.kafka_log.observation import LeftRange

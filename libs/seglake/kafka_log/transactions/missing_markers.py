@@ -16,7 +16,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import DataSpan, OpenTransactions
 from seglake.kafka_log.transaction_markers import Marker, Markers, OpenTransaction
-from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
+from seglake.kafka_log.transactions.transaction_evidence import DamagedRange, Evidence, Verdict
 from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 _Entry = tuple[int, int, int]  # producer, first offset, marker
@@ -103,7 +103,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
     asked = sorted({hole for data in log.waiting for hole in log.holes_after(data)})
     # The cleaner removes a marker together with its abort in the index.
     damage = [
-        Damage(
+        DamagedRange(
             *hole,
             not log.is_cleaned(hole) and any(_is_indexed(copy, hole, log) for copy in trusted),
         )
@@ -129,7 +129,7 @@ def missing_markers(log: KnownLog, files: Iterable[CopyFiles]) -> MissingMarkers
 
 
 def _end(
-    data: DataSpan, damage: Sequence[Damage], log: KnownLog, evidence: Evidence
+    data: DataSpan, damage: Sequence[DamagedRange], log: KnownLog, evidence: Evidence
 ) -> Marker | None:
     """Return the marker that ended the data's transaction, read or proved; None if unknown."""
     producer_id = data.producer_id

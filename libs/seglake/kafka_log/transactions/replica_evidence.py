@@ -8,7 +8,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.kafka_log.replica_selection import OtherReplica
 from seglake.kafka_log.segment_survey import Event
 from seglake.kafka_log.transaction_markers import Marker
-from seglake.kafka_log.transactions.transaction_evidence import Damage
+from seglake.kafka_log.transactions.transaction_evidence import DamagedRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +18,14 @@ class ReplicaEvidence:
     sound: tuple[OffsetRange, ...]
     events: tuple[Event, ...]
 
-    def covers(self, damage: Damage) -> bool:
+    def covers(self, damage: DamagedRange) -> bool:
         """Return whether this copy is undamaged at all damaged offsets."""
         return any(
             start <= damage.start_offset and damage.next_offset <= stop
             for start, stop in self.sound
         )
 
-    def inside(self, damage: Damage) -> list[Event]:
+    def inside(self, damage: DamagedRange) -> list[Event]:
         """Return this copy's data and markers at the damaged offsets, with `is_read=False`."""
         hidden = damage.offsets
         return [
@@ -56,15 +56,15 @@ def evidence_of(other: OtherReplica) -> ReplicaEvidence:
 
 
 def resolve_from_replicas(
-    evidence: Sequence[ReplicaEvidence], damage: Iterable[Damage]
-) -> tuple[list[Damage], list[Event]]:
+    evidence: Sequence[ReplicaEvidence], damage: Iterable[DamagedRange]
+) -> tuple[list[DamagedRange], list[Event]]:
     """Return the damage that no copy covers, and the other copies' events for the rest.
 
     Args:
         evidence: undamaged ranges, markers and transactional data of other copies.
         damage: damaged ranges of the copy that is read.
     """
-    left: list[Damage] = []
+    left: list[DamagedRange] = []
     known: list[Event] = []
     for span in damage:
         witness = next((witness for witness in evidence if witness.covers(span)), None)

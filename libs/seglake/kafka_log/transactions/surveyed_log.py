@@ -11,7 +11,7 @@ from operator import attrgetter
 from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.segment_survey import DataSpan, Event, OpenTransactions, SegmentSurvey
 from seglake.kafka_log.transaction_markers import Marker, TransactionFold
-from seglake.kafka_log.transactions.transaction_evidence import Damage
+from seglake.kafka_log.transactions.transaction_evidence import DamagedRange
 from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
@@ -97,7 +97,7 @@ def own_events(log: WalkedLog) -> list[Event]:
     return sorted(found, key=attrgetter("offset"))
 
 
-def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
+def damaged_ranges(log: WalkedLog, events: Sequence[Event]) -> list[DamagedRange]:
     """Return the ranges that may have lost markers: damage in segments, gaps between segments.
 
     No checksum covers a marker's offset, so it may be wrong. If it is above the marker's segment,
@@ -109,23 +109,23 @@ def damage_of(log: WalkedLog, events: Sequence[Event]) -> list[Damage]:
         events: the log's markers and transactional data, sorted by offset.
     """
     aborts = _aborts_of_data(events)
-    found: list[Damage] = []
+    found: list[DamagedRange] = []
     for segment in log.segments:
         for span in segment.survey.transactions.damage:
             stop = segment.next_offset if span.next_offset is None else span.next_offset
             stop = min(stop, segment.next_offset)
             if span.start_offset < stop:
                 is_indexed = _is_indexed(log, segment, stop, aborts)
-                found.append(Damage(span.start_offset, stop, is_indexed))
+                found.append(DamagedRange(span.start_offset, stop, is_indexed))
     for before, after in pairwise(log.segments):
         start, stop = before.survey.next_offset, min(after.start_offset, log.upper_offset)
         if log.cleaned_offset <= start < stop and not before.survey.is_cut_open:
-            found.append(Damage(start, stop, is_indexed=False))
+            found.append(DamagedRange(start, stop, is_indexed=False))
         known_end = _known_end(before, after.start_offset)
         if known_end is None or known_end >= stop:
             continue
         if all(each.next_offset != stop for each in found):
-            found.append(Damage(known_end, stop, _is_indexed(log, before, stop, aborts)))
+            found.append(DamagedRange(known_end, stop, _is_indexed(log, before, stop, aborts)))
     return sorted(found)
 
 

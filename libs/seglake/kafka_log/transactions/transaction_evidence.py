@@ -18,7 +18,7 @@ from seglake.kafka_log.transaction_markers import Marker, Markers, OpenTransacti
 from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
-class Damage(NamedTuple):
+class DamagedRange(NamedTuple):
     """Offsets [start, next) that are damaged or missing.
 
     Attributes:
@@ -53,7 +53,7 @@ class Evidence:
         markers: Iterable[Marker],
         aborted: Iterable[AbortedTransaction],
         snapshot: OpenTransactions | None,
-        damage: Iterable[Damage],
+        damage: Iterable[DamagedRange],
     ) -> None:
         """Sort the markers and the index entries by producer.
 
@@ -77,7 +77,7 @@ class Evidence:
         index = bisect_left(entries, offset, key=attrgetter("last_offset"))
         return entries[index] if index < len(entries) else None
 
-    def verdict(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
+    def verdict(self, transaction: OpenTransaction, damage: DamagedRange) -> Verdict:
         """Return the outcome of a transaction that was open before a damaged range."""
         marker = self._markers.next_marker(transaction.producer_id, damage.start_offset - 1)
         if marker is not None and marker.offset in damage.offsets:
@@ -101,7 +101,7 @@ class Evidence:
         is_indexed = self._is_indexed(damage, aborted.first_offset)
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
-    def _is_of_others(self, producer_id: int, damage: Damage) -> bool:
+    def _is_of_others(self, producer_id: int, damage: DamagedRange) -> bool:
         """Return whether all damaged offsets are abort markers of other producers."""
         start = bisect_left(self._abort_ends, (damage.start_offset,))
         stop = bisect_left(self._abort_ends, (damage.next_offset,))
@@ -109,7 +109,7 @@ class Evidence:
         is_filled = len({offset for offset, _ in named}) == len(damage.offsets)
         return is_filled and all(producer != producer_id for _, producer in named)
 
-    def _by_snapshot(self, transaction: OpenTransaction, damage: Damage) -> Verdict:
+    def _by_snapshot(self, transaction: OpenTransaction, damage: DamagedRange) -> Verdict:
         """Decide by the producer snapshot how a transaction without later markers ended."""
         if self._snapshot is None or self._snapshot.offset < damage.next_offset:
             return Verdict.UNCERTAIN
@@ -123,7 +123,7 @@ class Evidence:
         is_indexed = self._is_indexed(damage, self._snapshot.offset)
         return Verdict.COMMITTED if is_indexed else Verdict.UNCERTAIN
 
-    def _is_indexed(self, damage: Damage, offset: int) -> bool:
+    def _is_indexed(self, damage: DamagedRange, offset: int) -> bool:
         """Return whether indexes have each abort in this and later damage below `offset`."""
         return all(
             span.is_indexed

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from seglake.kafka_log.transaction_markers import Marker, OpenTransaction
 from seglake.kafka_log.transactions.surveyed_log import WalkedLog
-from seglake.kafka_log.transactions.transaction_evidence import Damage
+from seglake.kafka_log.transactions.transaction_evidence import DamagedRange
 from seglake.segment_codec.formats.side_files.transaction_index import AbortedTransaction
 
 
@@ -15,7 +15,7 @@ def disagreements(
     log: WalkedLog,
     markers: Iterable[Marker],
     ended: Iterable[tuple[OpenTransaction, Marker]],
-    damage: Sequence[Damage],
+    damage: Sequence[DamagedRange],
 ) -> list[str]:
     """Return a text for each difference between log and indexes.
 

@@ -21,8 +21,13 @@ from seglake.kafka_log.transaction_markers import (
     TransactionState,
 )
 from seglake.kafka_log.transactions.replica_evidence import ReplicaEvidence, resolve_from_replicas
-from seglake.kafka_log.transactions.surveyed_log import WalkedLog, damage_of, own_events, walked_log
-from seglake.kafka_log.transactions.transaction_evidence import Damage, Evidence, Verdict
+from seglake.kafka_log.transactions.surveyed_log import (
+    WalkedLog,
+    damaged_ranges,
+    own_events,
+    walked_log,
+)
+from seglake.kafka_log.transactions.transaction_evidence import DamagedRange, Evidence, Verdict
 from seglake.kafka_log.transactions.transaction_index_check import disagreements
 
 _MOST_DETAILS = 3
@@ -78,7 +83,7 @@ def transactions_of(
     """
     log = walked_log(replica, surveys, upper)
     events = own_events(log)
-    damage = damage_of(log, events)
+    damage = damaged_ranges(log, events)
     unknown, known = resolve_from_replicas(evidence, damage)
     events = sorted([*events, *known], key=attrgetter("offset"))
     fold = _Fold(replica.key, log, events, unknown)
@@ -100,14 +105,18 @@ class _Fold(TransactionFold):
     """Follows transactions over one log's data, markers and damage, in order of offsets."""
 
     def __init__(
-        self, key: PartitionKey, log: WalkedLog, events: Sequence[Event], damage: Sequence[Damage]
+        self,
+        key: PartitionKey,
+        log: WalkedLog,
+        events: Sequence[Event],
+        damage: Sequence[DamagedRange],
     ) -> None:
         """Start with the transactions that are open by the log's producer snapshot."""
         super().__init__()
         self.ended: list[tuple[OpenTransaction, Marker]] = []
         self.notes: list[str] = []
         self._key = key
-        self._doubts: list[tuple[OpenTransaction, Damage]] = []
+        self._doubts: list[tuple[OpenTransaction, DamagedRange]] = []
         aborted = [
             entry
             for segment in log.segments
@@ -126,7 +135,7 @@ class _Fold(TransactionFold):
         for step in merge(self._damage, events, key=_first_offset):
             if isinstance(step, Marker):
                 self.marker(step)
-            elif isinstance(step, Damage):
+            elif isinstance(step, DamagedRange):
                 self._pass(step)
             else:
                 self.data(step.producer_id, step.offset, step.timestamp_ms)
@@ -138,7 +147,7 @@ class _Fold(TransactionFold):
             self.ended.append((transaction, marker))
         return transaction
 
-    def _pass(self, damage: Damage) -> None:
+    def _pass(self, damage: DamagedRange) -> None:
         """End the open transactions that ended in a damaged range, as index or snapshot prove."""
         for transaction in self.open_transactions():
             producer_id = transaction.producer_id
@@ -179,7 +188,7 @@ class _Fold(TransactionFold):
 
 
 def _disagreement(
-    key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[Damage]
+    key: PartitionKey, log: WalkedLog, fold: _Fold, damage: Sequence[DamagedRange]
 ) -> list[str]:
     """Return one note on all differences between log and indexes; empty if they agree."""
     found = disagreements(log, fold.markers, fold.ended, damage)
@@ -190,12 +199,12 @@ def _disagreement(
     return [f"{key}: .txnindex and the log disagree, and the log decides: {details}{more}"]
 
 
-def _first_offset(step: Damage | Event) -> int:
+def _first_offset(step: DamagedRange | Event) -> int:
     """Return the first offset of an event or of damage."""
-    return step.start_offset if isinstance(step, Damage) else step.offset
+    return step.start_offset if isinstance(step, DamagedRange) else step.offset
 
 
-def _shown(damage: Damage) -> str:
+def _shown(damage: DamagedRange) -> str:
     """Return the damaged offsets as text for a note."""
     if len(damage.offsets) == 1:
         return f"offset {damage.start_offset}"

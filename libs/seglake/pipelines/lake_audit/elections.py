@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import shown_range
+from seglake.findings.shown_offsets import shown_range
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, without
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted, without
 from seglake.pipelines.lake_audit.ledger import LakePartition, Row
@@ -100,7 +100,7 @@ def unread(rows: Iterable[Row]) -> Iterator[str]:
         yield f"not on disk: {count} that only the metadata log names: {', '.join(sorted(named))}"
 
 
-def lost_ranges(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[OffsetRange]]:
+def lost_by_reason(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[OffsetRange]]:
     """Return ranges that existed and are neither on disk nor in the lake.
 
     The key is the proof that they existed.
@@ -116,7 +116,7 @@ def lost_ranges(row: Row, covered: Iterable[OffsetRange]) -> dict[str, list[Offs
 def _not_on_disk(
     partition: LakePartition, row: Row, covered: Iterable[OffsetRange]
 ) -> Iterator[str]:
-    for reason, lost in lost_ranges(row, covered).items():
+    for reason, lost in lost_by_reason(row, covered).items():
         ranges = shown_ranges(lost)
         yield f"{_NOT_ON_DISK}{partition}: {ranges}: {reason.removeprefix(_NOT_ON_DISK)}"
 

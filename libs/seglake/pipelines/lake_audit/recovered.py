@@ -23,7 +23,7 @@ from seglake.pipelines.lake_audit.ledger import LakePartition, Row
 from seglake.pipelines.lake_audit.left_logs import (
     NAMED_ONLY,
     is_on_disk,
-    lost_ranges,
+    lost_by_reason,
     partition_of,
 )
 from seglake.pipelines.lake_audit.partition_audit import PartitionAudit
@@ -108,7 +108,7 @@ def _left(
         files: merged offsets in unread files.
     """
     ranges: dict[Loss, list[OffsetRange]] = {}
-    proved = [offsets for each in lost_ranges(row, covered).values() for offsets in each]
+    proved = [offsets for each in lost_by_reason(row, covered).values() for offsets in each]
     if proved:
         ranges[Loss.NOT_ON_DISK] = merged(proved)
     start = row["log_start_offset"] or 0

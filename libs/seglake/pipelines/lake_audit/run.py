@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import named
+from seglake.findings.shown_offsets import named
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.lake.delta_tables import LakeTables

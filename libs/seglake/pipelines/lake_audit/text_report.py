@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from seglake.findings.advised_commands import HIGHEST_LIMIT, replay_with_highest_limit
 from seglake.findings.losing_tails import tail_lines
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.kafka_log.offset_gaps import NEVER_FILLED, GapCause
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.latest_proof import LatestAudit

@@ -11,9 +11,9 @@ from seglake.ingest_steps.repair.repair import repair, repair_from
 from seglake.ingest_steps.repair.repair_candidates import tier_gaps_of
 from seglake.ingest_steps.repair.repair_state import RepairState, repair_state
 from seglake.ingest_steps.repair.salvage import salvage
-from seglake.ingest_steps.report.salvaged import shown_nothing_salvaged
+from seglake.ingest_steps.report.salvage_lines import shown_nothing_salvaged
 from seglake.ingest_steps.report.too_large import too_large
-from seglake.ingest_steps.report.unread_files import unread_files
+from seglake.ingest_steps.report.unread_file_findings import unread_file_findings
 from seglake.ingest_steps.run_context import (
     RunContext,
     ScanContext,
@@ -115,7 +115,7 @@ def _replicas(
     summary.findings.add_reasons(FindingKind.UNPROVED_TIER, discovery.unproved_tiers)
     logs = (unread_log(replica, unread_offsets(replica), ()) for replica in discovery.replicas)
     known = [log for log in logs if log is not None]
-    summary.findings.add(unread_files(discovery.unread_files, known, discovery.partitions))
+    summary.findings.add(unread_file_findings(discovery.unread_files, known, discovery.partitions))
     return {discovery.source_id: (*discovery.replicas, *discovery.tier_copies)}
 
 

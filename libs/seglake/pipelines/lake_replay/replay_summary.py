@@ -7,18 +7,18 @@ from dataclasses import asdict, dataclass, field, replace
 
 from seglake.findings.findings import Findings, WithFindings
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import GapsByPartition, named_counts, named_gaps
+from seglake.findings.shown_offsets import GapsByPartition, named_counts, named_gaps
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
 from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
 from seglake.ingest_steps.repair.repair_state import RepairState
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.ingest_steps.report.erased import erased_notes
 from seglake.ingest_steps.report.gap_report import (
+    gaps_by_place,
     joined_places,
     json_gaps,
     offset_count,
     repaired_gaps,
-    standing_gaps,
 )
 from seglake.ingest_steps.report.refills import (
     older_copies_note,
@@ -26,7 +26,7 @@ from seglake.ingest_steps.report.refills import (
     shown_left_in_copies,
     shown_refills,
 )
-from seglake.ingest_steps.report.salvaged import shown_salvaged
+from seglake.ingest_steps.report.salvage_lines import shown_salvaged
 from seglake.ingest_steps.report.shown_lines import shown_plan
 from seglake.kafka_log.gap_ranges import GapRanges, gaps_joined
 from seglake.printable import as_lines, show_count
@@ -130,7 +130,7 @@ class ReplaySummary(WithFindings):
             key: [gap for gap in of_key if (str(key), gap.start_offset) not in whole]
             for key, of_key in left.gaps.items()
         }
-        self.left_gaps = joined_places(self.left_gaps, standing_gaps(gaps))
+        self.left_gaps = joined_places(self.left_gaps, gaps_by_place(gaps))
 
     def to_json(self) -> str:
         """Return the summary as JSON on one line."""

@@ -11,7 +11,7 @@ from seglake.pipelines.lake_report.model import DamagedPlace
 _NAMES = tuple(field.name for field in fields(DamagedPlace))
 
 
-class Damage(NamedTuple):
+class PartitionDamage(NamedTuple):
     """Damage of one partition.
 
     Attributes:
@@ -26,7 +26,9 @@ class Damage(NamedTuple):
 
 
 # Any: columns have many types.
-def damage_of(places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str, Any]]) -> Damage:
+def partition_damage(
+    places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str, Any]]
+) -> PartitionDamage:
     """Return the damage of a partition.
 
     Args:
@@ -35,4 +37,4 @@ def damage_of(places: Sequence[Mapping[str, Any]], losing: Sequence[Mapping[str,
     """
     found = (DamagedPlace(**{name: row[name] for name in _NAMES}) for row in places)
     total = places[0]["total"] if places else 0
-    return Damage(tuple(found), total, tails_of_batches(losing))
+    return PartitionDamage(tuple(found), total, tails_of_batches(losing))

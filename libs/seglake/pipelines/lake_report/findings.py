@@ -6,13 +6,13 @@ from operator import attrgetter
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.losing_tails import TailKind, TailsOfPartition, shown_tail
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.losing_tails import LosingTailKind, TailsOfPartition, shown_tail
 from seglake.findings.recovery import KIND_OF_STOP, Loss
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.findings.unread_places import loss_of
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import DAMAGED, NOT_ON_DISK, Observation, UnreadPlace
-from seglake.pipelines.lake_report.damage import Damage
+from seglake.pipelines.lake_report.damage import PartitionDamage
 from seglake.pipelines.lake_report.model import DamagedPlace
 from seglake.printable import show_count, show_duration
 from seglake.segment_codec.formats.errors import DefectCode
@@ -29,7 +29,7 @@ _CONFLICTS = {
 def findings_of(
     lost: Mapping[Loss, GapRanges],
     seen: Observation | None,
-    damage: Damage,
+    damage: PartitionDamage,
     reported: Iterable[Finding],
     *,
     now: datetime,
@@ -57,7 +57,7 @@ def findings_of(
 
 def tail_findings(tails: TailsOfPartition) -> Iterator[Finding]:
     """Yield the finding on quarantined batches of replicas that lost an election."""
-    if lost := tails.get(TailKind.LOST):
+    if lost := tails.get(LosingTailKind.LOST):
         yield Finding(FindingKind.LOST_TAIL, shown_tail(lost))
 
 
@@ -68,20 +68,20 @@ def unread_findings(places: Iterable[UnreadPlace]) -> Iterator[Finding]:
             yield Finding(loss_of(place).kind, place.reason, str(place.key))
 
 
-def _of_losses(lost: Mapping[Loss, GapRanges], damage: Damage) -> Iterator[Finding]:
+def _of_losses(lost: Mapping[Loss, GapRanges], damage: PartitionDamage) -> Iterator[Finding]:
     for loss, gaps in lost.items():
         if not (loss is Loss.QUARANTINED and _is_only_too_large(damage)):
             yield Finding(loss.kind, _shown(gaps))
 
 
-def _is_only_too_large(damage: Damage) -> bool:
+def _is_only_too_large(damage: PartitionDamage) -> bool:
     """Return whether all unresolved damage is valid batches above the decompression limit."""
     codes = {place.code for place in damage.places if not place.is_resolved}
     is_all = damage.place_count == len(damage.places)
     return is_all and codes - {DefectCode.REPLICA_CONFLICT} == {DefectCode.DECOMPRESSION_LIMIT}
 
 
-def _of_damage(damage: Damage, seen: Observation | None) -> Iterator[Finding]:
+def _of_damage(damage: PartitionDamage, seen: Observation | None) -> Iterator[Finding]:
     for place in damage.places:
         if place.code == DefectCode.REPLICA_CONFLICT:
             for text, kind in _CONFLICTS.items():

@@ -12,7 +12,7 @@ from seglake.findings.recovery import Loss, PartitionRecovery
 from seglake.findings.unread_places import with_unread
 from seglake.grouping import grouped
 from seglake.kafka_log.observation import Observation, UnreadPlace
-from seglake.pipelines.lake_report.damage import Damage
+from seglake.pipelines.lake_report.damage import PartitionDamage
 from seglake.pipelines.lake_report.findings import findings_of, tail_findings
 from seglake.pipelines.lake_report.ledger import Ledger, LogName, Row
 from seglake.pipelines.lake_report.model import (
@@ -35,7 +35,7 @@ class LogFacts(NamedTuple):
     ledger: Ledger
     gaps: Mapping[LogName, Sequence[Row]]
     seen: Mapping[LogName, Observation]
-    damage: Mapping[LogName, Damage]
+    damage: Mapping[LogName, PartitionDamage]
     open_records: Mapping[LogName, int] = MappingProxyType({})
     unread: Sequence[UnreadPlace] = ()
 
@@ -59,7 +59,7 @@ def partition_reports(
     logs = sorted({*facts.ledger.rows, *facts.seen, *facts.damage}, key=_by_name)
     by_name = grouped((finding.place, finding) for finding in reported)
     strips = within_budget([_strip(log, facts) for log in logs], _MOST_RANGES)
-    damages = [facts.damage.get(log, Damage()) for log in logs]
+    damages = [facts.damage.get(log, PartitionDamage()) for log in logs]
     listed = sum(len(damage.places) for damage in damages)
     # If the lake has more damaged spans, each partition lists fewer.
     share = (
@@ -99,7 +99,7 @@ def _recovery(
     log: LogName, strip: Mapping[OffsetState, Offsets], facts: LogFacts
 ) -> PartitionRecovery:
     ledger, seen = facts.ledger.of(log), facts.seen.get(log)
-    tails = facts.damage.get(log, Damage()).tails
+    tails = facts.damage.get(log, PartitionDamage()).tails
     found = partition_recovery(ledger, facts.ledger.records(log), strip, seen, tails)
     found = replace(found, open_records=facts.open_records.get(log, 0))
     return with_unread(found, facts.unread)

@@ -19,7 +19,7 @@ from seglake.lake.snapshots import Snapshot, StoredFile, read_snapshots
 from seglake.lake.tables import BATCHES, CHECKPOINTS, GAPS, QUARANTINE, SALVAGED_RECORDS
 from seglake.log_tables.ledger_layers import REMOVALS
 from seglake.log_tables.observation_rows import NewestPlaces, every_observation
-from seglake.pipelines.lake_report.damage import damage_of
+from seglake.pipelines.lake_report.damage import partition_damage
 from seglake.pipelines.lake_report.erasures import erasures_of
 from seglake.pipelines.lake_report.findings import unread_findings
 from seglake.pipelines.lake_report.latest_states import latest_states
@@ -145,7 +145,7 @@ def _facts(
         _by_log(logs, answers.get(name, ()))
         for name in ("gap_ranges", "damaged_places", "losing_batches", _OPEN)
     )
-    damage = {log: damage_of(rows, losing.get(log, ())) for log, rows in damaged.items()}
+    damage = {log: partition_damage(rows, losing.get(log, ())) for log, rows in damaged.items()}
     open_records = {log: sum(row["records"] for row in waiting.get(log, ())) for log in open_logs}
     return LogFacts(ledger, gaps, seen, damage, open_records, unread)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.ingest_steps.planning.partitions import SurveyedPartition
 from seglake.ingest_steps.replica_conflicts.elections import current_batches, spans_of
 from seglake.ingest_steps.run_context import RunContext

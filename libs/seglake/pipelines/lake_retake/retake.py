@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.committing.wave import (
     WaveResult,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from seglake.findings.findings import Findings, WithFindings, listed
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import GapsByPartition
+from seglake.findings.shown_offsets import GapsByPartition
 from seglake.ingest_steps.committing.election_rows import ReleasedRange
 from seglake.ingest_steps.committing.range_result import RangeResult
 from seglake.ingest_steps.repair.repair_result import RepairResult

@@ -13,6 +13,4 @@ class WrongPathError(WrongCallError):
             path: the resolved path.
             reason: why it cannot be inspected.
         """
-        self.path = path
-        self.reason = reason
         super().__init__(f"cannot inspect {path}: {reason}")

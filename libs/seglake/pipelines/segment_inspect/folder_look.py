@@ -16,8 +16,8 @@ from seglake.pipelines.segment_inspect.log_scan import LogScan
 from seglake.pipelines.segment_inspect.partition_log import (
     UNKNOWN_PARTITION,
     Partition,
+    checked_log_start,
     files_in,
-    log_start_of,
     partition_at,
     partition_in,
     place_in,
@@ -145,7 +145,7 @@ def _walk_folder(
     kind = PathKind.PARTITION_FOLDER
     yield FileFound(path, kind, _size_bytes(entries))
     yield from _other_files(storage, files, findings)
-    log_start_offset = log_start_of(storage, partition, files.segments, findings)
+    log_start_offset = checked_log_start(storage, partition, files.segments, findings)
     packed = compressed_segments(files.by_name)
     unread_bases = {segment.base_offset for segment in packed}
     bases = sorted(unread_bases.union(file.base_offset for file in files.segments))

@@ -12,7 +12,7 @@ from seglake.kafka_log.replica import NO_CHECKPOINTS, Checkpoints, SegmentFile
 from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
 from seglake.log_dirs.folder_kinds import is_partition_folder
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files, read_topic_id
-from seglake.log_dirs.partition_files import PartitionFiles, first_offset_of, partition_files
+from seglake.log_dirs.partition_files import PartitionFiles, first_offset_in, partition_files
 from seglake.pipelines.segment_inspect.batch_facts import Origin
 from seglake.segment_codec.formats.side_files.log_dir import (
     FileKind,
@@ -70,7 +70,7 @@ def place_in(
     file = segments[index]
     if index + 1 == len(segments):
         return last_place(file, partition)
-    return SegmentPlace(file, first_offset_of(storage, segments[index + 1]), is_last=False)
+    return SegmentPlace(file, first_offset_in(storage, segments[index + 1]), is_last=False)
 
 
 def lone_segment(storage: Storage, path: str, base_offset: int) -> SegmentFile:
@@ -191,7 +191,7 @@ def partition_in(
     return Partition(origin, files.checkpoints_of(TopicPartition(folder.topic, folder.partition)))
 
 
-def log_start_of(
+def checked_log_start(
     storage: Storage,
     partition: Partition,
     segments: Sequence[SegmentFile],

@@ -12,7 +12,6 @@ class DataLossError(SeglakeError):
         Args:
             reason: the damage or the missing offsets, with their place.
         """
-        self.reason = reason
         super().__init__(
             f"{reason}. With the option failOnDataLoss=false the query reads what is valid;"
             " `seglake ingest` also keeps the damaged bytes and says why each offset is missing"

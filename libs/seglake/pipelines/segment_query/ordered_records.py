@@ -28,7 +28,7 @@ from seglake.pipelines.segment_query.read_plan import (
     query_context,
     unreadable,
 )
-from seglake.pipelines.segment_query.record_stream import SCHEMA, Damage, records_in
+from seglake.pipelines.segment_query.record_stream import SCHEMA, StreamDamage, records_in
 from seglake.segment_codec.formats.side_files.log_dir import (
     OFFSET_MAX,
     FileKind,
@@ -58,7 +58,7 @@ class Reports(NamedTuple):
     note: Callable[[str], None]
     look: Callable[[str], None]
 
-    def on(self, damage: Damage) -> None:
+    def on(self, damage: StreamDamage) -> None:
         """Report damage, or offsets that are only in a remote tier."""
         (self.look if damage.is_in_tier else self.damage)(damage.text)
 
@@ -124,7 +124,7 @@ def _records(
 
 
 def _between_damage(
-    rows: pa.RecordBatch, found: list[Damage], reports: Reports
+    rows: pa.RecordBatch, found: list[StreamDamage], reports: Reports
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows in parts; report damage once the rows before it have been yielded.
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.grouping import grouped
 from seglake.ingest_steps.planning.partitions import (
     ListedPartition,
@@ -34,7 +34,7 @@ from seglake.kafka_log.unread_segments import described
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.segment_query.errors import DataLossError
-from seglake.pipelines.segment_query.record_stream import Damage
+from seglake.pipelines.segment_query.record_stream import StreamDamage
 from seglake.progress.run_reporter import RunReporter
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, parse_folder_name
 from seglake.segment_decoding.tasks import DecodeTask
@@ -148,7 +148,7 @@ class QueryPlan(NamedTuple):
 
     partitions: Sequence[SurveyedPartition]
     ranges: Sequence[RangePlan]
-    losses: Sequence[Damage]
+    losses: Sequence[StreamDamage]
 
 
 def plan_logs(
@@ -186,9 +186,9 @@ def unreadable(discovery: Discovery, requested: Requested) -> Iterator[str]:
             yield reason
 
 
-def _unread(log: UnreadLog) -> Damage:
+def _unread(log: UnreadLog) -> StreamDamage:
     text = f"{log.key}: {described(log.segments, f' in {log.folder}')}"
-    return Damage(text, after_offset=log.ranges[0][0] - 1)
+    return StreamDamage(text, after_offset=log.ranges[0][0] - 1)
 
 
 def _cut_to_fit(plan: RangePlan) -> RangePlan:
@@ -200,7 +200,7 @@ def _cut_to_fit(plan: RangePlan) -> RangePlan:
     return replace(plan, splits=splits)
 
 
-def _in_tier(partition: SurveyedPartition, requested: OffsetRange) -> Iterator[Damage]:
+def _in_tier(partition: SurveyedPartition, requested: OffsetRange) -> Iterator[StreamDamage]:
     """Yield the requested offsets that only a remote tier has, with the reason; each once."""
     bounds = partition.bounds
     gaps = [*partition.replica.remote_gaps]
@@ -211,10 +211,12 @@ def _in_tier(partition: SurveyedPartition, requested: OffsetRange) -> Iterator[D
     for reason, ranges in by_reason.items():
         if found := common(merged(ranges), requested):
             text = f"{partition.key}: the offsets {shown_ranges(found)} are not read: {reason}"
-            yield Damage(text, after_offset=found[0][0] - 1, is_in_tier=True)
+            yield StreamDamage(text, after_offset=found[0][0] - 1, is_in_tier=True)
 
 
-def _losses(partition: SurveyedPartition, requested: Sequence[OffsetRange]) -> Iterator[Damage]:
+def _losses(
+    partition: SurveyedPartition, requested: Sequence[OffsetRange]
+) -> Iterator[StreamDamage]:
     """Yield the damage that no task finds: unreadable files, and offsets missing between files."""
     key = partition.replica.key
     offsets = min(start for start, _ in requested), max(stop for _, stop in requested)
@@ -224,12 +226,12 @@ def _losses(partition: SurveyedPartition, requested: Sequence[OffsetRange]) -> I
     is_damaged = False  # the task that reads the damage reports the offsets that it hides
     for file, survey in zip(partition.surveyed_segments, partition.surveys, strict=True):
         if survey.missing is not None:
-            yield Damage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
+            yield StreamDamage(f"{key}: {survey.missing}", after_offset=file.base_offset - 1)
         # The previous segment must end at the offset in this segment's name.
         stop = min(file.base_offset, offsets[1], partition.bounds.next_offset)
         start = None if is_damaged else reached
         if start is not None and max(start, cleaner_offset, offsets[0]) < stop:
             text = f"{key}: no segment has the offsets [{start}, {file.base_offset})"
-            yield Damage(text, after_offset=start - 1)
+            yield StreamDamage(text, after_offset=start - 1)
         reached = max(reached or 0, survey.next_offset)
         is_damaged = survey.is_cut_open

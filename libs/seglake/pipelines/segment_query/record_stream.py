@@ -34,7 +34,7 @@ _DEFECT = itemgetter(
 )
 
 
-class Damage(NamedTuple):
+class StreamDamage(NamedTuple):
     """Damage or missing offsets in a log, for a person.
 
     Attributes:
@@ -70,7 +70,7 @@ def records_of(task: DecodeTask, *, fails_on_loss: bool) -> Iterator[pa.RecordBa
 def records_in(
     split: PartitionSplit,
     settings: DecodeSettings,
-    on_damage: Callable[[Damage], None],
+    on_damage: Callable[[StreamDamage], None],
     schema: pa.Schema = SCHEMA,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of a split in offset order.
@@ -86,7 +86,7 @@ def records_in(
         SourceVanishedError, StorageError, SegmentCodecError: a segment has changed or vanished.
     """
 
-    def report_damage(found: Iterable[Damage]) -> None:
+    def report_damage(found: Iterable[StreamDamage]) -> None:
         for damage in found:
             on_damage(damage._replace(text=f"{split.key}: {damage.text}"))
 
@@ -105,17 +105,17 @@ def records_in(
         report_damage(_leading_loss(split, decoder.report()))
 
 
-def _refuse(damage: Damage) -> None:
+def _refuse(damage: StreamDamage) -> None:
     if damage.is_lost:
         raise DataLossError(damage.text)
 
 
-def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
+def _damage(table: Table, rows: Iterable[Row]) -> Iterator[StreamDamage]:
     """Yield the damage and losses in rows of `quarantine` and `gaps`."""
     for row in rows:
         if table is QUARANTINE:
             code, segment, position, detail, previous_offset = _DEFECT(row)
-            yield Damage(
+            yield StreamDamage(
                 f"{code} in {segment} at position {position}: {detail}",
                 # Out-of-order bytes lose no record: an earlier batch has their offsets.
                 is_lost=code != DefectCode.OFFSET_OUT_OF_ORDER,
@@ -127,7 +127,7 @@ def _damage(table: Table, rows: Iterable[Row]) -> Iterator[Damage]:
                 yield _missing(start, stop)
 
 
-def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage]:
+def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[StreamDamage]:
     """Yield the offsets missing before the first batch, for which `gaps` has no row."""
     piece = split.segment_splits[0]
     start = max(split.floor_offset, piece.expected_offset)
@@ -140,9 +140,9 @@ def _leading_loss(split: PartitionSplit, report: SplitReport) -> Iterator[Damage
             yield _missing(start, report.first_offset)
 
 
-def _missing(start: int, stop: int) -> Damage:
+def _missing(start: int, stop: int) -> StreamDamage:
     text = f"the offsets [{start}, {stop}) have no readable record"
-    return Damage(text, after_offset=start - 1)
+    return StreamDamage(text, after_offset=start - 1)
 
 
 def _in_query_columns(rows: pa.RecordBatch, topic: str, schema: pa.Schema) -> pa.RecordBatch:

@@ -50,16 +50,13 @@ class OutOfBoundsError(SegmentCodecError):
     """Error for a read outside the file: a programming error, not damage."""
 
     def __init__(self, *, position: int, length: int, size_bytes: int) -> None:
-        """Store the range of the read and the file's size.
+        """Make the message.
 
         Args:
             position: first byte of the read.
             length: bytes of the read.
             size_bytes: size of the file.
         """
-        self.position = position
-        self.length = length
-        self.size_bytes = size_bytes
         super().__init__(
             f"bytes [{position}, {position + length}) are outside a file of {size_bytes} bytes"
         )
@@ -69,16 +66,13 @@ class SourceChangedError(SegmentCodecError):
     """Error for a source that returned fewer bytes than its size: it changed while it was read."""
 
     def __init__(self, *, position: int, expected_bytes: int, read_bytes: int) -> None:
-        """Store the read's position, and the expected and the returned number of bytes.
+        """Make the message.
 
         Args:
             position: first byte of the read.
             expected_bytes: bytes expected by the size of the source.
             read_bytes: bytes that the source returned.
         """
-        self.position = position
-        self.expected_bytes = expected_bytes
-        self.read_bytes = read_bytes
         super().__init__(
             f"{read_bytes} of {expected_bytes} bytes could be read at position {position}: the "
             "file changed while it was read"

@@ -241,9 +241,8 @@ def test_unfinished_split_replaces_nothing() -> None:
 
 
 def test_swap_whose_end_is_not_given_is_refused() -> None:
-    with pytest.raises(MissingSwapEndError, match=r"00000000000000000050\.log\.swap") as caught:
+    with pytest.raises(MissingSwapEndError, match=r"00000000000000000050\.log\.swap"):
         plan_swaps(names_of("0.log.swap", "50.log.swap"), {0: 50})
-    assert caught.value.file.base_offset == 50
 
 
 def test_side_files_are_distinguished_from_unknown_ones() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
-from seglake.findings.offset_places import shown_ranges
+from seglake.findings.shown_offsets import shown_ranges
 from seglake.grouping import grouped
 from seglake.kafka_log.offset_ranges import OffsetRange, merged
 from seglake.pipelines.lake_audit.disk_check.disk_check import CopyCheck

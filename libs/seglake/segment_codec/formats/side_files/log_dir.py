@@ -177,8 +177,7 @@ class MissingSwapEndError(SegmentCodecError):
     """The end offset of a usable `.swap` log was not given, so the folder cannot be planned."""
 
     def __init__(self, *, file: SegmentFileName) -> None:
-        """Store the `.swap` log whose end offset is missing."""
-        self.file = file
+        """Make the message from the `.swap` log whose end offset is missing."""
         super().__init__(f"the next offset of {file} was not given: read the log and pass it")
 
 
@@ -186,8 +185,7 @@ class TwoSpellingsError(SegmentCodecError):
     """Two files have the same offset in their names, in digits of different scripts."""
 
     def __init__(self, *, first: SegmentFileName, second: SegmentFileName) -> None:
-        """Store the names of both files."""
-        self.names = (first.name, second.name)
+        """Make the message from the names of both files."""
         super().__init__(
             f"{first} and {second} have the same number in digits of two scripts: move away the "
             "file that does not belong to the log"

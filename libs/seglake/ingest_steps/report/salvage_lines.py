@@ -1,6 +1,6 @@
 """Lines of a summary on salvaged records."""
 
-from seglake.findings.offset_places import named_counts
+from seglake.findings.shown_offsets import named_counts
 from seglake.ingest_steps.repair.salvaged import Salvaged
 from seglake.printable import show_count
 from seglake.settings.settings import Settings

@@ -1,6 +1,6 @@
 """Partitions and ranges as a person reads them."""
 
-from seglake.findings.offset_places import named, named_counts, named_gaps, shown_ranges
+from seglake.findings.shown_offsets import named, named_counts, named_gaps, shown_ranges
 from seglake.kafka_log.gap_ranges import GapRanges
 
 

@@ -3,8 +3,8 @@
 from seglake.findings.findings import Findings
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.planning.unread_data import UnreadLog
-from seglake.ingest_steps.report.unread_files import (
-    unread_files,
+from seglake.ingest_steps.report.unread_file_findings import (
+    unread_file_findings,
 )
 from seglake.kafka_log.replica import UnreadSegment
 from seglake.log_dirs.unread_files import UnreadFiles, UnreadKind
@@ -20,7 +20,7 @@ _COMPRESSED = UnreadLog(KEY, "/d/orders-0", _RANGES, _GZS)
 
 
 def test_each_kind_says_what_to_do_and_what_nothing_accounts_for_comes_first() -> None:
-    entries = unread_files([_ARCHIVE, _TIER], [_COMPRESSED], {"t-0"})
+    entries = unread_file_findings([_ARCHIVE, _TIER], [_COMPRESSED], {"t-0"})
     lines = [
         line
         for line in made_summary(findings=entries).to_text().splitlines()
@@ -36,18 +36,18 @@ def test_each_kind_says_what_to_do_and_what_nothing_accounts_for_comes_first() -
 
 def test_what_no_gap_accounts_for_is_a_reason_to_look() -> None:
     def code(*files: UnreadFiles, known: str = "a-0") -> int:
-        found = unread_files(files, [], {known})
+        found = unread_file_findings(files, [], {known})
         return made_summary(findings=found).exit_code
 
     assert (code(), code(_ARCHIVE), code(_TIER), code(_TIER, known="t-0")) == (0, 3, 3, 0)
 
 
 def test_a_log_with_compressed_segments_is_left_out() -> None:
-    entries = unread_files([_ARCHIVE], [_COMPRESSED], ())
+    entries = unread_file_findings([_ARCHIVE], [_COMPRESSED], ())
     assert Findings(entries).reasons(FindingKind.LEFT_OUT) == {
         "orders-0": "orders-0: [0, 5), [7, 9), [11, 12) and 1 more range in 2 compressed segments "
         "(1.0 KiB, 0.log.gz, …) in /d/orders-0: decompress in place and run again"
     }
     unread = UnreadLog(KEY, "/d", _RANGES[3:], (UnreadSegment(20, "20.log.gz", 1),))
-    (last,) = unread_files([], [unread], ())
+    (last,) = unread_file_findings([], [unread], ())
     assert last.text.startswith("orders-0: [20, …) in 1 compressed segment (1 B, 20.log.gz) in /d:")

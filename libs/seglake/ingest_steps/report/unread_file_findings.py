@@ -21,7 +21,7 @@ _SEGMENT_NAMES = {
 }
 
 
-def unread_files(
+def unread_file_findings(
     recognised: Iterable[UnreadFiles],
     logs: Iterable[UnreadLog],
     partitions: Container[str],
