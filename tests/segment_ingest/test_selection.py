@@ -84,9 +84,8 @@ def test_another_isolation_for_a_topic_that_was_taken_is_refused(
     ingested(data, lake, isolation=known)
     before = versions(lake)
     make_log_dir(data, {_ORDERS: [0, 20], ("payments", 0): [0, 5]})
-    with pytest.raises(IsolationConflictError, match="topic orders") as caught:
+    with pytest.raises(IsolationConflictError, match=f"topic orders .* {known}, .* {asked}:"):
         ingested(data, lake, isolation=asked)
-    assert (caught.value.known, caught.value.asked) == (known, asked)
     assert versions(lake) == before
     summary = ingested(data, lake, isolation=asked, select={"topics": ["payments"]})
     assert summary.topics == ["payments"]

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.file_sources import why_no_source
 from seglake.log_dirs.folder_kinds import (
     has_log_dir_files,
     has_partitions,
@@ -25,6 +24,7 @@ from seglake.log_dirs.unread_files import (
     files_with_records,
     segments_of,
     unread_files,
+    why_no_source,
 )
 from seglake.segment_codec.formats.side_files.known_names import Place
 from seglake.segment_codec.formats.side_files.log_dir import (

@@ -1,5 +1,9 @@
-"""Finds files in a source that have records but are not read, by kind, with counts."""
+"""Finds files in a source that have records but are not read, by kind, with counts.
 
+It also says why a single file cannot be a source.
+"""
+
+import shlex
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +29,8 @@ from seglake.segment_codec.formats.side_files.unread_names import (
     parse_compressed_name,
 )
 from seglake.storage.storage import FileInfo
+
+_FOLDERS = "a broker's log dir, a partition folder, or a folder above log dirs"
 
 
 class UnreadKind(StrEnum):
@@ -229,3 +235,24 @@ def named_folders(unread: Iterable[UnreadFiles], unreadable: Iterable[str]) -> f
             named.add(place)
             place = place.rpartition("/")[0]
     return frozenset(named)
+
+
+def why_no_source(source: str) -> str:
+    """Return why a file with this name cannot be a source, and what to do."""
+    name, quoted = source.rstrip("/").rpartition("/")[2], shlex.quote(source)
+    file = parse_file_name(name)
+    if file is not None and file.kind is FileKind.LOG:
+        return (
+            f"source {source} is a single segment: `seglake inspect {quoted}` shows it, `seglake"
+            f" cat --source {quoted}` prints its records; to ingest, give {_FOLDERS}"
+        )
+    if parse_archive_name(name) is not None:
+        is_tar = ".tar" in name or name.rpartition(".")[2].startswith("t")
+        how = f" (mkdir DISK && tar -xf {quoted} -C DISK)" if is_tar else ""
+        return f"source {source} is an archive: unpack it, and give the folder{how}"
+    if parse_compressed_name(name) is not None:
+        return (
+            f"source {source} is a compressed segment: unpack it into its partition folder, and"
+            " give the log dir"
+        )
+    return f"source {source} is a file: give {_FOLDERS}"

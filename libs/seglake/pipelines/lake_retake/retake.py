@@ -16,6 +16,7 @@ from seglake.ingest_steps.repair.repair import repair
 from seglake.ingest_steps.run_context import (
     RunContext,
     ScanContext,
+    check_apart,
     list_of_lake,
     opened_lake,
     published,
@@ -26,7 +27,6 @@ from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
-from seglake.log_dirs.lake_place import check_apart
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,

@@ -35,6 +35,7 @@ from seglake.ingest_steps.rounds import Round, ingest_round, short_logs, unmoved
 from seglake.ingest_steps.run_context import (
     RunContext,
     ScanContext,
+    check_apart,
     list_selected,
     list_sources,
     published,
@@ -49,7 +50,6 @@ from seglake.lake.table_creation import create_missing, upgrade_notes
 from seglake.lake.tables import OBSERVATIONS
 from seglake.log_dirs.discovery import Discovery
 from seglake.log_dirs.errors import WrongSourceError
-from seglake.log_dirs.lake_place import check_apart
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.observation_rows import NewestPlaces, append_observations
 from seglake.settings.settings import Settings
