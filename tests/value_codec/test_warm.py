@@ -16,7 +16,6 @@ reader = AvroReader(parsed_schema('{"type": "array", "items": "string"}', {}), i
 for data in (np.frombuffer(b"00", np.uint8), np.zeros(2, np.uint8)):
     bounds = np.arange(6)[::2]
     reader.read(data, bounds[:1], bounds[1:2])
-    reader.faulty(data, bounds[:1], bounds[1:2])
 print(*(len(each.signatures) for each in (check_values, fill_columns, copy_ranges)))
 """
 

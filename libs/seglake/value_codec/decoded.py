@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.reject_reasons import RejectReason
-
 ArrowArray: TypeAlias = "pa.Array[Any]"  # at run time the class takes no type arguments
 
 UNKNOWN_POSITION = -1
 """Position that stands for an unknown byte."""
+
+MOST_BYTES = 1 << 29
+"""Most memory for the columns of all bodies that are decoded at once."""
 
 
 class Decoded(NamedTuple):
@@ -33,35 +34,6 @@ class Decoded(NamedTuple):
 
 class TooManyItemsError(Exception):
     """Error for bodies whose columns need too much memory together; half of them need less."""
-
-
-class FaultyValue(NamedTuple):
-    """A value that does not decode.
-
-    Attributes:
-        row: index of the value.
-        position: index, in the data, of the byte where the fault is; see `Decoded`.
-    """
-
-    row: int
-    reason: RejectReason
-    position: int
-
-
-def faulty_values(decoded: Decoded, starts: NDArray[np.int64]) -> list[FaultyValue]:
-    """Return the values that were rejected, by row.
-
-    Args:
-        decoded: the values.
-        starts: index, in the data, of each body's first byte.
-    """
-    rows = np.flatnonzero(decoded.reasons)
-    places = (starts[rows] + decoded.positions[rows]).tolist()
-    codes = decoded.reasons[rows].tolist()
-    return [
-        FaultyValue(row, RejectReason.of_code(code), place)
-        for row, code, place in zip(rows.tolist(), codes, places, strict=True)
-    ]
 
 
 class ColumnReader(Protocol):

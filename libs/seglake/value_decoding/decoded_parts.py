@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.decoded import MOST_BYTES, UNKNOWN_POSITION, TooManyItemsError
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
 from seglake.value_codec.reject_reasons import RejectReason
@@ -71,7 +71,11 @@ class DecodedPart(NamedTuple):
 
 
 def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> DecodedPart:
-    """Decode the keys or the values of records."""
+    """Decode the keys or the values of records.
+
+    Raises:
+        TooManyItemsError: the columns of several records need too much memory together.
+    """
     count = rows.num_rows
     part = part_of(rows, typing.part)
     found = DecodedPart(
@@ -84,12 +88,19 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
         values=[],
     )
     pieces: list[list[tuple[NDArray[np.int64], Any]]] = [[] for _ in typing.typings]
+    size = 0
     plain = readers.of_subject(typing.subject) if typing.form is Form.BARE else None
     names = frozenset(name for each in typing.typings for name in each.numbers)
     plain = plain or ("", typing.plain)
     context = GroupContext(typing.form, readers, typing.context, plain, names)
     for group in schema_groups(part.bodies, part.headers, context):
         table, piece = _decode(group, part.rows[group.rows], typing, found)
+        size += 0 if piece is None else piece[1].nbytes
+        if size > MOST_BYTES:  # in the columns of all schemas, or in all groups together
+            if count > 1:
+                raise TooManyItemsError
+            found.reasons[0], found.positions[0] = RejectReason.TOO_LARGE, group.frame_bytes[0]
+            found.tables[0], piece = NO_TABLE, None
         if piece is not None and len(piece[0]):
             pieces[table].append(piece)
     for index, of_table in enumerate(pieces):

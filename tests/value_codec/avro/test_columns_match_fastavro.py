@@ -207,14 +207,14 @@ def test_items_that_need_much_memory_are_read_in_parts_or_rejected(
     found = np.frombuffer(b"".join(bodies), np.uint8), ends - [len(b) for b in bodies], ends
     whole = reader.read(*found)
     assert whole.reasons.tolist() == [0, 0, RejectReason.SHORT.code, 0, 0]
-    monkeypatch.setattr(value_reader, "_MOST_BYTES", 20_000_000)
+    monkeypatch.setattr(value_reader, "MOST_BYTES", 20_000_000)
     with pytest.raises(TooManyItemsError):
         reader.read(*found)
     parts = [*decoded_parts(reader, *found)]
     assert len(parts) > 1
     assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
     assert np.concatenate([part.reasons for part in parts]).tolist() == whole.reasons.tolist()
-    monkeypatch.setattr(value_reader, "_MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(value_reader, "MOST_BYTES", 10_000_000)
     parts = [*decoded_parts(reader, *found)]
     outcomes = [code for part in parts for code in part.reasons.tolist()]
     large, short = RejectReason.TOO_LARGE.code, RejectReason.SHORT.code

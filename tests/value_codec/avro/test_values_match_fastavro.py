@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
+from seglake.value_codec.reject_reasons import RejectReason
 from support.drawn_avro import STRICTER, Schema, named, schemas, values, without_logical
 
 
@@ -27,8 +28,8 @@ def by_seglake(schema: Schema, body: bytes) -> str:
     """Why the bytes do not decode; "" if they do."""
     reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
     data = np.frombuffer(body, np.uint8)
-    found = reader.faulty(data, np.array([0]), np.array([len(body)]))
-    return found[0].reason if found else ""
+    [code] = reader.read(data, np.array([0]), np.array([len(body)])).reasons.tolist()
+    return RejectReason.of_code(code) if code else ""
 
 
 @st.composite

@@ -133,10 +133,7 @@ def test_each_value_of_a_real_topic_is_what_the_oracle_says(tmp_path: Path) -> N
         decoded = reader.read(*bodies)
         if "ok" in outcome:
             assert same(rebuilt(decoded.values[0].as_py()), oracle_value(outcome["ok"]))
-            assert reader.faulty(*bodies) == []
+            assert not decoded.reasons.any()
         else:
-            [fault] = reader.faulty(*bodies)
             assert decoded.values[0].as_py() is None
-            assert RejectReason.of_code(int(decoded.reasons[0])) is fault.reason
-            assert fault.reason == outcome["reject"]
-            assert fault.position == decoded.positions[0]
+            assert RejectReason.of_code(int(decoded.reasons[0])) == outcome["reject"]

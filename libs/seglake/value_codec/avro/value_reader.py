@@ -10,12 +10,11 @@ from seglake.value_codec.avro.column_arrays import ArrayMaker, empty_columns
 from seglake.value_codec.avro.column_tree import MOST_DIGITS, columns_of
 from seglake.value_codec.avro.programs import program_of
 from seglake.value_codec.avro.schema_types import AvroType
-from seglake.value_codec.decoded import ArrowArray, Decoded, FaultyValue, TooManyItemsError
+from seglake.value_codec.decoded import MOST_BYTES, ArrowArray, Decoded, TooManyItemsError
 from seglake.value_codec.kernels import operations as op
 from seglake.value_codec.reject_reasons import RejectReason
 
 _HALF = 1 << 64
-_MOST_BYTES = 1 << 29  # most memory for the columns of all bodies of a call
 _WORDS_AT_ONCE = 1 << 20  # most entries in a call of the kernel, without items of lists
 
 
@@ -71,7 +70,7 @@ class AvroReader:
             some = slice(first, first + at_once)
             values, outcomes, places = self._part(data, starts[some], ends[some])
             size += values.nbytes
-            if size > _MOST_BYTES and len(starts) > 1:
+            if size > MOST_BYTES and len(starts) > 1:
                 raise TooManyItemsError
             parts.append(values)
             reasons.append(_CODES[outcomes])
@@ -87,7 +86,7 @@ class AvroReader:
 
         content, starts, ends = _in_one_form(data, starts, ends)
         outcomes, places, totals = self._checked(content, starts, ends)
-        if self._columns.bytes_of(totals) > _MOST_BYTES:
+        if self._columns.bytes_of(totals) > MOST_BYTES:
             if len(starts) > 1:
                 raise TooManyItemsError
             if outcomes[0] == op.OK:
@@ -114,22 +113,6 @@ class AvroReader:
         check_values(*bounds, _POWERS, self._stack, verdicts, totals)
         totals[0] = len(starts)
         return outcomes, places, totals
-
-    def faulty(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]
-    ) -> list[FaultyValue]:
-        """Return the values that do not decode, by row; all other values decode completely.
-
-        Args:
-            data: bytes of all values.
-            starts: index of each value's first byte.
-            stops: index after each value's last byte, at most the size of the data.
-        """
-        outcomes, places, _ = self._checked(*_in_one_form(data, starts, stops))
-        return [
-            FaultyValue(int(row), _REASONS[int(outcomes[row])], int(places[row]))
-            for row in np.flatnonzero(outcomes)
-        ]
 
 
 def _in_one_form(

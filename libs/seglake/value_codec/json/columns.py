@@ -74,6 +74,35 @@ def _place(shape: Shape, path: int, paths: Paths) -> Place:
     return Place(shape, path, members, items)
 
 
+def bytes_of(root: Place, texts: Texts) -> int:
+    """Return the memory for the entries of all columns, without the bytes of texts.
+
+    An object in a list has an entry in each column below the list, whichever members it has.
+    """
+    entries = np.bincount(texts.tape.paths, minlength=1)
+    entries[0] = len(texts.roots)  # a text that is rejected has entries, too
+    columns = np.zeros(len(entries), np.int64)  # by the path that has an entry for each node
+    _count_columns(root, root.path, columns)
+    return _ENTRY_BYTES * int(entries @ columns)
+
+
+def _count_columns(place: Place, level: int, columns: NDArray[np.int64]) -> None:
+    """Add the columns of a place and of all places below it.
+
+    Args:
+        place: the place.
+        level: path of the items that have an entry each in the place's columns.
+        columns: is added to.
+    """
+    if level < len(columns):  # else there is no such item
+        columns[level] += 1 + place.shape.has_text
+        for member in place.members.values():
+            _count_columns(member, level, columns)
+        if place.items is not None:
+            _count_columns(place.items, place.items.path, columns)
+
+
+_ENTRY_BYTES = 9  # a number, or the offset and the length of a text; and whether it is null
 _GREATEST_INT16 = (1 << 15) - 1
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.value_codec.column_notes import named_field
-from seglake.value_codec.decoded import ArrowArray, Decoded, FaultyValue, faulty_values
-from seglake.value_codec.json.columns import NO_NODE, Columns, Place, placed
+from seglake.value_codec.decoded import MOST_BYTES, ArrowArray, Decoded, TooManyItemsError
+from seglake.value_codec.json.columns import NO_NODE, Columns, Place, bytes_of, placed
 from seglake.value_codec.json.shapes import (
     ROOT,
     ROOT_NAME,
@@ -19,9 +19,10 @@ from seglake.value_codec.json.shapes import (
     member_fields,
     settled,
 )
-from seglake.value_codec.json.texts import new_paths, read_nodes
+from seglake.value_codec.json.texts import read_nodes
 from seglake.value_codec.kernels import json_operations as op
 from seglake.value_codec.kernels.json_operations import Paths
+from seglake.value_codec.reject_reasons import RejectReason
 
 
 class JsonReader:
@@ -64,17 +65,13 @@ class JsonReader:
         """Decode JSON texts; see `ColumnReader`."""
         place, paths = self._placed
         texts = read_nodes(data, starts, ends, paths)
+        if bytes_of(place, texts) > MOST_BYTES:
+            if len(starts) > 1:
+                raise TooManyItemsError
+            texts.reasons[0], texts.positions[0] = RejectReason.TOO_LARGE.code, 0
+            texts.roots[0] = NO_NODE
         columns = Columns(texts)
         return Decoded(self._values(columns, place, texts.roots), texts.reasons, texts.positions)
-
-    def faulty(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> list[FaultyValue]:
-        """Return the texts that do not decode, by row, without making columns."""
-        paths = new_paths(1, 0)  # only the paths of the roots
-        texts = read_nodes(data, starts, ends, paths._replace(used=np.array([1, 0, 0])))
-        nothing = Decoded(pa.nulls(len(starts)), texts.reasons, texts.positions)
-        return faulty_values(nothing, starts)
 
     def _values(self, columns: Columns, place: Place, roots: NDArray[np.int64]) -> ArrowArray:
         """Return the structs of decoded roots; null where a value did not decode (NO_NODE)."""
