@@ -159,7 +159,7 @@ _GLUE_FRAME = b"\x03\x00" + bytes(range(16))  # of a schema that no registry has
     ("frame", "reason"),
     [
         (_GLUE_FRAME, "names a schema that is known: give them with --schemas"),
-        (ID_1, "has a schema that can be read: schema_unparseable"),
+        (ID_1, "has a schema that can be read: schema_unparseable, see `seglake schemas`"),
     ],
     ids=["lost", "broken"],
 )

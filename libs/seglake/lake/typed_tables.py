@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from seglake.lake.app_versions import app_id
-from seglake.lake.delta_tables import LakeTables
+from seglake.lake.delta_tables import LOG_FOLDER, OWN_FOLDER, LakeTables
 from seglake.lake.errors import TypedTableError
 from seglake.lake.lake_folder import opening
 from seglake.lake.parquet_files import folder_value
@@ -147,25 +147,52 @@ def create_or_extend(
         known: the typed tables that exist, by name.
 
     Raises:
-        TypedTableError: the table is of another topic or record, or a column has another type.
+        TypedTableError: as `check_writable`.
     """
     name = requested.table.name
+    check_writable(tables, requested, known)
     if name not in known:
         facts = dict(zip(_PROPERTIES, requested[:4], strict=True))
         create_table(tables, requested.table, {APPEND_ONLY: "false", **facts})
     there = _found(tables, name)
+    check_writable(tables, requested, {name: there})  # another run may have been faster
     if not there.value_form:
         for form, value in zip(FORMS, requested[2:4], strict=True):
             set_property(
                 tables, there.table, form, value, purpose="forms", check=lambda settings: None
             )
-        there = _found(tables, name)
-    if there[:4] != requested[:4]:
+    extend_table(tables, there.table, requested.table.schema)
+    return _found(tables, name)
+
+
+def check_writable(
+    tables: LakeTables, requested: TypedTable, known: Mapping[str, TypedTable]
+) -> None:
+    """Require that a table can be created or extended; nothing is changed.
+
+    Args:
+        tables: the lake.
+        requested: the table with the types that it needs.
+        known: the typed tables that exist, by name.
+
+    Raises:
+        TypedTableError: the table is of another topic or record, a column has another type, or the
+            table's folder has other content.
+    """
+    name = requested.table.name
+    there = known.get(name)
+    if there is None:
+        own = (LOG_FOLDER, OWN_FOLDER)
+        strange = [each.name for each in tables.entries(name) if each.name not in own]
+        if strange:
+            reason = f"its folder holds {strange[0]} and is not a table"
+            raise TypedTableError(table=name, reason=reason)
+        return
+    is_other_form = there.value_form and there[2:4] != requested[2:4]
+    if there[:2] != requested[:2] or is_other_form:
         raise TypedTableError(table=name, reason=f"it is the table of topic {there.topic}")
     if changed := changed_types(there.table.schema, requested.table.schema):
         raise TypedTableError(table=name, reason=f"{changed[0]} has another type now")
-    extend_table(tables, there.table, requested.table.schema)
-    return _found(tables, name)
 
 
 def changed_types(there: pa.Schema, requested: pa.Schema) -> list[str]:

@@ -1,5 +1,7 @@
 """Reads the schema registries of a lake: the records of `_schemas` in `records`.
 
+Schemas that a caller gives are added, then those that earlier runs stored and no record has.
+
 A registry is a topic of a cluster. Records that lost an election are read too, before all other
 records, because a producer may have used a schema id whose registration was lost.
 """
@@ -15,6 +17,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.log_tables.current_gaps import GAP_COLUMNS, CurrentGap, fillable_gaps, fillable_rows
+from seglake.log_tables.earlier_schemas import earlier_schemas
 from seglake.log_tables.known_sources import LakeSources
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.near_names import did_you_mean
@@ -51,6 +54,11 @@ class LakeRegistry(NamedTuple):
         return self.topic in self.ledger.topics
 
     @property
+    def has_recorded_schemas(self) -> bool:
+        """Return whether a record of the topic has a schema."""
+        return any(stored.recorded_at is not None for stored in self.registry.schemas)
+
+    @property
     def is_empty(self) -> bool:
         """Return whether the cluster has no topic of schemas, and no schemas from elsewhere."""
         return not (self.has_topic or self.registry.schemas)
@@ -81,12 +89,14 @@ def lake_registries(
 
     Raises:
         WrongCallError: the lake has no rows of the source.
-        NoRegistryError: no source has the topic although one must, or the topic has no schemas.
+        NoRegistryError: no source has the topic although one must, and no schemas are known; or the
+            topic has no schemas.
     """
     sources = LakeSources(tables).selected(source_id)
     found = [_registry(tables, source, topic, given) for source in sources]
     topics = {name for each in found for name in each.ledger.topics}
-    is_needed = not everywhere or topic != REGISTRY_TOPIC
+    are_known = any(each.registry.schemas for each in found)
+    is_needed = topic != REGISTRY_TOPIC or not (everywhere or are_known)
     if topic not in topics and not given and is_needed:
         raise NoRegistryError(
             f"the lake has no topic {topic}{did_you_mean(topic, topics)}: ingest the disks with the"
@@ -94,9 +104,9 @@ def lake_registries(
             " give the schemas with --schemas"
         )
     if not given and not everywhere:
-        found = [each for each in found if each.has_topic]
+        found = [each for each in found if not each.is_empty]
     unread = sum(len(each.registry.unread) for each in found)
-    if unread and not any(each.registry.schemas for each in found):
+    if unread and not (given or any(each.has_recorded_schemas for each in found)):
         raise NoRegistryError(
             f"topic {topic} is not a schema registry's topic: it has {unread} records, but none "
             "is a schema; name the registry's topic with --registry"
@@ -115,6 +125,7 @@ def _registry(
     registry = _added_up(found, ledger, topic)
     for registration in given:
         registry.supplement(registration)
+    registry.complete(earlier_schemas(tables, source_id, topic))
     return LakeRegistry(
         source_id=source_id,
         topic=topic,

@@ -14,25 +14,25 @@ from seglake.value_codec.registry.schema_registry import RecordedAt, StoredSchem
 # Any: columns have values of many types.
 Row = Mapping[str, Any]
 _OF_A_RUN = ("run_id", "written_at")
-_IDENTITY = ("source_id", "context", "schema_id", "subject", "version", "schema")
 
 
 def store_schemas(tables: LakeTables, registries: Sequence[LakeRegistry], run_id: str) -> None:
-    """Update the rows of these registries in `schemas`; rows of other sources stay.
+    """Update the rows of these registries in `schemas`; rows of other registries stay.
 
-    Schemas from files stay too, since values may have been decoded with them.
+    Schemas that another run stored meanwhile stay, too, if no schema of these registries has their
+    id: later runs decode with all schemas of the table.
     """
     stamp = {"run_id": run_id, "written_at": time.time_ns() // 1000}
     found = [{**row, **stamp} for each in registries for row in _rows(each)]
-    sources = {each.source_id for each in registries}
+    own = {(each.source_id, each.topic) for each in registries}
 
     def change(there: Sequence[Row]) -> Sequence[Row] | None:
-        known = {_identity(row) for row in found}
+        known = {_name(row) for row in found}
         kept = [
             row
             for row in there
-            if row["source_id"] not in sources
-            or (row["offset"] is None and row["schema"] is not None and _identity(row) not in known)
+            if (row["source_id"], row["registry"]) not in own
+            or (row["schema"] is not None and _name(row) not in known)
         ]
         rows = [*kept, *found]
         return None if _plain(rows) == _plain(there) else rows
@@ -40,8 +40,10 @@ def store_schemas(tables: LakeTables, registries: Sequence[LakeRegistry], run_id
     replace_rows(tables, SCHEMAS, change, run_id=run_id)
 
 
-def _identity(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _IDENTITY)
+def _name(row: Row) -> tuple[Any, ...]:
+    """Return how records name the schema of a row: by its id, else by its GUID."""
+    registry = row["source_id"], row["registry"], row["context"]
+    return *registry, row["schema_id"] or row["guid"]
 
 
 def _plain(rows: Iterable[Row]) -> list[str]:
@@ -67,7 +69,7 @@ def _schema(stored: StoredSchema) -> dict[str, Any]:
     return {
         "context": stored.place.context,
         "schema_id": stored.schema_id,
-        "guid": str(content.guid()),
+        "guid": str(stored.guid),
         "subject": stored.place.subject,
         "version": stored.place.version,
         "schema_type": content.schema_type,

@@ -43,9 +43,7 @@ class RejectReason(StrEnum):
         >>> RejectReason.SHORT.to_do
         'look at the bytes: `raw` in value_rejects, or the record in `records`'
         """
-        return _TO_DO.get(
-            self, "look at the bytes: `raw` in value_rejects, or the record in `records`"
-        )
+        return _TO_DO.get(self, _LOOK)
 
     @classmethod
     def of_code(cls, code: int) -> "RejectReason":

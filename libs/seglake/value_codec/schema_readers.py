@@ -145,7 +145,7 @@ class SchemaReaders:
         if use.messages is not None:
             use = use.of_named_message(message) if message else use.of_message((0,))
         number = stored.schema_id
-        return (f"id {number}" if number else f"GUID {stored.content.guid()}"), use
+        return (f"id {number}" if number else f"GUID {stored.guid}"), use
 
     def of_connect(self, text: bytes) -> tuple[str, SchemaUse]:
         """Return the name and the use of a schema that stands in a message of Kafka Connect.

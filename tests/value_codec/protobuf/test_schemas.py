@@ -116,6 +116,19 @@ def test_a_text_that_is_no_utf8_is_a_reject_where_the_library_lets_it_pass(field
     assert read.values.to_pylist() == [{"s": [("a", 0)] if is_map else "a", "_unknown": None}, None]
 
 
+def test_a_varint_of_more_than_64_bits_is_no_fault_as_the_library_drops_them() -> None:
+    text = 'syntax = "proto2"; message A { optional int64 n = 1; optional string s = 2; }'
+    found = SchemaMessages(text, {}).at((0,))
+    assert found is not None
+    for body, codes in ((b"", [0]), (b"\x12\x01\xff", [RejectReason.BAD_UTF8.code])):
+        content = b"\x08" + b"\xff" * 9 + b"\x41" + body
+        found[1].message_class.FromString(content)
+        read = found[1].read(
+            np.frombuffer(content, np.uint8), np.array([0]), np.array([len(content)])
+        )
+        assert (read.reasons.tolist(), read.positions.tolist()) == (codes, [len(body) and 13])
+
+
 # Any: a decoded value, of any type.
 def decoded(text: str, *bodies: str) -> list[Any]:
     """The values of bodies in hex digits; None for rejects."""

@@ -31,7 +31,8 @@ class DecodeCounts:
     Attributes:
         parts: the counts of each topic's keys and values.
         left_out: topics that a run would leave out, each with a reason.
-        notes: notes on other globs that select nothing.
+        notes: notes on globs that select nothing, on registries whose records the lake lacks, and
+            on types that get columns of their own.
         without_registry: clusters without a registry, of which only JSON decodes.
     """
 

@@ -30,7 +30,11 @@ from seglake.lake.waves import TopicWave
 from seglake.log_tables.registry_rows import LakeRegistry
 from seglake.log_tables.schema_rows import store_schemas
 from seglake.pipelines.lake_deserialize.column_rows import store_columns
-from seglake.pipelines.lake_deserialize.deserialize_choice import Again, DeserializeChoice
+from seglake.pipelines.lake_deserialize.deserialize_choice import (
+    Again,
+    DeserializeChoice,
+    incomplete_registries,
+)
 from seglake.pipelines.lake_deserialize.deserialize_summary import (
     DeserializeSummary,
     Standing,
@@ -132,6 +136,7 @@ class _Run:
         self, sources: Sequence[LakeRegistry], again: Again, summary: DeserializeSummary
     ) -> None:
         """Decode new records, and records to decode again, cluster by cluster."""
+        summary.notes += incomplete_registries(sources)
         if again.everything:
             self._drop(sources, summary)
         for source in sources:
@@ -227,7 +232,7 @@ class _Run:
                 summary.without_schemas.append(work.topic)
             return
         except TypedTableError as error:
-            summary.left_out[work.topic] = str(error)
+            summary.left_out[work.topic] = NotTyped(str(error)).of_topic(work.topic)
             return
         store_columns(self.tables, work, form, self.run_id)
         every |= {each.table.name: each for each in made}

@@ -1,5 +1,6 @@
 """Options of a run of `deserialize`: sources of schemas, and records to decode again."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,6 +8,7 @@ from seglake.errors import WrongCallError
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.registry_files import schemas_at
 from seglake.log_tables.registry_rows import LakeRegistry, lake_registries
+from seglake.printable import show_count
 
 
 class Again(NamedTuple):
@@ -54,3 +56,19 @@ class DeserializeChoice:
                 "--rebuild writes tables anew that several clusters share: leave out --source-id"
             )
         return found
+
+
+def incomplete_registries(registries: Iterable[LakeRegistry]) -> list[str]:
+    """Return a note for each registry of which the lake may lack schemas that values name."""
+    notes = []
+    for each in registries:
+        missing = sum(gap.next_offset - gap.start_offset for gap in each.gaps)
+        parts = [f"the lake lacks {show_count(missing, 'record')}"] if missing else []
+        unread = len(each.registry.unread)
+        parts += [f"{show_count(unread, 'record')} cannot be read"] if unread else []
+        if parts:
+            notes.append(
+                f"{each.topic} of {each.source_id}: {', '.join(parts)}; each may have been a schema"
+                " that rejected values name: see `seglake schemas`"
+            )
+    return notes

@@ -78,6 +78,7 @@ class DeserializeSummary:
         left_out: topics that should have been decoded but were not, each with a reason.
         without_schemas: topics whose values neither name schemas nor are JSON.
         without_registry: clusters without a registry, of which only JSON is decoded.
+        notes: notes on registries of which the lake may lack schemas.
         recovered: topics with an unfinished commit of a dead run that this run has completed.
         seconds: duration of the run.
     """
@@ -92,6 +93,7 @@ class DeserializeSummary:
     left_out: dict[str, str] = field(default_factory=dict)
     without_schemas: list[str] = field(default_factory=list)
     without_registry: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     recovered: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -124,6 +126,7 @@ class DeserializeSummary:
         for source_id in self.without_registry:
             text = f"{source_id} has no registry; give its schemas with --schemas"
             found.add([Finding(FindingKind.NOTE, text, source_id)])
+        found.add_texts(FindingKind.NOTE, self.notes)
         return found
 
     @property

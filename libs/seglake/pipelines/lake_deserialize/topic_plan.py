@@ -243,7 +243,9 @@ def _unreadable(uses: Iterable[SchemaUse]) -> NotTyped:
         text = "none of its values names a schema that is known: give them with --schemas"
         return SchemasUnknown(text)
     reasons = ", ".join(sorted(problems))
-    return NotTyped(f"none of its values has a schema that can be read: {reasons}")
+    return NotTyped(
+        f"none of its values has a schema that can be read: {reasons}, see `seglake schemas`"
+    )
 
 
 def _split(

@@ -57,7 +57,7 @@ def _value(stored: StoredSchema) -> dict[str, Any]:
         "subject": stored.place.subject,
         "version": stored.place.version,
         "id": stored.schema_id,
-        "guid": str(content.guid()),
+        "guid": str(stored.guid),
         "schemaType": None if content.schema_type == SchemaType.AVRO else content.schema_type,
         "references": [reference._asdict() for reference in content.references],
         "metadata": content.metadata,

@@ -78,7 +78,7 @@ def _schema_facts(found: LakeRegistry, stored: StoredSchema) -> dict[str, Any]:
         "version": stored.place.version,
         "context": stored.place.context,
         "id": stored.schema_id,
-        "guid": str(content.guid()),
+        "guid": str(stored.guid),
         "schema_type": content.schema_type,
         "schema": content.text,
         "references": [reference._asdict() for reference in content.references],
@@ -135,6 +135,6 @@ def _row(found: LakeRegistry, stored: StoredSchema) -> tuple[str, ...]:
         str(stored.place.version),
         str(stored.schema_id),
         content.schema_type,
-        str(content.guid()),
+        str(stored.guid),
         ", ".join(filter(None, states)),
     )

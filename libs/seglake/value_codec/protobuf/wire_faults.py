@@ -6,6 +6,7 @@ from seglake.value_codec.reject_reasons import RejectReason
 
 _VARINT, _FIXED64, _LENGTH, _GROUP, _END, _FIXED32 = range(6)
 _SIZES = {_FIXED64: 8, _FIXED32: 4}
+_MOST = (1 << 64) - 1
 _MOST_LEVELS = 100  # most nested levels, as in Google's library
 
 
@@ -106,7 +107,7 @@ def _packed(content: bytes, at: int, end: int, field: Any) -> None:
 
 
 def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
-    """Return the varint at an index, and the index after it."""
+    """Return the varint at an index, and the index after it; bits beyond 64 are dropped."""
     value = 0
     for size in range(10):
         if at + size >= end:
@@ -114,7 +115,5 @@ def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
         byte = content[at + size]
         value |= (byte & 0x7F) << 7 * size
         if byte < 0x80:
-            if value >> 64:
-                break
-            return value, at + size + 1
+            return value & _MOST, at + size + 1
     raise _WireError(RejectReason.BAD_VARINT, at)

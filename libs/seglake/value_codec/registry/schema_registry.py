@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
+from uuid import UUID
 
 from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
 from seglake.value_codec.registry.registry_records import (
@@ -53,8 +54,9 @@ class StoredSchema:
     """A schema that a registry has, or once had, under a subject and version.
 
     Attributes:
-        recorded_at: the record that first registered it; None if a file names it.
+        recorded_at: the record that first registered it; None if no record has it.
         deletion: how the schema was deleted; None if it was never deleted, or was registered again.
+        given_guid: GUID of 16 bytes that a file names; None for the computed one.
     """
 
     place: SubjectVersion
@@ -62,6 +64,12 @@ class StoredSchema:
     content: SchemaContent
     recorded_at: RecordedAt | None
     deletion: Deletion | None
+    given_guid: bytes | None = None
+
+    @property
+    def guid(self) -> UUID:
+        """Return the GUID by which records name the schema."""
+        return UUID(bytes=self.given_guid) if self.given_guid else self.content.guid()
 
 
 class ResolveError(ValueError):
@@ -112,6 +120,25 @@ class SchemaRegistry:
             self._register(given, None)
         if given.guid is not None:
             self._of_guid.setdefault(given.guid, entry)
+            if self._stored[entry].given_guid is None:
+                self._stored[entry] = replace(self._stored[entry], given_guid=given.guid)
+
+    def complete(self, earlier: Iterable[Registration]) -> None:
+        """Add schemas that an earlier run knew, unless another schema has their id or GUID now."""
+        for each in [each for each in earlier if not self._contradicts(each)]:
+            self.supplement(each)
+
+    def _contradicts(self, earlier: Registration) -> bool:
+        """Return whether another schema has the id, or else the GUID, of an earlier schema."""
+        if _Entry(earlier.place, earlier.schema_id, earlier.content.text) in self._stored:
+            return False
+        if earlier.schema_id != NO_ID:
+            known = self.of_id(earlier.place.context, earlier.schema_id)
+        else:
+            of_guid = None if earlier.guid is None else self.of_guid(earlier.guid)
+            known = [] if of_guid is None else [of_guid]
+        meanings = [_meaning(each.content) for each in known]
+        return bool(meanings) and _meaning(earlier.content) not in meanings
 
     def _register(self, found: Registration, recorded_at: RecordedAt | None) -> None:
         """Add a schema; of a known schema, store whether it is deleted or registered again."""
@@ -148,9 +175,7 @@ class SchemaRegistry:
         """
         found: dict[object, StoredSchema] = {}
         for entry in self._of_id.get((context, schema_id), ()):
-            content = self._stored[entry].content
-            key = content.schema_type, _plain(content), content.references
-            found.setdefault(key, self._stored[entry])
+            found.setdefault(_meaning(self._stored[entry].content), self._stored[entry])
         return [*found.values()]
 
     def has_id(self, context: str, schema_id: int) -> bool:
@@ -235,6 +260,11 @@ class SchemaRegistry:
         if len(self.of_id(stored.place.context, stored.schema_id)) > 1:
             return f"id {stored.schema_id} has several schemas"
         return ""
+
+
+def _meaning(content: SchemaContent) -> object:
+    """Return what two schemas have in common if they say the same."""
+    return content.schema_type, _plain(content), content.references
 
 
 def _plain(content: SchemaContent) -> str:
