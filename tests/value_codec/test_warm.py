@@ -6,17 +6,21 @@ import sys
 
 _FORMS = """
 import numpy as np
+from seglake.value_codec.frames.forms import Form
+from seglake.value_codec.frames.frames import frames
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
-from seglake.value_codec.kernels.fill_kernel import copy_ranges, fill_columns
-from seglake.value_codec.kernels.value_kernel import check_values
+from seglake.value_codec.kernels.entries import copy_ranges
+from seglake.value_codec.kernels.head_kernel import group_heads
+from seglake.value_codec.kernels.value_kernel import read_values
 from seglake.value_codec.warm import warm
 warm()
 reader = AvroReader(parsed_schema('{"type": "array", "items": "string"}', {}), is_raw_bytes=True)
 for data in (np.frombuffer(b"00", np.uint8), np.zeros(2, np.uint8)):
     bounds = np.arange(6)[::2]
     reader.read(data, bounds[:1], bounds[1:2])
-print(*(len(each.signatures) for each in (check_values, fill_columns, copy_ranges)))
+    frames(Form.GLUE, data, bounds[:1], bounds[1:2])
+print(*(len(each.signatures) for each in (read_values, copy_ranges, group_heads)))
 """
 
 

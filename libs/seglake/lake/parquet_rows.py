@@ -36,6 +36,10 @@ class Within(NamedTuple):
         """Return whether a file or row group with these bounds may have a matching row."""
         return least <= self.at_most and greatest >= self.at_least
 
+    def holds_all(self, least: int, greatest: int) -> bool:
+        """Return whether all rows of a row group with these bounds match."""
+        return self.at_least <= least and greatest <= self.at_most
+
 
 def read_rows(
     storage: Storage,
@@ -74,9 +78,9 @@ def read_rows(
         if texts:
             file = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=texts)
         for index in range(file.metadata.num_row_groups) if group is None else (group,):
-            if _may_hold(file.metadata.row_group(index), only):
+            if _may_hold(found := file.metadata.row_group(index), only):
                 rows = _without_views(file.read_row_group(index, there, use_threads=False))
-                kept = _kept(with_added(rows, columns) if lacking else rows, only)
+                kept = _kept(with_added(rows, columns) if lacking else rows, _unsure(found, only))
                 if kept.num_rows:
                     yield kept
 
@@ -199,6 +203,12 @@ def _may_hold(group: pq.RowGroupMetaData, only: Sequence[Within]) -> bool:
     """Return whether a row group may have rows that meet all conditions."""
     bounds = _bounds(group, {condition.column for condition in only})
     return all(c.column not in bounds or c.may_hold(*bounds[c.column]) for c in only)
+
+
+def _unsure(group: pq.RowGroupMetaData, only: Sequence[Within]) -> list[Within]:
+    """Return the conditions that some rows of a row group may not meet."""
+    bounds = _bounds(group, {condition.column for condition in only})
+    return [c for c in only if c.column not in bounds or not c.holds_all(*bounds[c.column])]
 
 
 # Any: pyarrow's stubs do not know the values; callers request only columns of numbers.

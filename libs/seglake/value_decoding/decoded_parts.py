@@ -48,7 +48,7 @@ class DecodedPart(NamedTuple):
     Attributes:
         is_null: whether there is no key or value.
         tables: index of the table; NO_TABLE if the key or value does not decode or is null.
-        reasons: a RejectReason; None if the key or value decodes or is null.
+        reasons: the `code` of a RejectReason; 0 if the key or value decodes or is null.
         positions: first byte that could not be read, of the whole key or value; -1 if unknown.
         ids: schema ids; -1 if no frame has one.
         guids: schema GUIDs, by record.
@@ -57,8 +57,7 @@ class DecodedPart(NamedTuple):
 
     is_null: NDArray[np.bool_]
     tables: NDArray[np.int64]
-    # Any: NumPy's arrays of objects.
-    reasons: NDArray[Any]
+    reasons: NDArray[np.uint8]
     positions: NDArray[np.int64]
     ids: NDArray[np.int64]
     guids: dict[int, str]
@@ -68,6 +67,11 @@ class DecodedPart(NamedTuple):
     def are_rejected(self) -> NDArray[np.bool_]:
         """Return which keys or values do not decode."""
         return self.reasons.astype(np.bool_)
+
+    def reject_reasons(self) -> list[str]:
+        """Return why keys or values do not decode, in their order."""
+        codes = self.reasons[self.are_rejected].tolist()
+        return [str(RejectReason.of_code(code)) for code in codes]
 
 
 def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> DecodedPart:
@@ -81,7 +85,7 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
     found = DecodedPart(
         is_null=rows.column(typing.part).is_null().to_numpy(),
         tables=np.full(count, NO_TABLE, np.int64),
-        reasons=np.full(count, None, object),
+        reasons=np.zeros(count, np.uint8),
         positions=np.full(count, UNKNOWN_POSITION, np.int64),
         ids=np.full(count, -1, np.int64),
         guids={},
@@ -99,7 +103,8 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
         if size > MOST_BYTES:  # in the columns of all schemas, or in all groups together
             if count > 1:
                 raise TooManyItemsError
-            found.reasons[0], found.positions[0] = RejectReason.TOO_LARGE, group.frame_bytes[0]
+            found.reasons[0] = RejectReason.TOO_LARGE.code
+            found.positions[0] = group.frame_bytes[0]
             found.tables[0], piece = NO_TABLE, None
         if piece is not None and len(piece[0]):
             pieces[table].append(piece)
@@ -115,12 +120,12 @@ def _decode(
     use, table = group.use, typing.table_of(group.key)
     _name(group, rows, found)
     if use.reader is None or table == NO_TABLE:
-        found.reasons[rows] = use.problem or RejectReason.UNSUPPORTED_SCHEMA
+        found.reasons[rows] = (use.problem or RejectReason.UNSUPPORTED_SCHEMA).code
         found.positions[rows] = group.problem_at
         return NO_TABLE, None
     values, reasons, positions = use.reader.read(*group.bodies)
     bad = np.flatnonzero(reasons)
-    found.reasons[rows[bad]] = [RejectReason.of_code(code) for code in reasons[bad].tolist()]
+    found.reasons[rows] = reasons
     is_known = positions[bad] != UNKNOWN_POSITION
     places = positions[bad] + group.frame_bytes[bad]
     found.positions[rows[bad]] = np.where(is_known, places, UNKNOWN_POSITION)

@@ -53,13 +53,14 @@ class RowsTask:
             Within("offset", self.first_offset, self.last_offset),
         ]
         for found in read_rows(self.storage, self.path, (*_CHOSEN_BY, *columns), only):
-            sources: Any = found.column("source_id").cast(pa.string())
-            is_own = pc.equal(sources, pa.scalar(self.source_id)).to_numpy()
+            sources: Any = found.column("source_id").dictionary_encode().unify_dictionaries()
+            source = sources.combine_chunks()
+            is_own = pc.equal(source.dictionary, pa.scalar(self.source_id)).take(source.indices)
             of, in_commit = numbers(found, "partition"), numbers(found, "generation")
             chosen = np.zeros(found.num_rows, np.bool_)
             for partition, generations in self.generations.items():
                 chosen |= (of == partition) & np.isin(in_commit, [*generations])
-            yield those(found, chosen & is_own)
+            yield those(found, chosen & is_own.to_numpy(zero_copy_only=False))
 
 
 def those(rows: pa.Table, chosen: NDArray[np.bool_]) -> pa.Table:

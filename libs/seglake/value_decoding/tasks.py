@@ -14,7 +14,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_files import DataFile, ParquetFile
-from seglake.lake.parquet_rows import plain_texts
 from seglake.lake.tables import Table
 from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.value_codec.decoded import TooManyItemsError
@@ -207,8 +206,7 @@ def _decode_rows(
         rejected = reject_rows(rows, part, found, task.stamp, task.max_raw_bytes)
         if rejected is not None:
             files[-1].write(rejected)
-        reasons = [str(reason) for reason in found.reasons[found.are_rejected]]
-        report.reasons.update((part, reason) for reason in reasons)
+        report.reasons.update((part, reason) for reason in found.reject_reasons())
     has_no_key = np.zeros(rows.num_rows, np.bool_) if key is None else ~decode_by_now(key)
     _count(rows, report, (is_typed, ~decode_by_now(value), has_no_key))
 
@@ -268,7 +266,8 @@ def _count(
         masks: which records have a typed row, which a rejected value, and which a rejected key.
         is_again: whether the records were already counted, and their rejects are resolved now.
     """
-    attempts = plain_texts(rows.select(Attempt._fields))
+    # Arrow groups by one dictionary only.
+    attempts = rows.select(Attempt._fields).unify_dictionaries().combine_chunks()
     for name, mask in zip(_COUNTED, masks, strict=True):
         attempts = attempts.append_column(name, pa.array(mask))
     of_attempt = attempts.group_by([*Attempt._fields], use_threads=False)

@@ -155,7 +155,7 @@ def reject_rows(
     columns: dict[str, Any] = {
         **record_places(some),
         "part": pa.array([part] * count, pa.string()),
-        "reason": pa.array([str(reason) for reason in found.reasons[is_bad]], pa.string()),
+        "reason": pa.array(found.reject_reasons(), pa.string()),
         "position": pa.array(positions, mask=positions < 0),
         "schema_id": pa.array(ids.astype(np.int32), pa.int32(), mask=ids < 0),
         "schema_guid": pa.array(guids, pa.string()),

@@ -1,6 +1,7 @@
 """Columns say what fastavro reads, for drawn schemas with logical types, nesting and recursion."""
 
 import json
+import random
 from decimal import Decimal
 from typing import Any
 
@@ -187,6 +188,35 @@ def test_items_of_all_blocks_are_one_list() -> None:
     assert found == [[[1, 2], [1, 2]], []]
 
 
+def test_lists_are_complete_however_many_items_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    union = ["null", {"type": "array", "items": {"type": "map", "values": "string"}}]
+    kinds: dict[str, Schema] = {"a": {"type": "array", "items": union}, "b": ["null", "long"]}
+    fields = [{"name": name, "type": kind} for name, kind in kinds.items()]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    chance = random.Random(5)
+    drawn = [_lists(chance, most) for most in [3, 30, 300, 3] * 40]
+    bodies = [written(schema, value) for value in drawn]
+    cut = range(0, len(bodies), 3)
+    for row in cut:
+        bodies[row] = bodies[row][:-1]
+    monkeypatch.setattr(value_reader, "_WORDS_AT_ONCE", 1)
+    found, reasons = read(schema, *bodies)
+    assert [row for row, reason in enumerate(reasons) if reason] == [*cut]
+    for row, value in enumerate(drawn):
+        assert found[row] == (None if row in cut else form(schema, value))
+
+
+def _lists(chance: random.Random, most: int) -> dict[str, Any]:
+    """A value with a list of up to so many items: nulls, and lists of maps."""
+    maps = [{f"k{n}": "v" * n for n in range(chance.randrange(4))} for _ in range(3)]
+    items = [
+        chance.choice([("null", None), ("array", maps)]) for _ in range(chance.randrange(most))
+    ]
+    return {"a": items, "b": chance.choice([("null", None), ("long", most)])}
+
+
 def test_a_value_of_bytes_alone_has_no_length_in_confluents_frame() -> None:
     body = np.frombuffer(b"\x07\xff", np.uint8)
     for schema, expected in (("bytes", b"\x07\xff"), (DECIMAL, Decimal("2.047"))):
@@ -202,11 +232,13 @@ def test_items_that_need_much_memory_are_read_in_parts_or_rejected(
     schema = {"type": "array", "items": ["null", {"type": "record", "name": "P", "fields": fields}]}
     reader = AvroReader(parsed_schema(json.dumps(schema), {}), is_raw_bytes=False)
     many = b"\x90\x4e" + b"\x00" * 5000 + b"\x00"  # 5,000 nulls, 16 MB of columns
-    bodies = [b"\x02\x00\x00", many, b"\x02\x00", many, b"\x00"]
+    bodies = [b"\x02\x00\x00", many, b"\x02\x00", *[many] * 5, b"\x00"]
     ends = np.cumsum([len(body) for body in bodies])
     found = np.frombuffer(b"".join(bodies), np.uint8), ends - [len(b) for b in bodies], ends
     whole = reader.read(*found)
-    assert whole.reasons.tolist() == [0, 0, RejectReason.SHORT.code, 0, 0]
+    short, large = RejectReason.SHORT.code, RejectReason.TOO_LARGE.code
+    assert whole.reasons.tolist() == [0, 0, short, *[0] * 5, 0]
+    monkeypatch.setattr(value_reader, "_WORDS_AT_ONCE", 1)  # little room
     monkeypatch.setattr(value_reader, "MOST_BYTES", 20_000_000)
     with pytest.raises(TooManyItemsError):
         reader.read(*found)
@@ -217,6 +249,5 @@ def test_items_that_need_much_memory_are_read_in_parts_or_rejected(
     monkeypatch.setattr(value_reader, "MOST_BYTES", 10_000_000)
     parts = [*decoded_parts(reader, *found)]
     outcomes = [code for part in parts for code in part.reasons.tolist()]
-    large, short = RejectReason.TOO_LARGE.code, RejectReason.SHORT.code
-    assert outcomes == [0, large, short, large, 0]
+    assert outcomes == [0, large, short, *[large] * 5, 0]
     assert parts[0].values.to_pylist()[0] == [None]

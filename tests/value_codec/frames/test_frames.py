@@ -1,5 +1,6 @@
 """Frames are recognised by their first bytes, all at once."""
 
+import random
 from uuid import UUID
 
 import numpy as np
@@ -62,5 +63,14 @@ def test_schemas_are_named_once_and_bodies_begin_after_the_frames() -> None:
     ids = [int.from_bytes(name, "big") for name in found.names[FrameKind.ID]]
     assert [ids[n] for n in found.schemas[[0, 3, 4]]] == [0x102, 5, 0x102]
     assert (sorted(ids), found.names[FrameKind.GUID]) == ([5, 0x102], [_GUID])
-    assert found.sizes.tolist() == [5, 17, 0, 5, 5]
+    assert found.sizes == {FrameKind.ID: 5, FrameKind.GUID: 17}
     assert [rows.tolist() for rows in found.rows_of(FrameKind.ID)] in ([[3], [0, 4]], [[0, 4], [3]])
+
+
+def test_many_schemas_are_told_apart() -> None:
+    chance = random.Random(3)
+    ids = [chance.choice([chance.randrange(1 << 31), 7]) or 1 for _ in range(5000)]
+    found = read(Form.CONFLUENT, *(b"\0" + number.to_bytes(4, "big") + b"x" for number in ids))
+    names = found.names[FrameKind.ID]
+    assert [int.from_bytes(names[n], "big") for n in found.schemas.tolist()] == ids
+    assert len(names) == len({*ids})

@@ -1,11 +1,13 @@
 """Schemas of Protobuf are compiled without leaving a trace; messages are found by their indexes."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from seglake.value_codec.frames.schema_groups import bodies_of_bytes
 from seglake.value_codec.protobuf.compiler import ProtoTextError
 from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
@@ -180,3 +182,16 @@ def test_a_chain_of_thousands_of_messages_is_no_schema() -> None:
     chain = "".join(f"message M{n} {{ M{n + 1} m = 1; }}" for n in range(3000))
     with pytest.raises(ProtoTextError, match="too deeply"):
         SchemaMessages(f"{_HEAD}{chain} message M3000 {{ int32 x = 1; }}", {})
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_reading_leaves_the_garbage_collector_as_it_was(is_enabled: bool) -> None:
+    found = SchemaMessages(_HEAD + "message A { string x = 1; }", {}).at((0,))
+    assert found is not None
+    body = bodies_of_bytes([b"\x0a\x01x"])
+    try:
+        (gc.enable if is_enabled else gc.disable)()
+        assert found[1].read(*body).values.to_pylist() == [{"x": "x", "_unknown": None}]
+        assert gc.isenabled() is is_enabled
+    finally:
+        gc.enable()

@@ -23,46 +23,71 @@ class StoredColumns(NamedTuple):
 
     Attributes:
         words: words of all slots.
-        slots: index of each slot's first word.
+        slots: index of each slot's first word, and the index after all.
+        widths: number of words in an entry of each slot.
+        levels: level of each slot.
         flags: validity bytes.
-        flag_starts: index of each column's first validity byte.
+        flag_starts: index of each column's first validity byte, and the index after all.
+        flag_levels: level of each column of validity bytes.
+        room: number of entries that there is room for, by level.
+        entries: next entry of each level.
+        kept: next entry of each level, after the last value that was read completely.
     """
 
     words: NDArray[np.int64]
     slots: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    levels: NDArray[np.int64]
     flags: _Flags
     flag_starts: NDArray[np.int64]
+    flag_levels: NDArray[np.int64]
+    room: NDArray[np.int64]
+    entries: NDArray[np.int64]
+    kept: NDArray[np.int64]
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        for first, width, level in zip(self.slots[:-1], self.widths, self.levels, strict=True):
+            self.words[first : first + width * self.entries[level]] = 0
+        for first, level in zip(self.flag_starts[:-1], self.flag_levels, strict=True):
+            self.flags[first : first + self.entries[level]] = 0
+        self.entries[:] = self.kept[:] = 0
 
 
-def empty_columns(columns: Columns, totals: NDArray[np.int64]) -> StoredColumns:
+def empty_columns(columns: Columns, room: NDArray[np.int64]) -> StoredColumns:
     """Return zeroed memory for the entries of columns.
 
     Args:
         columns: the columns.
-        totals: number of entries of each level.
+        room: number of entries of each level.
     """
-    words = [int(totals[level]) * WORDS[form] for level, form in columns.slots]
-    flags = [int(totals[level]) for level in columns.flags]
+    levels = np.array([level for level, _ in columns.slots], np.int64)
+    widths = np.array([WORDS[form] for _, form in columns.slots], np.int64)
+    flag_levels = np.array(columns.flags, np.int64)
+    slots, flag_starts = _edges(room[levels] * widths), _edges(room[flag_levels])
+    entries, kept = np.zeros((2, columns.levels), np.int64)
     return StoredColumns(
-        np.zeros(sum(words), np.int64),
-        np.cumsum([0, *words], dtype=np.int64),
-        np.zeros(sum(flags), np.uint8),
-        np.cumsum([0, *flags], dtype=np.int64),
+        *(np.zeros(slots[-1], np.int64), slots, widths, levels),
+        *(np.zeros(flag_starts[-1], np.uint8), flag_starts, flag_levels),
+        *(room, entries, kept),
     )
 
 
+def _edges(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the start of each part that follows the others, and the end of all."""
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
 class ArrayMaker(NamedTuple):
-    """Maker of the arrays of one run of the kernel.
+    """Maker of the arrays of one run of the kernel; they share no memory with the entries.
 
     Attributes:
         stored: the entries.
-        counts: number of entries of each level.
         data: bytes that ranges refer to.
         copy: the kernel `copy_ranges`.
     """
 
     stored: StoredColumns
-    counts: NDArray[np.int64]
     data: NDArray[np.uint8]
     copy: Callable[..., None]
 
@@ -73,7 +98,7 @@ class ArrayMaker(NamedTuple):
             node: the node.
             is_sound: 0 for entries that become null, regardless of the stored value.
         """
-        count = int(self.counts[node.level])
+        count = int(self.stored.entries[node.level])
         valid = self._valid(node, count)
         if is_sound is not None:
             valid = is_sound if valid is None else valid & is_sound
@@ -126,12 +151,14 @@ class ArrayMaker(NamedTuple):
         elif node.form is Form.NUMBER and node.arrow.bit_width == 32:
             content = words.astype(np.int32).view(np.uint8)
         else:
-            content = words.view(np.uint8)
+            content = words.copy().view(np.uint8)
         return _made(node.arrow, count, [bitmap, pa.py_buffer(content.data)])
 
     def _bytes(self, arrow: pa.DataType, ranges: NDArray[np.int64], bitmap: Any) -> ArrowArray:
-        offsets = _offsets(ranges[:, 1])
-        content = np.empty(int(offsets[-1]), np.uint8)
+        size = int(ranges[:, 1].sum())
+        if size > _LARGEST_OFFSET:
+            raise OverflowError  # the caller reads fewer bodies at once
+        offsets, content = np.empty(len(ranges) + 1, np.int32), np.empty(size, np.uint8)
         self.copy(ranges, self.data, offsets, content)
         return _made(
             arrow, len(ranges), [bitmap, pa.py_buffer(offsets.data), pa.py_buffer(content.data)]
@@ -164,16 +191,10 @@ def _made(
 
 
 def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return Arrow offsets for items of these lengths: each start, and the last end.
-
-    Raises:
-        OverflowError: an array of more than 2 GiB; the caller reads fewer bodies at once.
-    """
-    found = np.zeros(len(lengths) + 1, np.int64)
+    """Return Arrow offsets for items of these lengths: each start, and the last end."""
+    found = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=found[1:])
-    if found[-1] > _LARGEST_OFFSET:
-        raise OverflowError
-    return found.astype(np.int32)
+    return found
 
 
 def _uuids(starts: NDArray[np.int64], data: NDArray[np.uint8], bitmap: Any) -> ArrowArray:

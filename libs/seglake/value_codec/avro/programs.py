@@ -40,6 +40,12 @@ class Program(NamedTuple):
     code: NDArray[np.int64]
     targets: NDArray[np.int64]
 
+    def without_places(self) -> "Program":
+        """Return the program that stores nothing; it still counts the items of lists."""
+        found = Program(self.code.copy(), self.targets.copy())
+        found.code[:, op.SLOT] = found.targets[:, 1] = -1
+        return found
+
 
 def program_of(columns: Columns, *, is_raw_bytes: bool) -> Program:
     """Return the program that reads one value of a schema.

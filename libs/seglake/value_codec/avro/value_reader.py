@@ -6,15 +6,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.avro.column_arrays import ArrayMaker, empty_columns
+from seglake.value_codec.avro.column_arrays import ArrayMaker, StoredColumns, empty_columns
 from seglake.value_codec.avro.column_tree import MOST_DIGITS, columns_of
-from seglake.value_codec.avro.programs import program_of
+from seglake.value_codec.avro.programs import Program, program_of
 from seglake.value_codec.avro.schema_types import AvroType
 from seglake.value_codec.decoded import MOST_BYTES, ArrowArray, Decoded, TooManyItemsError
 from seglake.value_codec.kernels import operations as op
+from seglake.value_codec.kernels.arguments import in_one_form
 from seglake.value_codec.reject_reasons import RejectReason
 
+_Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 _HALF = 1 << 64
+_MOST_ITEMS = (1 << 63) - 1
 _WORDS_AT_ONCE = 1 << 20  # most entries in a call of the kernel, without items of lists
 
 
@@ -63,65 +66,77 @@ class AvroReader:
             starts: index of each body's first byte.
             ends: index after each body's last byte.
         """
-        at_once = max(_WORDS_AT_ONCE // (len(self._columns.slots) + 1), 64)
-        parts, reasons, positions = [], [_NO_REASONS], [_NO_POSITIONS]
-        size = 0
-        for first in range(0, len(starts), at_once) or [0]:
+        content, starts, ends = in_one_form(data, starts, ends)
+        outcomes, places = np.zeros(len(starts), np.int64), starts.copy()
+        most = max(_WORDS_AT_ONCE // (len(self._columns.slots) + 1), 64)
+        at_once = min(most, len(starts))
+        room = np.full(self._columns.levels, at_once)
+        parts: list[ArrowArray] = []
+        first = size = 0
+        while first < len(starts) or not parts:
+            if not parts or len(parts[-1]) < at_once:  # more items than there was room for
+                room[1:] = np.minimum(2 * room[1:] + 64, 2 * most)
+                stored = empty_columns(self._columns, room)
             some = slice(first, first + at_once)
-            values, outcomes, places = self._part(data, starts[some], ends[some])
-            size += values.nbytes
+            verdicts = outcomes[some], places[some]
+            parts.append(self._part(content, (starts[some], ends[some]), verdicts, stored))
+            stored.clear()
+            first += len(parts[-1])
+            size += parts[-1].nbytes
             if size > MOST_BYTES and len(starts) > 1:
                 raise TooManyItemsError
-            parts.append(values)
-            reasons.append(_CODES[outcomes])
-            positions.append(np.where(outcomes == op.OK, 0, places - starts[some]))
         whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
-        return Decoded(whole, np.concatenate(reasons), np.concatenate(positions))
+        positions = np.where(outcomes == op.OK, 0, places - starts)
+        return Decoded(whole, _CODES[outcomes], positions)
 
     def _part(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> tuple[ArrowArray, NDArray[np.int64], NDArray[np.int64]]:
-        """Return values, outcomes, and the index of the byte that decides each outcome."""
-        from seglake.value_codec.kernels.fill_kernel import copy_ranges, fill_columns
+        self, data: NDArray[np.uint8], bounds: _Pair, verdicts: _Pair, stored: StoredColumns
+    ) -> ArrowArray:
+        """Return the values of the first bodies, as many as there is room for, but at least one."""
+        count = self._run(self._program, data, bounds, verdicts, stored)
+        if not count and len(bounds[0]):
+            return self._alone(data, bounds, verdicts)
+        return self._array(data, verdicts[0][:count], stored)
 
-        content, starts, ends = _in_one_form(data, starts, ends)
-        outcomes, places, totals = self._checked(content, starts, ends)
-        if self._columns.bytes_of(totals) > MOST_BYTES:
-            if len(starts) > 1:
-                raise TooManyItemsError
-            if outcomes[0] == op.OK:
-                outcomes[0], places[0] = op.TOO_LARGE, starts[0]
-            totals[1:] = 0
-        stored = empty_columns(self._columns, totals)
-        counts = np.zeros(self._columns.levels, np.int64)
-        columns = self._program, content, starts, ends, outcomes, self._stack, stored
-        fill_columns(*columns, counts)
-        counts[0] = len(starts)
+    def _alone(self, data: NDArray[np.uint8], bounds: _Pair, verdicts: _Pair) -> ArrowArray:
+        """Return the value of the first body, whose lists need more room than others."""
+        first = bounds[0][:1], bounds[1][:1]
+        outcomes, places = verdicts
+        nothing = self._columns._replace(slots=[], flags=[])
+        counted = empty_columns(nothing, np.full(nothing.levels, _MOST_ITEMS))
+        self._run(self._program.without_places(), data, first, verdicts, counted)
+        room = counted.kept
+        room[0] = 1
+        if outcomes[0] == op.OK and self._columns.bytes_of(room) > MOST_BYTES:
+            outcomes[0], places[0] = op.TOO_LARGE, first[0][0]
+        stored = empty_columns(self._columns, room if outcomes[0] == op.OK else room.clip(max=1))
+        if outcomes[0] == op.OK:
+            self._run(self._program, data, first, verdicts, stored)
+        return self._array(data, outcomes[:1], stored)
+
+    def _array(
+        self, data: NDArray[np.uint8], outcomes: NDArray[np.int64], stored: StoredColumns
+    ) -> ArrowArray:
+        """Return the stored values; those of faulty bodies are null."""
+        from seglake.value_codec.kernels.entries import copy_ranges
+
+        stored.entries[0] = len(outcomes)
         is_sound = None if not outcomes.any() else (outcomes == op.OK).view(np.uint8)
-        maker = ArrayMaker(stored, counts, content, copy_ranges)
-        return maker.array(self._columns.top, is_sound), outcomes, places
+        return ArrayMaker(stored, data, copy_ranges).array(self._columns.top, is_sound)
 
-    def _checked(
-        self, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Check bodies: return outcomes, deciding indexes, and numbers of entries by level."""
-        from seglake.value_codec.kernels.value_kernel import check_values  # imports numba, 0.2 s
+    def _run(
+        self,
+        program: Program,
+        data: NDArray[np.uint8],
+        bounds: _Pair,
+        verdicts: _Pair,
+        stored: StoredColumns,
+    ) -> int:
+        """Store the entries and verdicts of bodies; return for how many there was room."""
+        from seglake.value_codec.kernels.value_kernel import read_values  # imports numba, 0.2 s
 
-        outcomes, places = verdicts = np.empty((2, len(starts)), np.int64)
-        totals = np.zeros(self._columns.levels, np.int64)
-        bounds = self._program, data, starts, ends
-        check_values(*bounds, _POWERS, self._stack, verdicts, totals)
-        totals[0] = len(starts)
-        return outcomes, places, totals
-
-
-def _in_one_form(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
-    """Return arrays of one type and layout, so that the kernels are compiled only once."""
-    content = np.ascontiguousarray(data).view()
-    content.flags.writeable = False
-    return content, np.array(starts, np.int64), np.array(ends, np.int64)
+        count: int = read_values(program, data, *bounds, _POWERS, self._stack, verdicts, stored)
+        return count
 
 
 def _powers() -> NDArray[np.uint64]:
@@ -132,4 +147,3 @@ def _powers() -> NDArray[np.uint64]:
 
 _POWERS = _powers()
 _CODES = np.array([0, *(_REASONS[outcome].code for outcome in sorted(_REASONS))], np.uint8)
-_NO_REASONS, _NO_POSITIONS = np.zeros(0, np.uint8), np.zeros(0, np.int64)

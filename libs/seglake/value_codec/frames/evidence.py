@@ -22,9 +22,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
-from seglake.value_codec.frames.frames import MAGIC_BYTES, frames
+from seglake.value_codec.frames.frames import MAGIC_BYTES, NAMED, frames
 from seglake.value_codec.frames.schema_groups import (
     Bodies,
     GroupContext,
@@ -91,13 +92,15 @@ class FormEvidence:
         bare = found.of(without(len(found.starts), np.fromiter(headers, np.int64)))
         firsts = bare.data[bare.starts[bare.ends > bare.starts]]
         seen = np.bincount(firsts, minlength=256)
+        left = bare  # a value has a frame of one form at most
         for form in FRAMED_FORMS:
             if seen[[*MAGIC_BYTES[form]]].any():
-                self._add_frames(bare, GroupContext(form, readers, context))
+                left = left.of(self._add_frames(left, GroupContext(form, readers, context)))
         self._add_frames(named, GroupContext(Form.CONFLUENT, readers, context))
         self._add_texts(bare)
 
-    def _add_frames(self, some: Bodies, context: GroupContext) -> None:
+    def _add_frames(self, some: Bodies, context: GroupContext) -> NDArray[np.int64]:
+        """Count frames of a form; return the indexes of the values without one."""
         form = context.form
         found = frames(form, *some)
         for kind, names in found.names.items():
@@ -105,6 +108,7 @@ class FormEvidence:
             is_known = [context.knows(kind, name) for name in names]
             self.framed[form] += int(counts.sum())
             self.known[form] += int(counts[is_known].sum()) if names else 0
+        return np.flatnonzero(found.kinds > max(NAMED))
 
     def _add_texts(self, some: Bodies) -> None:
         data, starts, ends = some

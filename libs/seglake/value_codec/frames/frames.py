@@ -17,22 +17,15 @@ Legacy8ByteIdHandler.
 """
 
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.value_codec.frames.forms import Form
+from seglake.value_codec.kernels.arguments import grouped_heads
 from seglake.value_codec.reject_reasons import RejectReason
 
-_GUID_BYTES, _SINGLE_BYTES, _GLUE_BYTES = 17, 10, 18
-_LEAST_BYTES = {
-    Form.CONFLUENT: 5,
-    Form.SINGLE_OBJECT: _SINGLE_BYTES,
-    Form.APICURIO: 9,
-    Form.GLUE: _GLUE_BYTES,
-}
 _GREATEST_ID = (1 << 31) - 1
 _GLUE_PLAIN, _GLUE_ZLIB = 0, 5
 
@@ -57,6 +50,14 @@ MAGIC_BYTES = {
 }
 """First bytes of the frames of each form."""
 
+_NAMES = {
+    Form.CONFLUENT: {FrameKind.ID: (1, 5), FrameKind.GUID: (1, 17)},
+    Form.SINGLE_OBJECT: {FrameKind.FINGERPRINT: (2, 10)},
+    Form.APICURIO: {FrameKind.ID: (1, 9)},
+    Form.GLUE: {FrameKind.GUID: (2, 18), FrameKind.ZLIB_GUID: (2, 18)},
+}
+"""First byte of the schema's name and the byte after it, in frames of each form and kind."""
+
 NAMED = (FrameKind.ID, FrameKind.GUID, FrameKind.FINGERPRINT, FrameKind.ZLIB_GUID)
 """Kinds of frames that name a schema."""
 
@@ -75,21 +76,23 @@ class Frames(NamedTuple):
         kinds: a FrameKind for each key or value.
         names: for each kind that names schemas, the distinct bytes of the names.
         schemas: for each key or value, the index of its schema's name among those of its kind; 0
-            without a frame.
-        sizes: number of bytes of each frame; 0 without one.
+            without a name.
+        sizes: number of bytes of a frame, by kind.
         name_at: position of the name in a frame.
     """
 
     kinds: NDArray[np.int8]
     names: dict[FrameKind, list[bytes]]
     schemas: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    sizes: dict[FrameKind, int]
     name_at: int
 
     def rows_of(self, kind: FrameKind) -> list[NDArray[np.int64]]:
         """Return the indexes of the values of each schema of a kind, in the order of `names`."""
         chosen = np.flatnonzero(self.kinds == kind)
         count = len(self.names.get(kind, ()))
+        if count == 1:  # as in most topics
+            return [chosen]
         order = chosen[np.argsort(self.schemas[chosen], kind="stable")]
         ends = np.cumsum(np.bincount(self.schemas[chosen], minlength=count))
         return np.split(order, ends[:-1]) if count else []
@@ -111,71 +114,58 @@ def frames(
     >>> found.names[FrameKind.ID][0].hex(), found.sizes.tolist()
     ('0000001f', [5])
     """
-    kinds = np.full(len(starts), FrameKind.NO_FRAME, np.int8)
-    lengths = ends - starts
-    rows = np.flatnonzero(lengths >= _LEAST_BYTES[form])
-    heads = _heads(data, starts[rows], _LEAST_BYTES[form])
+    spans = _NAMES[form]
+    sizes = {kind: end for kind, (_, end) in spans.items()}
+    name_at = next(iter(spans.values()))[0]
+    groups, heads = _heads(form, data, starts, ends)
+    kinds = np.append(_kinds(form, heads), np.int8(FrameKind.NO_FRAME))  # index -1: no head
+    names, numbers = {}, np.zeros(len(kinds), np.int64)
+    for kind, (begin, end) in spans.items():
+        found = np.flatnonzero(kinds == kind)
+        if len(found):
+            names[kind] = [heads[head, begin:end].tobytes() for head in found.tolist()]
+            numbers[found] = np.arange(len(found))
+    return Frames(kinds[groups], names, numbers[groups], sizes, name_at)
+
+
+def _kinds(form: Form, heads: NDArray[np.uint8]) -> NDArray[np.int8]:
+    """Return the FrameKind of each head of frames."""
     first, second = heads[:, 0], heads[:, 1]
-    spans = {FrameKind.ID: (1, _LEAST_BYTES[form])}
     match form:
         case Form.SINGLE_OBJECT:
-            is_magic = (first == 0xC3) & (second == 1)
-            kinds[rows] = np.where(is_magic, FrameKind.FINGERPRINT, FrameKind.BAD_MAGIC)
-            spans = {FrameKind.FINGERPRINT: (2, _SINGLE_BYTES)}
+            are = [(first == 0xC3) & (second == 1)]
+            of = [FrameKind.FINGERPRINT, FrameKind.BAD_MAGIC]
         case Form.APICURIO:
-            found = np.where(_are_ids(heads, ">u8"), FrameKind.ID, FrameKind.NO_FRAME)
-            kinds[rows] = np.where(first == 0, found, FrameKind.BAD_MAGIC)
+            are = [first != 0, _are_ids(heads[:, 1:9], ">u8")]
+            of = [FrameKind.BAD_MAGIC, FrameKind.ID, FrameKind.NO_FRAME]
         case Form.GLUE:
             are = [first != 3, second == _GLUE_PLAIN, second == _GLUE_ZLIB]
-            of = [FrameKind.BAD_MAGIC, FrameKind.GUID, FrameKind.ZLIB_GUID]
-            kinds[rows] = np.select(are, of, FrameKind.BAD_COMPRESSION)
-            spans = dict.fromkeys((FrameKind.GUID, FrameKind.ZLIB_GUID), (2, _GLUE_BYTES))
+            of = [
+                *(FrameKind.BAD_MAGIC, FrameKind.GUID, FrameKind.ZLIB_GUID),
+                FrameKind.BAD_COMPRESSION,
+            ]
         case _:
-            found = np.where(_are_ids(heads, ">u4"), FrameKind.ID, FrameKind.NO_FRAME)
-            kinds[rows] = np.where(first <= 1, found, FrameKind.BAD_MAGIC)
-            guids = rows[first == 1]
-            has_guid = lengths[guids] >= _GUID_BYTES
-            kinds[guids] = np.where(has_guid, FrameKind.GUID, FrameKind.NO_FRAME)
-            spans[FrameKind.GUID] = 1, _GUID_BYTES
-    return _with_names(kinds, spans, data, starts)
+            are = [first > 1, first == 1, _are_ids(heads[:, 1:5], ">u4")]
+            of = [FrameKind.BAD_MAGIC, FrameKind.GUID, FrameKind.ID, FrameKind.NO_FRAME]
+    return np.select(are, of[:-1], of[-1]).astype(np.int8)
 
 
-def _are_ids(heads: NDArray[np.uint8], kind: str) -> NDArray[np.bool_]:
-    """Return whether a number after the first byte is above 0 and has at most 31 bits."""
-    ids = heads[:, 1:].copy().view(kind)[:, 0]
+def _are_ids(numbers: NDArray[np.uint8], kind: str) -> NDArray[np.bool_]:
+    """Return whether numbers are above 0 and have at most 31 bits."""
+    ids = np.ascontiguousarray(numbers).view(kind)[:, 0]
     found: NDArray[np.bool_] = (ids > 0) & (ids <= _GREATEST_ID)
     return found
 
 
-def _heads(data: NDArray[np.uint8], starts: NDArray[np.int64], size: int) -> NDArray[np.uint8]:
-    """Return the `size` bytes from each start on, one row of an array for each."""
-    if not len(starts):
-        return np.zeros((0, size), np.uint8)
-    # One item for each byte of the data, which begins there: a copy of items is quick.
-    items = np.ndarray(len(data) - size + 1, f"V{size}", np.ascontiguousarray(data), strides=(1,))
-    return items[starts].view(np.uint8).reshape(-1, size)
-
-
-def _with_names(
-    kinds: NDArray[np.int8],
-    spans: dict[FrameKind, tuple[int, int]],
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-) -> Frames:
-    """Collect the distinct schema names; `spans` has a name's place in the frames of a kind."""
-    schemas, sizes = np.zeros((2, len(starts)), np.int64)
-    names = {}
-    for kind, (begin, end) in spans.items():
-        rows = np.flatnonzero(kinds == kind)
-        sizes[rows] = end
-        # Any: numpy's stubs hide Python's buffers, and pyarrow's have no dictionaries of bytes.
-        content: Any = _heads(data, starts[rows] + begin, end - begin)
-        if len(rows) and (content == content[0]).all():  # as in most topics
-            names[kind] = [content[0].tobytes()]
-            continue
-        buffers = [None, pa.py_buffer(content)]
-        found: Any = pa.Array.from_buffers(pa.binary(end - begin), len(rows), buffers)
-        encoded = found.dictionary_encode()
-        schemas[rows] = encoded.indices
-        names[kind] = encoded.dictionary.to_pylist()
-    return Frames(kinds, names, schemas, sizes, next(iter(spans.values()))[0])
+def _heads(
+    form: Form, data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Return the number of each value's head, -1 if it is too short, and the distinct heads."""
+    least, most = min(size for _, size in _NAMES[form].values()), 18
+    sizes = np.full(256, least, np.int64)
+    if form is Form.CONFLUENT:
+        sizes[1] = _NAMES[form][FrameKind.GUID][1]
+    groups, firsts = grouped_heads(data, starts, ends, sizes)
+    places = firsts[:, None] + np.arange(most)
+    # The last head may end with the data.
+    return groups, data[np.minimum(places, len(data) - 1)]

@@ -263,18 +263,18 @@ def _groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[Sch
             unknown = rows[_have_an_id(bodies.of(rows), _ID_BYTES[context.form])]
             if len(unknown):
                 use = SchemaUse("", problem=RejectReason.UNKNOWN_SCHEMA_ID)
-                yield SchemaGroup("", use, unknown, bodies.of(unknown), read.sizes[unknown], 1)
+                frame_bytes = np.zeros_like(unknown)
+                yield SchemaGroup("", use, unknown, bodies.of(unknown), frame_bytes, 1)
             rows = np.setdiff1d(rows, unknown)
         if len(rows):
             use = SchemaUse("", problem=reason)
             problem_at = int(kind is FrameKind.BAD_COMPRESSION)
-            yield SchemaGroup("", use, rows, bodies.of(rows), read.sizes[rows], problem_at)
+            yield SchemaGroup("", use, rows, bodies.of(rows), np.zeros_like(rows), problem_at)
     for kind in NAMED:
         for name, rows in zip(read.names.get(kind, ()), read.rows_of(kind), strict=True):
-            use = context.use_of(kind, name)
-            yield SchemaGroup(
-                _shown_name(kind, name), use, rows, bodies.of(rows), read.sizes[rows], read.name_at
-            )
+            use, shown = context.use_of(kind, name), _shown_name(kind, name)
+            frame_bytes = np.full(len(rows), read.sizes[kind])
+            yield SchemaGroup(shown, use, rows, bodies.of(rows), frame_bytes, read.name_at)
 
 
 def _have_an_id(bodies: Bodies, least: int) -> NDArray[np.bool_]:

@@ -67,8 +67,9 @@ SLOT, LEVEL, ITEM_LEVEL = 3, 4, 5
     TOO_LARGE,
     DECIMAL_OVERFLOW,
     TIMESTAMP_RANGE,
-) = range(12)
-"""Outcomes of a value; with the last two, the bytes of the value are well-formed."""
+    NO_ROOM,
+) = range(13)
+"""Outcomes of a value; after a decimal or a timestamp out of range, its bytes are well-formed."""
 
 DEEPEST = 512
 """Most subroutines and loops that may be open at once."""

@@ -10,7 +10,17 @@ from seglake.compiled_loops import Array, Int, inlined
 from seglake.value_codec.kernels.operations import BAD_VARINT, DEEPEST, DEPTH, NEXT, SHORT
 
 _LARGEST_SHIFT = 63
+_HIGH_BITS = np.uint64(0x8080808080808080)
 _SMALLEST = -(1 << 63)
+
+
+@inlined
+def word_at(data: Array, p: Int) -> Int:
+    """Return the little-endian number of 8 bytes; LLVM reads them at once."""
+    value = np.uint64(data[p])
+    for index in range(1, 8):
+        value |= np.uint64(data[p + index]) << np.uint64(8 * index)
+    return value
 
 
 @inlined
@@ -74,9 +84,7 @@ def is_utf8(data: Array, p: Int, stop: Int) -> Int:
     """Return 1 for well-formed UTF-8, else 0: surrogates and overlong sequences are refused."""
     while p < stop:
         while stop - p >= 8:  # eight characters of ASCII at once
-            bits = data[p] | data[p + 1] | data[p + 2] | data[p + 3]
-            bits |= data[p + 4] | data[p + 5] | data[p + 6] | data[p + 7]
-            if bits >= 0x80:
+            if word_at(data, p) & _HIGH_BITS != 0:
                 break
             p += 8
         if p == stop:

@@ -221,7 +221,7 @@ def _optional(attribute: str, name: str, arrow: Any, build: Callable[..., Any]) 
     """Return the column of a field that may be unset."""
 
     def built(messages: Values, rows: Rows, faults: Faults) -> Any:
-        has = [*map(methodcaller("HasField", attribute), messages)]
+        has = [message.HasField(attribute) for message in messages]
         is_set = np.array(has, np.bool_)
         found = [*map(attrgetter(attribute), compress(messages, has))]
         some = build(found, rows[is_set], faults)
@@ -234,8 +234,8 @@ def _repeated(attribute: str, name: str, arrow: Any, build: Callable[..., Any]) 
     whole: Any = pa.list_(arrow)
 
     def built(messages: Values, rows: Rows, faults: Faults) -> Any:
-        # Python's lists are faster
-        lists = [found[:] for found in map(attrgetter(attribute), messages)]
+        # Python's lists are faster, and most may be empty.
+        lists = [found[:] if found else () for found in map(attrgetter(attribute), messages)]
         items, offsets, inner = _flat(lists, rows)
         return _LISTS.from_arrays(offsets, build(items, inner, faults), whole)
 

@@ -1,6 +1,8 @@
 """Reader of the values of one Protobuf message: a ColumnReader."""
 
-from collections.abc import Iterable, Iterator
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -47,11 +49,12 @@ class ProtobufReader:
         content = memoryview(cast("Any", np.ascontiguousarray(data)))
         reasons = np.zeros(len(starts), np.uint8)
         positions = np.zeros(len(starts), np.int64)
-        for first in range(0, len(starts), _AT_ONCE) or [0]:
-            some = slice(first, first + _AT_ONCE)
-            limits = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
-            bodies = [content[first:after] for first, after in limits]
-            parts.append(self._part(bodies, reasons[some], positions[some]))
+        with _without_search_for_cycles():
+            for first in range(0, len(starts), _AT_ONCE) or [0]:
+                some = slice(first, first + _AT_ONCE)
+                limits = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
+                bodies = [content[first:after] for first, after in limits]
+                parts.append(self._part(bodies, reasons[some], positions[some]))
         whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
         return Decoded(whole, reasons, positions)
 
@@ -59,7 +62,7 @@ class ProtobufReader:
         self, bodies: list[memoryview], reasons: NDArray[np.uint8], positions: NDArray[np.int64]
     ) -> Any:
         """Return the structs of bodies; set reasons and positions of those that are no messages."""
-        parsed = [*self._parsed(bodies)]
+        parsed = self._parsed(bodies)
         faults: Faults = {}
         try:
             found, rows = self._built(parsed, faults)
@@ -91,13 +94,29 @@ class ProtobufReader:
         messages = [parsed[row] for row in rows]
         return self._columns.build(messages, np.array(rows, np.int64), faults), rows
 
-    def _parsed(self, bodies: Iterable[memoryview]) -> Iterator[Any | None]:
-        """Yield the message of each body; None for one that the library refuses."""
+    def _parsed(self, bodies: list[memoryview]) -> list[Any]:
+        """Return the message of each body; None for one that the library refuses."""
         from google.protobuf.message import DecodeError
 
-        parse = self.message_class.FromString
-        for body in bodies:
-            try:
-                yield parse(body)
-            except DecodeError:
-                yield None
+        try:
+            return [*map(self.message_class.FromString, bodies)]
+        except DecodeError:
+            if len(bodies) == 1:
+                return [None]
+        middle = len(bodies) // 2
+        return self._parsed(bodies[:middle]) + self._parsed(bodies[middle:])
+
+
+@contextmanager
+def _without_search_for_cycles() -> Iterator[None]:
+    """Pause Python's garbage collector, which visits each message again and again.
+
+    Messages refer to nothing that refers to them, so counts of references free them.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
