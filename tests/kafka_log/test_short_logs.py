@@ -55,6 +55,17 @@ def test_a_log_that_is_as_long_as_its_files_say_or_longer_is_not_short() -> None
     assert short_log(_replica(), 100, ()) is None
 
 
+@pytest.mark.parametrize(("cleaner_offset", "start"), [(150, 120), (110, 110), (90, 100)])
+def test_the_cleaner_may_have_emptied_the_end_below_the_active_segment(
+    cleaner_offset: int, start: int
+) -> None:
+    copy = replica((0, 120, 121), high_watermark=170)
+    checkpoints = replace(copy.checkpoints, cleaner_offset=cleaner_offset)
+    found = short_log(replace(copy, checkpoints=checkpoints), 100, ())
+    assert found is not None
+    assert found.ranges == ((start, 170),)
+
+
 def test_what_the_lake_has_is_not_lacking() -> None:
     copy = _replica(high_watermark=170)
     assert short_log(copy, 100, [(0, 170)]) is None

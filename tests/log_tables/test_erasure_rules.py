@@ -1,16 +1,22 @@
 """Rules find the records that they are for, and no others; they have no payload."""
 
 import hashlib
+from pathlib import Path
 
 import pyarrow as pa
 
+from seglake.lake.rule_table import ERASURES
 from seglake.log_tables.erasure_rules import (
     Place,
     TopicRules,
+    create_erasures,
     hash_of_key,
     hash_of_record,
     rules_for,
+    rules_of,
 )
+from seglake.pipelines.lake_erase.rule_rows import RuleStore
+from support.lake_rows import new_lake
 
 _SALT = b"salt"
 
@@ -80,3 +86,16 @@ def test_a_task_gets_the_rules_of_its_partitions() -> None:
 def test_hash_is_salted() -> None:
     assert hash_of_key(b"1", b"k") != hash_of_key(b"2", b"k")
     assert hash_of_key(b"1", b"k") == hashlib.sha256(b"1k").digest()
+
+
+def test_rules_are_read_from_the_lake_that_stores_them(tmp_path: Path) -> None:
+    tables = new_lake(tmp_path / "lake").tables
+    assert rules_of(tables) == {}
+    create_erasures(tables)
+    store = RuleStore(tables, run_id="erasure", reason="", after=lambda _: None)
+    store.add_key(["orders"], b"a")
+    create_erasures(tables)  # the table is there and is left alone
+    table = rows((0, 1, b"a", b"x"), (0, 2, b"b", b"x"))
+    for found in (rules_of(tables), rules_of(tables, tables.open(ERASURES))):
+        assert found.keys() == {"orders"}
+        assert found["orders"].match(table).tolist() == [True, False]

@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from hashlib import sha256
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ class TopicRules(NamedTuple):
         for salt, hashes in self.keys.items():
             has_rule = [sha256(salt + key).digest() in hashes for key in keys]
             is_match[:-1] |= np.array(has_rule, np.bool_)
-        places = encoded.indices.fill_null(len(keys)).to_numpy(zero_copy_only=False)
+        places = encoded.indices.fill_null(len(keys)).to_numpy()
         found: NDArray[np.bool_] = is_match[places]
         return found
 
@@ -113,7 +114,7 @@ class ErasedCount(NamedTuple):
 
     def plus(self, other: "ErasedCount") -> "ErasedCount":
         """Return the sums over these and other records."""
-        return ErasedCount(*map(sum, zip(self, other, strict=True)))
+        return ErasedCount(*map(add, self, other))
 
 
 NOTHING_ERASED = ErasedCount()
@@ -151,7 +152,7 @@ def rules_of(tables: LakeTables, handle: "Handle | None" = None) -> dict[str, To
     Raises:
         StorageError: the lake cannot be read.
     """
-    if handle is None and not (tables.exists() and tables.has(ERASURES)):
+    if handle is None and not tables.has(ERASURES):
         return {}
     rows = [
         row

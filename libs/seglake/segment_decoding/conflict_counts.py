@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
+from operator import add
 from typing import NamedTuple, TypeVar
 
 K = TypeVar("K")
@@ -31,7 +32,7 @@ class ConflictCount(NamedTuple):
 
     def plus(self, other: "ConflictCount") -> "ConflictCount":
         """Return the sum of this count and another one."""
-        return ConflictCount(*map(sum, zip(self, other, strict=True)))
+        return ConflictCount(*map(add, self, other))
 
     def __str__(self) -> str:
         """Return the kinds with a count above 0, as text."""
