@@ -48,18 +48,6 @@ class ShortLog:
         """Return a sentence with the file that proves the offsets and the log's end on disk."""
         return f"{self.claim.stated_by} says {self.claim.offset}, {self.found}"
 
-    def to_mapping(self) -> dict[str, object]:
-        """Return the short log as a mapping, for JSON."""
-        return {
-            "partition": str(self.key),
-            "folder": self.folder,
-            "ranges": self.ranges,
-            "offsets": self.offsets,
-            "found": self.found,
-            "stated_by": self.claim.stated_by,
-            "stated_offset": self.claim.offset,
-        }
-
     def outside(self, known: Sequence[OffsetRange]) -> "ShortLog | None":
         """Return this value without the known ranges, which are merged; None if nothing remains."""
         left = tuple(of for lost in self.ranges for of in subtracted(lost, known))
