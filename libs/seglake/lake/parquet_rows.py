@@ -243,6 +243,12 @@ def numbers(rows: pa.Table | pa.RecordBatch, column: str) -> NDArray[np.int64]:
 
 
 # Any: columns have values of many types.
+def whole_column(column: Any) -> Any:
+    """Return a column as one array; nothing is copied if it has one chunk."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+# Any: columns have values of many types.
 def distinct_rows(rows: pa.Table, columns: Sequence[str]) -> list[dict[str, Any]]:
     """Return the distinct combinations of the columns' values."""
     return (

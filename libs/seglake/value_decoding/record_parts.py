@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from seglake.lake.parquet_rows import whole_column
 from seglake.value_codec.frames.forms import APICURIO_HEADERS, HEADERS
 from seglake.value_codec.frames.schema_groups import Bodies
 
@@ -55,9 +56,7 @@ def bodies_of(values: Any) -> tuple[NDArray[np.int64], Bodies]:
 
     The bytes are not copied if the column has one chunk.
     """
-    whole: Any = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    whole: Any = whole_column(values) if isinstance(values, pa.ChunkedArray) else values
     _, limits, content = whole.buffers()
     count = len(whole)
     edges = np.zeros(1, np.int32) if limits is None else np.frombuffer(limits, np.int32)

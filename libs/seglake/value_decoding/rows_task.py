@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.lake.parquet_rows import Within, numbers, read_rows
+from seglake.lake.parquet_rows import Within, numbers, read_rows, whole_column
 from seglake.storage.storage import Storage
 
 _CHOSEN_BY = ("source_id", "partition", "generation", "offset")
@@ -54,7 +54,7 @@ class RowsTask:
         ]
         for found in read_rows(self.storage, self.path, (*_CHOSEN_BY, *columns), only):
             sources: Any = found.column("source_id").dictionary_encode().unify_dictionaries()
-            source = sources.combine_chunks()
+            source = whole_column(sources)
             is_own = pc.equal(source.dictionary, pa.scalar(self.source_id)).take(source.indices)
             of, in_commit = numbers(found, "partition"), numbers(found, "generation")
             chosen = np.zeros(found.num_rows, np.bool_)

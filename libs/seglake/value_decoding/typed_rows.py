@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from seglake.lake.arranged import arranged
+from seglake.lake.parquet_rows import whole_column
 from seglake.lake.tables import HEADERS_TYPE, Table
 from seglake.lake.typed_tables import PLACE_FIELDS
 from seglake.lake.value_tables import VALUE_REJECTS
@@ -55,7 +56,7 @@ def typed_rows(
     columns["_key_schema_id"] = _ids(key, chosen)
     columns["_key_raw"] = _raw_keys(some, key, chosen)
     if key is None:
-        columns[KEY_COLUMN] = some.column("key").combine_chunks()
+        columns[KEY_COLUMN] = whole_column(some.column("key"))
     else:
         columns |= _spread(key.values[0], key.tables == 0, chosen)
     columns |= _spread(value.values[index], value.tables == index, chosen)
@@ -81,9 +82,11 @@ def _places(
     """Return the columns that locate the records."""
     names = {field.name for field in PLACE_FIELDS}
     found: dict[str, Any] = {
-        f"_{name}": _whole(some.column(name)) for name in some.column_names if f"_{name}" in names
+        f"_{name}": whole_column(some.column(name))
+        for name in some.column_names
+        if f"_{name}" in names
     }
-    found["_headers"] = some.column("headers").combine_chunks().cast(HEADERS_TYPE)
+    found["_headers"] = whole_column(some.column("headers")).cast(HEADERS_TYPE)
     found["_run_id"] = _constant(stamp.run_id, some.num_rows)
     found["_tombstone"] = pa.array(value.is_null[chosen])
     found["_schema_id"] = _ids(value, chosen)
@@ -91,12 +94,6 @@ def _places(
     guids = [value.guids.get(row) for row in rows]
     found["_schema_guid"] = pa.array(guids or [None] * some.num_rows, pa.string())
     return found
-
-
-def _whole(column: Any) -> Any:
-    """Return a column as one array."""
-    whole = column.combine_chunks()
-    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
 def _constant(text: str, count: int) -> Any:
@@ -116,7 +113,7 @@ def _raw_keys(some: pa.Table, key: DecodedPart | None, chosen: NDArray[np.bool_]
     if key is None:
         return pa.nulls(some.num_rows, pa.binary())
     is_bad = key.are_rejected[chosen]
-    whole = _whole(some.column("key"))
+    whole = whole_column(some.column("key"))
     return pc.if_else(pa.array(is_bad), whole, pa.scalar(None, pa.binary()))
 
 
@@ -137,8 +134,8 @@ def _spread(
 def record_places(some: pa.Table) -> dict[str, Any]:
     """Return the columns of `value_rejects` that locate the records."""
     names = ("source_id", "topic_id", "partition", "offset", "timestamp")
-    found: dict[str, Any] = {name: _whole(some.column(name)) for name in names}
-    return {**found, "record_generation": _whole(some.column("generation"))}
+    found: dict[str, Any] = {name: whole_column(some.column(name)) for name in names}
+    return {**found, "record_generation": whole_column(some.column("generation"))}
 
 
 def reject_rows(
@@ -149,7 +146,7 @@ def reject_rows(
     if not is_bad.any():
         return None
     some = rows.filter(pa.array(is_bad))
-    raw = _whole(some.column(part)).to_pylist()
+    raw = whole_column(some.column(part)).to_pylist()
     count, positions, ids = some.num_rows, found.positions[is_bad], found.ids[is_bad]
     guids = [found.guids.get(row) for row in np.flatnonzero(is_bad).tolist()]
     columns: dict[str, Any] = {
