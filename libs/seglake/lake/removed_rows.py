@@ -6,6 +6,7 @@ of the remaining rows is kept.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +99,10 @@ class RowChoice:
 
 
 class RemovedSums(NamedTuple):
-    """Sums over removed rows; without `needs_sums`, `offset_sum` and the bytes are 0."""
+    """Sums over removed rows, or over records that erasure rules keep out, as in the ledger.
+
+    Without `needs_sums` of a `RewriteTask`, `offset_sum` and the bytes are 0.
+    """
 
     records: int = 0
     offset_sum: int = 0
@@ -107,7 +111,10 @@ class RemovedSums(NamedTuple):
 
     def plus(self, other: "RemovedSums") -> "RemovedSums":
         """Return the sums over these and other removed rows."""
-        return RemovedSums(*(a + b for a, b in zip(self, other, strict=True)))
+        return RemovedSums(*map(add, self, other))
+
+
+NOTHING_REMOVED = RemovedSums()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from hashlib import sha256
-from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,22 +101,6 @@ class TopicRules(NamedTuple):
 
 
 NO_RULES = TopicRules({}, {})
-
-
-class ErasedCount(NamedTuple):
-    """Sums over the records that erasure rules removed, as in a row of the ledger."""
-
-    records: int = 0
-    offset_sum: int = 0
-    key_bytes: int = 0
-    value_bytes: int = 0
-
-    def plus(self, other: "ErasedCount") -> "ErasedCount":
-        """Return the sums over these and other records."""
-        return ErasedCount(*map(add, self, other))
-
-
-NOTHING_ERASED = ErasedCount()
 
 
 def hash_of_key(salt: bytes, key: bytes) -> bytes:

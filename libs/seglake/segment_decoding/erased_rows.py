@@ -15,8 +15,9 @@ from seglake.kafka_log.offset_gaps import GapCause
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.parquet_rows import numbers
+from seglake.lake.removed_rows import RemovedSums
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
-from seglake.log_tables.erasure_rules import ErasedCount, TopicRules
+from seglake.log_tables.erasure_rules import TopicRules
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
 from seglake.segment_codec.formats.errors import DefectCode, DefectError
@@ -105,7 +106,7 @@ class ErasedRows:
         self._ruled = ruled
         self._stamp = stamp
         self._offsets: list[NDArray[np.int64]] = []
-        self.count = ErasedCount()
+        self.count = RemovedSums()
 
     def kept(self, found: DecodedRows) -> DecodedRows | None:
         """Return the rows without erased records; None if none is left.
@@ -144,7 +145,7 @@ class ErasedRows:
         self._offsets.append(offsets)
         if len(offsets):
             sizes = (payload_bytes_of(erased, name) for name in ("key", "value"))
-            self.count = self.count.plus(ErasedCount(len(offsets), exact_sum(offsets), *sizes))
+            self.count = self.count.plus(RemovedSums(len(offsets), exact_sum(offsets), *sizes))
         return is_erased
 
     def _but(self, found: DecodedRows, is_erased: NDArray[np.bool_]) -> DecodedRows | None:

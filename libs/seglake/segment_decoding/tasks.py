@@ -14,7 +14,8 @@ from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.parquet_files import DataFile
-from seglake.log_tables.erasure_rules import NOTHING_ERASED, ErasedCount, TopicRules, rules_for
+from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
+from seglake.log_tables.erasure_rules import TopicRules, rules_for
 from seglake.log_tables.record_rows import Origin
 from seglake.storage.storage import Storage
 
@@ -379,7 +380,7 @@ class SplitReport:
     refilled: tuple[OffsetRange, ...] = ()
     thinned: tuple[ThinnedBatch, ...] = ()
     hidden: tuple[OffsetRange, ...] = ()
-    erased: ErasedCount = NOTHING_ERASED
+    erased: RemovedSums = NOTHING_REMOVED
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, subtracted_near
 from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.segment_survey import LastBatch
+from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.log_tables.erasure_rules import NOTHING_ERASED, ErasedCount
 from seglake.log_tables.ledger_layers import RangeKind, commit_name
 from seglake.segment_decoding.damaged_markers import are_markers, unread_markers
 from seglake.segment_decoding.tasks import SplitReport, Totals
@@ -68,9 +68,9 @@ class RangeResult:
         return replace(self.plan, next_offset=self.next_offset)
 
     @property
-    def erased(self) -> ErasedCount:
+    def erased(self) -> RemovedSums:
         """Return the sums over the range's records that erasure rules removed."""
-        return reduce(ErasedCount.plus, (report.erased for report in self.reports), NOTHING_ERASED)
+        return reduce(RemovedSums.plus, (report.erased for report in self.reports), NOTHING_REMOVED)
 
     @property
     def gaps_by_cause(self) -> GapsByCause:
@@ -296,7 +296,7 @@ def _ledger_row(result: RangeResult) -> dict[str, Any]:
     }
 
 
-def erased_row(offsets: OffsetRange, generation: int, erased: ErasedCount) -> dict[str, Any]:
+def erased_row(offsets: OffsetRange, generation: int, erased: RemovedSums) -> dict[str, Any]:
     """Return a ledger row's columns for erased records; they replace those of `ledger_columns`.
 
     Args:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import distinct_rows, numbers
-from seglake.log_tables.erasure_rules import ErasedCount
+from seglake.lake.removed_rows import RemovedSums
 from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger, Row
 from seglake.log_tables.source_ledger import SourceLedger
@@ -31,7 +31,7 @@ class ErasedRange(NamedTuple):
     key: PartitionKey
     offsets: OffsetRange
     generation: int
-    erased: ErasedCount
+    erased: RemovedSums
 
 
 class ErasedPlaces(NamedTuple):
@@ -86,7 +86,7 @@ def _ranges(places: pa.Table, log: PartitionLedger) -> Iterator[ErasedRange]:
         mask &= (offsets >= span[0]) & (offsets < span[1])
         if mask.any():
             is_free &= ~mask
-            count = ErasedCount(
+            count = RemovedSums(
                 int(mask.sum()),
                 exact_sum(offsets[mask]),
                 exact_sum(key_bytes[mask]),

@@ -18,10 +18,10 @@ from seglake.lake import delta_commit
 from seglake.lake.compaction import TableView, view_of
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
+from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.lake.waves import TopicWave
-from seglake.log_tables.erasure_rules import NOTHING_ERASED, ErasedCount
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_erase.earlier_erasures import erased_earlier
@@ -50,7 +50,7 @@ class ErasedTopic:
 
     topic: str
     source_id: str
-    erased: ErasedCount = NOTHING_ERASED
+    erased: RemovedSums = NOTHING_REMOVED
     files: int = 0
     size_bytes: int = 0
     read_files: int = 0
@@ -66,10 +66,10 @@ class _Planned:
     searched: int
 
     @property
-    def erased(self) -> ErasedCount:
+    def erased(self) -> RemovedSums:
         """Return the sums over all records that the plan erases."""
         return reduce(
-            ErasedCount.plus, (each.erased for each in self.places.ranges), NOTHING_ERASED
+            RemovedSums.plus, (each.erased for each in self.places.ranges), NOTHING_REMOVED
         )
 
 
