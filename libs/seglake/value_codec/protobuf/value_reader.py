@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import compress
 from typing import Any, cast
 
 import numpy as np
@@ -65,7 +66,7 @@ class ProtobufReader:
         parsed = self._parsed(bodies)
         faults: Faults = {}
         try:
-            found, rows = self._built(parsed, faults)
+            found, is_sound = self._built(parsed, faults)
         except (UnicodeDecodeError, pa.ArrowInvalid):  # older schemas allow texts of any bytes
             if len(bodies) > 1:
                 middle = len(bodies) // 2
@@ -73,14 +74,11 @@ class ProtobufReader:
                 parts = [self._part(bodies[h], reasons[h], positions[h]) for h in halves]
                 return pa.concat_arrays(parts)
             parsed = [None]
-            found, rows = self._built(parsed, faults)
-        for row, message in enumerate(parsed):
-            if message is None:
-                fault = wire_fault(bytes(bodies[row]), self._message)
-                reason, positions[row] = fault or (RejectReason.BAD_VARINT, UNKNOWN_POSITION)
-                reasons[row] = reason.code
-        is_sound = np.zeros(len(bodies), bool)
-        is_sound[rows] = True
+            found, is_sound = self._built(parsed, faults)
+        for row in np.flatnonzero(~is_sound).tolist():
+            fault = wire_fault(bytes(bodies[row]), self._message)
+            reason, positions[row] = fault or (RejectReason.BAD_VARINT, UNKNOWN_POSITION)
+            reasons[row] = reason.code
         places = np.cumsum(is_sound) - 1
         for row, late in faults.items():
             reasons[row], positions[row], is_sound[row] = late.code, UNKNOWN_POSITION, False
@@ -88,11 +86,12 @@ class ProtobufReader:
             return found
         return found.take(pa.array(places, pa.int64(), mask=~is_sound))
 
-    def _built(self, parsed: list[Any], faults: Faults) -> tuple[Any, list[int]]:
-        """Return the structs of those messages that fit, and their rows; add faults by row."""
-        rows = [row for row, message in enumerate(parsed) if message is not None]
-        messages = [parsed[row] for row in rows]
-        return self._columns.build(messages, np.array(rows, np.int64), faults), rows
+    def _built(self, parsed: list[Any], faults: Faults) -> tuple[Any, NDArray[np.bool_]]:
+        """Return the structs of messages, and which bodies are one; add faults by row."""
+        are_messages = [message is not None for message in parsed]
+        is_sound = np.array(are_messages, np.bool_)
+        messages = [*compress(parsed, are_messages)]
+        return self._columns.build(messages, np.flatnonzero(is_sound), faults), is_sound
 
     def _parsed(self, bodies: list[memoryview]) -> list[Any]:
         """Return the message of each body; None for one that the library refuses."""
