@@ -1,7 +1,7 @@
-"""Readers of values by the schemas of a registry, each made once."""
+"""Readers of values by the schemas of a registry, each made once a process."""
 
 import hashlib
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from seglake.value_codec.avro.canonical_form import fingerprint
@@ -23,6 +23,7 @@ from seglake.value_codec.registry.schemas import SchemaType
 from seglake.value_codec.reject_reasons import RejectReason
 
 _MOST_TEXTS = 10_000  # most schemas of messages to remember
+_MOST_SCHEMAS = 1_024  # most schemas whose readers a process keeps for its next tasks
 _NAME_DIGITS = 16
 
 
@@ -199,34 +200,28 @@ class SchemaReaders:
             return SchemaUse(content.schema_type, problem=RejectReason.ENCRYPTED)
 
         try:
-            match content.schema_type:
-                case SchemaType.AVRO:
-                    imports = self._registry.resolve(stored)
-                    return _avro_use(content.text, imports, is_raw_bytes=is_raw_bytes)
-                case SchemaType.JSON:
-                    return _json_use(content.text, self._registry.resolve(stored))
-            return _protobuf_use(content.text, self._registry.resolve(stored))
+            imports = tuple(self._registry.resolve(stored).items())
+            if content.schema_type == SchemaType.PROTOBUF and not has_protobuf():
+                return SchemaUse(SchemaType.PROTOBUF, problem=RejectReason.PROTOBUF_MISSING)
+            return _use_of(content.schema_type, content.text, imports, is_raw_bytes=is_raw_bytes)
         except ResolveError:
             return SchemaUse(content.schema_type, problem=RejectReason.REFERENCE_MISSING)
         except (SchemaTextError, JsonSchemaError, ProtoTextError):
             return SchemaUse(content.schema_type, problem=RejectReason.SCHEMA_UNPARSEABLE)
 
 
-def _avro_use(text: str, references: Mapping[str, str], *, is_raw_bytes: bool) -> SchemaUse:
-    """Return how values of an Avro schema are read."""
-    schema = parsed_schema(text, references)
-    name = f"{SchemaType.AVRO} {schema.name or schema.kind}"
-    return SchemaUse(name, AvroReader(schema, is_raw_bytes=is_raw_bytes))
-
-
-def _json_use(text: str, references: Mapping[str, str]) -> SchemaUse:
-    """Return how values of a JSON Schema are read."""
-    schema = json_schema(text, references)
-    return SchemaUse(f"{SchemaType.JSON} {schema.title}".rstrip(), JsonReader(schema.shape))
-
-
-def _protobuf_use(text: str, references: Mapping[str, str]) -> SchemaUse:
-    """Return how values of a Protobuf schema are read."""
-    if not has_protobuf():
-        return SchemaUse(SchemaType.PROTOBUF, problem=RejectReason.PROTOBUF_MISSING)
+@lru_cache(maxsize=_MOST_SCHEMAS)
+def _use_of(
+    schema_type: str, text: str, imports: tuple[tuple[str, str], ...], *, is_raw_bytes: bool
+) -> SchemaUse:
+    """Return how values of a schema are read; each process makes it once for all of its tasks."""
+    references = dict(imports)
+    match schema_type:
+        case SchemaType.AVRO:
+            avro = parsed_schema(text, references)
+            name = f"{SchemaType.AVRO} {avro.name or avro.kind}"
+            return SchemaUse(name, AvroReader(avro, is_raw_bytes=is_raw_bytes))
+        case SchemaType.JSON:
+            schema = json_schema(text, references)
+            return SchemaUse(f"{SchemaType.JSON} {schema.title}".rstrip(), JsonReader(schema.shape))
     return SchemaUse(SchemaType.PROTOBUF, messages=SchemaMessages(text, references))

@@ -12,6 +12,7 @@ from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, 
 from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 from seglake.value_decoding.record_parts import part_of
+from seglake.value_decoding.row_pieces import RowPieces
 from seglake.value_decoding.typings import Typing
 
 NO_TABLE = -1
@@ -91,7 +92,7 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
         guids={},
         values=[],
     )
-    pieces: list[list[tuple[NDArray[np.int64], Any]]] = [[] for _ in typing.typings]
+    pieces = [RowPieces(each.merged.type) for each in typing.typings]
     size = 0
     plain = readers.of_subject(typing.subject) if typing.form is Form.BARE else None
     names = frozenset(name for each in typing.typings for name in each.numbers)
@@ -107,9 +108,8 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
             found.positions[0] = group.frame_bytes[0]
             found.tables[0], piece = NO_TABLE, None
         if piece is not None and len(piece[0]):
-            pieces[table].append(piece)
-    for index, of_table in enumerate(pieces):
-        found.values.append(_in_order(of_table, typing.typings[index]))
+            pieces[table].add(*piece)
+    found.values.extend(each.in_order() for each in pieces)
     return found
 
 
@@ -144,14 +144,3 @@ def _name(group: SchemaGroup, rows: NDArray[np.int64], found: DecodedPart) -> No
         found.ids[rows] = group.use.schema_id
     if kind == "GUID":
         found.guids.update(dict.fromkeys(rows.tolist(), name))
-
-
-def _in_order(pieces: list[tuple[NDArray[np.int64], Any]], typing: Typing) -> Any:
-    """Return the columns of a table in the order of the records."""
-    if not pieces:
-        return pa.array([], typing.merged.type)
-    if len(pieces) == 1:
-        return pieces[0][1]
-    whole = pa.concat_arrays([values for _, values in pieces])
-    order = np.argsort(np.concatenate([rows for rows, _ in pieces]), kind="stable")
-    return whole.take(pa.array(order))
