@@ -14,8 +14,9 @@ _IN_A_CHILD = """
 import resource
 import sys
 from pathlib import Path
-from seglake.value_codec.kernels.fill_kernel import copy_ranges, fill_columns
-from seglake.value_codec.kernels.value_kernel import check_values
+from seglake.value_codec.kernels.entries import copy_ranges
+from seglake.value_codec.kernels.head_kernel import group_heads
+from seglake.value_codec.kernels.value_kernel import read_values
 from seglake.value_codec.warm import warm
 from seglake.value_codec import schema_readers
 from support.typed_lakes import decoded
@@ -29,7 +30,7 @@ schema_readers.AvroReader = Counted
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 [topic] = decoded(Path(sys.argv[1]), "t").topics
 grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-kernels = (check_values, fill_columns, copy_ranges)
+kernels = (read_values, copy_ranges, group_heads)
 print(topic.typed_rows, grown >> 10, len(made), *(len(each.signatures) for each in kernels))
 """
 
