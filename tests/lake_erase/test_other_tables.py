@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from seglake.lake.place_columns import place_columns
+from seglake.lake.tables import RECORDS
 from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA
-from seglake.pipelines.lake_erase.placed_rows import OF_RECORDS, RecordPlaces
+from seglake.pipelines.lake_erase.placed_rows import RecordPlaces
 from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support.audits import audited
@@ -177,7 +179,7 @@ def test_places_without_a_topic_id_are_those_of_rows_without_one() -> None:
         return pa.Table.from_pylist(found, schema=PLACE_SCHEMA)
 
     for topic_id in (None, "a"):
-        mask = RecordPlaces.of(rows(topic_id)).mask(rows(None, "a", "b"), OF_RECORDS)
+        mask = RecordPlaces.of(rows(topic_id)).mask(rows(None, "a", "b"), place_columns(RECORDS))
         assert mask.tolist() == [topic_id is None, topic_id == "a", False]
 
 

@@ -16,36 +16,16 @@ from numpy.typing import NDArray
 from seglake.lake.compaction import TableView
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import Within, columns_of, numbers, read_rows
+from seglake.lake.place_columns import place_columns
 from seglake.lake.rewritten_files import OldFile, write_again
 from seglake.lake.snapshots import StoredFile
-from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS, SALVAGED_RECORDS, Table
-from seglake.lake.typed_tables import is_typed
-from seglake.lake.value_tables import VALUE_REJECTS
+from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
 from seglake.storage.storage import Storage
 
 _PAYLOADS = ("key", "value")
 _TIME = "timestamp_ms"
 
 _Mask = NDArray[np.bool_]
-
-
-class _Place(NamedTuple):
-    """Columns that locate a table's row in a log."""
-
-    topic_id: str
-    partition: str
-    offset: str
-    source_id: str = "source_id"
-    generation: str = "generation"
-
-
-_OFFSETS = {
-    RECORDS.name: "offset",
-    SALVAGED_RECORDS.name: "offset",
-    BATCHES.name: "last_offset",
-    GAPS.name: "start_offset",
-    QUARANTINE.name: "previous_offset",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +51,7 @@ class RowChoice:
 
     def may_be_in(self, file: StoredFile, table: Table) -> bool:
         """Return whether a file may have such rows, according to its statistics."""
-        place = _place(table)
+        place = place_columns(table)
         least, greatest = file.bounds.get(place.offset, (None, None))
         if table == QUARANTINE:
             least = None  # statistics ignore nulls, and null means the log's start in this column
@@ -82,7 +62,7 @@ class RowChoice:
 
     def mask(self, rows: pa.Table, table: Table) -> _Mask:
         """Return which of the rows are to be removed."""
-        place = _place(table)
+        place = place_columns(table)
         offsets = numbers(rows, place.offset)
         edges = np.array(self.ranges, np.int64).reshape(-1, 2)
         index = np.searchsorted(edges[:, 0], offsets, "right") - 1
@@ -268,7 +248,7 @@ def _done(
 def _counted(task: RewriteTask) -> tuple[list[_Count], int]:
     """Return the count of each choice, and the number of all rows, from few columns."""
     table = task.old.table
-    columns = [name for name in _place(table) if name in table.file_schema.names]
+    columns = [name for name in place_columns(table) if name in table.file_schema.names]
     if table == GAPS:
         columns.append("cause")
     if table == RECORDS:
@@ -313,7 +293,7 @@ def _added(sums: RemovedSums, rows: pa.Table, task: RewriteTask) -> RemovedSums:
         return sums._replace(records=sums.records + rows.num_rows)
     sizes = [_payload_bytes(rows, name) for name in _PAYLOADS]
     # Python integers: a sum of offsets may exceed an int64
-    offset_sum = sum(numbers(rows, _place(task.old.table).offset).tolist())
+    offset_sum = sum(numbers(rows, place_columns(task.old.table).offset).tolist())
     added = RemovedSums(rows.num_rows, offset_sum, *sizes)
     return sums.plus(added)
 
@@ -334,14 +314,3 @@ def _is_one_of(rows: pa.Table, column: str, values: Iterable[str | None]) -> _Ma
     found = pc.is_in(texts, value_set=pa.array([*values], pa.string()))
     mask: _Mask = found.to_numpy(zero_copy_only=False)
     return mask
-
-
-def _place(table: Table) -> _Place:
-    """Return the columns that locate a table's row in a log."""
-    if is_typed(table):
-        return _Place("_topic_id", "_partition", "_offset", "_source_id", "_generation")
-    if table == VALUE_REJECTS:
-        return _Place("topic_id", "partition", "offset", generation="record_generation")
-    if table.name in _OFFSETS:
-        return _Place("topic_id", "partition", _OFFSETS[table.name])
-    return _Place("record_topic_id", "record_partition", "record_offset")

@@ -16,6 +16,7 @@ from seglake.ingest_steps.repair.salvage import APP as SALVAGE_APP
 from seglake.ingest_steps.run_context import RunContext
 from seglake.lake.compaction import view_of
 from seglake.lake.latest_tables import FENCE_APP, latest_tables
+from seglake.lake.place_columns import PlaceColumns, place_columns
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import LOG_TABLES, QUARANTINE, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
@@ -23,10 +24,6 @@ from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.pipelines.lake_erase.file_changes import ChangedTable, change_rows
 from seglake.pipelines.lake_erase.found_rows import PLACE_SCHEMA, Requested
 from seglake.pipelines.lake_erase.placed_rows import (
-    OF_INTERNAL,
-    OF_REJECTS,
-    OF_TYPED,
-    PlaceColumns,
     PlaceTask,
     RecordPlaces,
     find_placed,
@@ -83,8 +80,8 @@ class OtherTables:
         """Erase the rows in other tables that come from records of a topic."""
         if not records.by_topic:
             return
-        for table, columns in self._made_of(topic):
-            search = partial(self._search_places, topic, columns, records)
+        for table in self._made_of(topic):
+            search = partial(self._search_places, topic, place_columns(table), records)
             self._note(change_rows(self.run, table, search))
 
     def erase_searched(self) -> None:
@@ -104,16 +101,16 @@ class OtherTables:
             if latest.topic in self.requested.salts:
                 yield latest.table
 
-    def _made_of(self, topic: str) -> Iterable[tuple[Table, PlaceColumns]]:
+    def _made_of(self, topic: str) -> Iterable[Table]:
         """Yield the existing tables whose rows come from a topic's records."""
         for table in LOG_TABLES.tables:
             if table.topics is not None and table.serves(topic) and self.run.tables.has(table):
-                yield table, OF_INTERNAL
+                yield table
         for typed in typed_tables(self.run.tables):
             if typed.topic == topic:
-                yield typed.table, OF_TYPED
+                yield typed.table
         if self.run.tables.has(VALUE_REJECTS):
-            yield VALUE_REJECTS, OF_REJECTS
+            yield VALUE_REJECTS
 
     def _note(self, done: ChangedTable) -> None:
         before = self.changed.get(done.table, ChangedTable(done.table))

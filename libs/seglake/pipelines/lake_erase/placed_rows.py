@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,28 +16,13 @@ from seglake.lake.parquet_rows import (
     plain_texts,
     read_rows,
 )
+from seglake.lake.place_columns import PlaceColumns, place_columns
 from seglake.lake.snapshots import StoredFile
+from seglake.lake.tables import RECORDS
 from seglake.storage.storage import Storage
 
 _NUMBERS = 3  # columns: partition, generation, offset
-
-
-class PlaceColumns(NamedTuple):
-    """Columns that locate a row's record: its log, offset and commit in `records`."""
-
-    source_id: str
-    topic_id: str
-    partition: str
-    generation: str
-    offset: str
-
-
-OF_INTERNAL = PlaceColumns(
-    "source_id", "record_topic_id", "record_partition", "generation", "record_offset"
-)
-OF_REJECTS = PlaceColumns("source_id", "topic_id", "partition", "record_generation", "offset")
-OF_TYPED = PlaceColumns("_source_id", "_topic_id", "_partition", "_generation", "_offset")
-OF_RECORDS = PlaceColumns("source_id", "topic_id", "partition", "generation", "offset")
+_OF_RECORDS = place_columns(RECORDS)
 _SNAPSHOT = "snapshot"  # offsets of a snapshot's rows count within the snapshot
 
 
@@ -59,7 +43,7 @@ class RecordPlaces:
         found: dict[tuple[str, str | None], NDArray[np.int64]] = {}
         for row in distinct_rows(places, ("source_id", "topic_id")):
             topic = row["source_id"], row["topic_id"]
-            found[topic] = _numbers(places, OF_RECORDS)[_is_of(places, OF_RECORDS, *topic)]
+            found[topic] = _numbers(places, _OF_RECORDS)[_is_of(places, _OF_RECORDS, *topic)]
         return cls(found)
 
     def plus(self, other: "RecordPlaces") -> "RecordPlaces":
