@@ -6,11 +6,14 @@ for Avro comes from Maven, once. `--docs` writes the table in tests/bench/result
 """
 
 import argparse
+import cProfile
 import io
 import json
 import os
+import pstats
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -46,6 +49,14 @@ from support.servers.maven_jars import maven_jars
 COMMAND = "make bench-values DOCS=yes"
 _SPARK_AVRO = f"org.apache.spark:spark-avro_2.13:{pyspark.__version__}"
 _FEWER = 10  # Python's loops read this part of the rows
+# What each of these functions does, whose time counts.
+_STEPS = {
+    "read_row_group": "read `records`, once to find the schema ids and once to decode",
+    "group_heads": "find frames and their schema ids, twice",
+    "read_values": "check Avro's values and store them in columns",
+    "copy_ranges": "copy texts",
+    "write_table": "write the typed table's file",
+}
 _PLACE = ["partition", "offset", "timestamp", "timestamp_ms", "headers", "generation", "key"]
 
 
@@ -75,7 +86,8 @@ def main() -> int:
     with TemporaryDirectory() as folder:
         ways, sizes = _ways(Path(folder), arguments.rows)
         rates = _rates(ways, arguments.runs)
-    text = table(rates, arguments.rows, sizes)
+        steps = _steps(ways[0])
+    text = f"{table(rates, arguments.rows, sizes)}\n\n{steps_table(steps)}"
     sys.stdout.write(f"{text}\n")
     if arguments.docs:
         PAGE.write_text(updated(PAGE.read_text("utf-8"), text, COMMAND), "utf-8")
@@ -99,6 +111,26 @@ def table(
     for (form, name), rate in rates.items():
         lines.append(f"| {form} | {name} | {rate / 1e6:.3f} | {of_form[form] / rate:.1f} |")
     return "\n".join(lines)
+
+
+def steps_table(seconds: Mapping[str, float]) -> str:
+    """Return the seconds of each step of Avro as a table for the page."""
+    lines = ["| step of Avro, with the search for schema ids | s |", "| --- | --- |"]
+    lines += [f"| {step} | {found:.2f} |" for step, found in seconds.items()]
+    return "\n".join(lines)
+
+
+def _steps(way: Way) -> dict[str, float]:
+    """Return the processor time of a way by steps; what is in none is the last one."""
+    profile = cProfile.Profile(time.process_time)
+    profile.runcall(way.run)
+    # Any: the stubs lack the times of functions.
+    stats: Any = pstats.Stats(profile)
+    found = dict.fromkeys(_STEPS.values(), 0.0)
+    for (_, _, name), (_, _, own, _, _) in stats.stats.items():
+        if name in _STEPS:
+            found[_STEPS[name]] += own
+    return {**found, "all else": stats.total_tt - sum(found.values())}
 
 
 def _ways(folder: Path, rows: int) -> tuple[list[Way], dict[str, float]]:
