@@ -10,7 +10,8 @@ def in_one_form(
     """Return bytes and their bounds as contiguous arrays of one type."""
     content = np.ascontiguousarray(data).view()
     content.flags.writeable = False
-    return content, np.array(starts, np.int64), np.array(ends, np.int64)
+    begins, stops = (np.require(each, np.int64, ["C", "W"]) for each in (starts, ends))
+    return content, begins, stops
 
 
 def grouped_heads(
