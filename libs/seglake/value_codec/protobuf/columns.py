@@ -61,6 +61,8 @@ class MessageColumns:
         path: full names of the messages that contain this message.
         cut: how often a message may be inside itself, and most levels; None for a message whose
             inner messages are all JSON, with any number of fields.
+        count: number of columns, with those of all messages in it.
+        counts: number of columns of each message in it, and of each entry of a map, by full name.
     """
 
     # Any: google.protobuf has no type hints.
@@ -69,6 +71,7 @@ class MessageColumns:
     cut: tuple[int, int] | None = None
     columns: list[_Column] = field(default_factory=list)
     count: int = 0
+    counts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the columns."""
@@ -123,7 +126,9 @@ class MessageColumns:
     def _map(self, each: Any) -> _Column:
         key, value = (each.message_type.fields_by_name[n] for n in ("key", "value"))
         _, key_type, key_build = self._values(key)
+        before = self.count
         name, value_type, value_build = self._values(value)
+        self._note(each.message_type.full_name, 2 + self.count - before)
         arrow: Any = pa.map_(key_type, value_type)
         name = each.name if name == "value" else f"{each.name}_json"
 
@@ -153,7 +158,13 @@ class MessageColumns:
             return f"{each.name}_json", *_checked(rest)
         inner = MessageColumns(each.message_type, path, self.cut)
         self._add_count(inner.count)
+        self._note(full_name, inner.count)
+        for name, columns in inner.counts.items():
+            self._note(name, columns)
         return each.name, inner.type, inner.build
+
+    def _note(self, full_name: str, columns: int) -> None:
+        self.counts[full_name] = max(columns, self.counts.get(full_name, 0))
 
 
 class TooManyFieldsError(Exception):

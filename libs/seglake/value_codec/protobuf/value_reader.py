@@ -10,12 +10,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.decoded import UNKNOWN_POSITION, Decoded
+from seglake.value_codec.decoded import (
+    MOST_BYTES,
+    UNKNOWN_POSITION,
+    Decoded,
+    TooManyItemsError,
+)
 from seglake.value_codec.protobuf.columns import Faults, columns_of
-from seglake.value_codec.protobuf.wire_faults import wire_fault
+from seglake.value_codec.protobuf.wire_faults import list_entries, wire_fault
 from seglake.value_codec.reject_reasons import RejectReason
 
 _AT_ONCE = 2_000  # parsed messages at a time; more would not fit the CPU's caches
+_ENTRY_BYTES = 9  # of a column: a number or an offset, and whether it is null
+_ITEM_BYTES = 2  # least bytes of a message in a list
 
 
 class ProtobufReader:
@@ -51,18 +58,43 @@ class ProtobufReader:
         reasons = np.zeros(len(starts), np.uint8)
         positions = np.zeros(len(starts), np.int64)
         with _without_search_for_cycles():
-            for first in range(0, len(starts), _AT_ONCE) or [0]:
-                some = slice(first, first + _AT_ONCE)
+            first = size = 0
+            while first < len(starts) or not parts:
+                some = slice(first, first + self._count_at_once((ends - starts)[first:]))
                 limits = zip(starts[some].tolist(), ends[some].tolist(), strict=True)
-                bodies = [content[first:after] for first, after in limits]
+                bodies = [content[begin:after] for begin, after in limits]
                 parts.append(self._part(bodies, reasons[some], positions[some]))
+                first += len(bodies)
+                size += parts[-1].nbytes
+                if size > MOST_BYTES and len(starts) > 1:
+                    raise TooManyItemsError
         whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
         return Decoded(whole, reasons, positions)
+
+    def _count_at_once(self, sizes: NDArray[np.int64]) -> int:
+        """Return how many of the next bodies fit into memory whatever they hold; at least one."""
+        total = np.cumsum(sizes[:_AT_ONCE])
+        return max(1, int(np.searchsorted(total, self._safe_bytes, side="right")))
+
+    @property
+    def _safe_bytes(self) -> int:
+        """Return the size of bodies whose columns fit into memory, however many items they have."""
+        return _ITEM_BYTES * MOST_BYTES // (_ENTRY_BYTES * self._columns.count)
+
+    def _is_too_large(self, body: memoryview) -> bool:
+        """Return whether the columns of a body need too much memory."""
+        if len(body) <= self._safe_bytes:
+            return False
+        entries = list_entries(bytes(body), self._message, self._columns.counts)
+        return entries * _ENTRY_BYTES > MOST_BYTES
 
     def _part(
         self, bodies: list[memoryview], reasons: NDArray[np.uint8], positions: NDArray[np.int64]
     ) -> Any:
         """Return the structs of bodies; set reasons and positions of those that are no messages."""
+        if len(bodies) == 1 and self._is_too_large(bodies[0]):
+            reasons[0] = RejectReason.TOO_LARGE.code
+            return cast("Any", pa).nulls(1, self.type)
         parsed = self._parsed(bodies)
         faults: Faults = {}
         try:

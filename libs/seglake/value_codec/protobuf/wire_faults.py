@@ -1,5 +1,10 @@
-"""Finds the fault in the bytes of a Protobuf message that the library refused."""
+"""Reads the bytes of a Protobuf message without the library.
 
+Where the library refuses bytes it does not say which; and it needs memory for each message in a
+list before anybody can ask how many there are.
+"""
+
+from collections.abc import Mapping
 from typing import Any
 
 from seglake.value_codec.reject_reasons import RejectReason
@@ -34,6 +39,52 @@ def wire_fault(content: bytes, message: Any) -> tuple[RejectReason, int] | None:
     except _WireError as error:
         return error.fault
     return None
+
+
+def list_entries(content: bytes, message: Any, counts: Mapping[str, int]) -> int:
+    """Return how many entries columns need for the items of lists; 0 if bytes are no message.
+
+    Args:
+        content: the body of a value.
+        message: descriptor of the message.
+        counts: number of columns of an item, by the full name of its message.
+    """
+    try:
+        return _entries(content, (0, len(content)), message, counts, 0)[0]
+    except _WireError:
+        return 0
+
+
+def _entries(
+    content: bytes, bounds: tuple[int, int], message: Any, counts: Mapping[str, int], depth: int
+) -> tuple[int, int]:
+    """Return the entries of the items in a message or a group, and the index after it."""
+    at, end = bounds
+    if depth > _MOST_LEVELS:
+        raise _WireError(RejectReason.DEPTH, at)
+    fields: Mapping[int, Any] = {} if message is None else message.fields_by_number
+    found = 0
+    while at < end:
+        tag, at = _varint(content, at, end)
+        kind, field = tag & 7, fields.get(tag >> 3)
+        inner = None if field is None else field.message_type
+        if kind == _END:
+            break
+        if kind == _VARINT:
+            _, at = _varint(content, at, end)
+        elif kind in _SIZES:
+            at += _SIZES[kind]
+        else:
+            size, at = _varint(content, at, end) if kind == _LENGTH else (end - at, at)
+            after = min(at + size, end)
+            if field is not None and inner is not None and field.is_repeated:
+                found += counts.get(inner.full_name, 1)
+            if inner is not None or kind == _GROUP:
+                more, stop = _entries(content, (at, after), inner, counts, depth + 1)
+                found += more
+                after = stop if kind == _GROUP else after
+            at = after
+    return found, at
 
 
 def _message(content: bytes, at: int, end: int, message: Any, depth: int, group: int) -> int:
