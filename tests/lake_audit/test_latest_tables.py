@@ -10,10 +10,11 @@ from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.task_engine.engine import SparkEngine
 from support.audits import audited, kinds
-from support.erasures import erased_at
+from support.erasures import erased, erased_at
 from support.keyed_logs import Values, abort, commit, data, write, write_batches
 from support.lakes import ingested
-from support.latest_state import updated
+from support.latest_state import table_version, updated
+from support.reports import reported
 
 _LOG: list[Values] = [("a", b"1"), ("b", b"1"), ("a", b"2"), ("b", None)]
 
@@ -37,6 +38,19 @@ def test_a_table_that_has_the_newest_records_is_proved(lake: Path, tmp_path: Pat
     erased_at(lake, "orders", 0, [2])
     updated(lake)
     assert audited(lake).exit_code == 0
+
+
+def test_a_commit_without_records_makes_no_table_lag_behind(lake: Path) -> None:
+    before = table_version(lake)
+    assert erased(lake, key="nobody").exit_code == 3
+    after = audited(lake)
+    assert (after.exit_code, after.problem_count) == (0, 0)
+    assert "not compared" not in to_text(after)
+    assert [each.lacks for each in reported(lake).latest] == [0]
+    fenced = table_version(lake)
+    assert updated(lake, dry_run=True).planned == []
+    assert updated(lake).unchanged == ["orders"]
+    assert before < table_version(lake) == fenced
 
 
 def test_tables_without_rows_count_and_tables_that_cannot_be_read_are_not_called_empty(

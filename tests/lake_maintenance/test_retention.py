@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from seglake.findings.kinds import FindingKind
+from seglake.findings.recovery import LOSS_OF_GAP, NoLoss
+from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
 from seglake.task_engine.engine import Engine
@@ -23,6 +25,7 @@ from support.lake_accounts import unpublished
 from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.latest_state import expected, state, updated
 from support.made_logs import write_over
+from support.reports import reported
 from support.views import viewed
 
 _DAY_MS = 24 * 3600 * 1000
@@ -341,6 +344,17 @@ _DISKS = [
 ]
 
 
+def _lost_in_gaps(audit: LakeAudit) -> int:
+    """Offsets in gaps that are lost, or were when they expired."""
+    lost = sum(
+        gaps.offsets
+        for partition in audit.partitions
+        for cause, gaps in partition.gaps.items()
+        if cause in LOSS_OF_GAP
+    )
+    return lost + audit.recovery.no_loss.get(NoLoss.EXPIRED_LOSS, 0)
+
+
 @pytest.mark.parametrize(
     ("scenario", "copy"), cases(_DISKS, telling={_DISKS[2], _DISKS[3], _DISKS[5]})
 )
@@ -361,6 +375,7 @@ def test_logs_of_real_brokers_add_up_when_half_of_them_has_expired(
     assert summary.left_out == {}
     after = audited(lake)
     assert (after.problem_count, kinds(after)) == (before.problem_count, kinds(before))
+    assert _lost_in_gaps(after) == _lost_in_gaps(before)
     assert [check.has_problem for check in checked(disks, lake)] == is_different
     left = _offsets(lake)
     starts = {(each.topic, each.partition): each.next_offset for each in summary.expired}
@@ -398,3 +413,32 @@ def test_partition_of_which_all_is_removed_is_named_so(lake: Path) -> None:
     [clicks] = [each for each in recovery.partitions if each.name == "clicks-0"]
     assert clicks.why_nothing == "expired or erased"
     assert any("no loss: 20 offsets expired" in line for line in recovery.lines())
+
+
+def test_offsets_that_were_lost_before_they_expired_are_named_so(tmp_path: Path) -> None:
+    ages = [_OLD_MS] * 15 + [_NOW_MS] * 5
+    disk, lake = _disk(tmp_path, {_ORDERS: ages}), tmp_path / "lake"
+    for start in (5, 10):
+        path = disk / "orders-0" / f"{start:020d}.log"
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    ingested(disk, lake)
+    _disk(tmp_path, {_ORDERS: ages})
+    path = disk / "orders-0" / f"{5:020d}.log"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    ingested(disk, lake)  # fills [10, 15)
+    planned = _expired(lake, dry_run=True)
+    assert "offsets [0, 15), 5 offsets of them lost before, the oldest" in planned.to_text()
+    assert _expired(lake).expired == planned.expired
+    for recovery in (audited(lake).recovery, reported(lake).recovery):
+        assert recovery.lines() == [
+            "no loss: 10 offsets expired (retention of the lake)",
+            "expired: 5 offsets that had been lost before they expired",
+        ]
+        assert recovery.to_mapping()["no_loss"] == {"expired": 10, "expired_loss": 5}
+    _assert_whole(lake, disk)
+    query = "SELECT start_offset, next_offset, detail FROM current_gaps WHERE cause = 'expired'"
+    assert sorted(tuple(row.values()) for row in viewed(lake, query)) == [
+        (0, 5, None),
+        (5, 10, "quarantined"),
+        (10, 15, None),
+    ]

@@ -1,4 +1,4 @@
-"""Runs of `latest` among ingests, repairs, elections, erasures and maintenance, in random orders.
+"""Runs of `latest` among ingests, repairs, elections, erasures and retention, in random orders.
 
 After each run of `latest` that ended, and at the end of each schedule, the table has the rows that
 the views say.
@@ -29,7 +29,8 @@ from support.encoder import (
 from support.erasures import erased
 from support.lakes import ingested, maintained, replayed, retaken
 from support.latest_state import assert_current, updated
-from support.made_logs import FIRST_MS, TOPIC_IDS, write_over
+from support.made_logs import TOPIC_IDS, write_over
+from support.people import DAY_MS, FIRST_MS
 from torture.rows import Row
 
 _MOST_STEPS = 6
@@ -80,6 +81,10 @@ def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[list[str
         print(f"latest_state: {steps}", flush=True)
         raise
     return steps, ""
+
+
+def _time_ms(offset: int) -> int:
+    return FIRST_MS + offset * DAY_MS
 
 
 class _Lake:
@@ -170,6 +175,12 @@ class _Lake:
         """Merge the files of all tables."""
         maintained(self.lake)
 
+    def expire(self, kill: str) -> None:
+        """Maintain the lake, and remove the older records of each log."""
+        young = self._chance.randrange(len(self._log))
+        days = (time.time_ns() // 1_000_000 - _time_ms(young)) // DAY_MS + 1
+        maintained(self.lake, retention={"records": f"{days}d"}, after=dying(kill))
+
     def latest(self, kill: str, *, rebuild: bool = False) -> None:
         """Bring the table up to date; it has the rows of the views."""
         done = updated(self.lake, "orders", after=dying(kill), rebuild=rebuild)
@@ -209,7 +220,7 @@ class _Lake:
                 offset,
                 control,
                 producer_id=producer,
-                timestamp_ms=FIRST_MS + offset,
+                timestamp_ms=_time_ms(offset),
                 leader_epoch=epoch,
             )
         header = Header(leader_epoch=epoch)
@@ -219,7 +230,7 @@ class _Lake:
 
         def batch(offset: int) -> EncodedBatch:
             value = None if kind == "tombstone" else b"%d of %d" % (offset, epoch)
-            return record_batch(offset, [Record(key, value, FIRST_MS + offset)], header)
+            return record_batch(offset, [Record(key, value, _time_ms(offset))], header)
 
         return batch
 
@@ -247,6 +258,7 @@ _RUNS: dict[str, Callable[[_Lake, str], None]] = {
     "retake": _Lake.retake,
     "erase": _Lake.erase,
     "maintain": _Lake.maintain,
+    "expire": _Lake.expire,
     "latest": _Lake.latest,
     "latest_rebuilt": lambda lake, kill: lake.latest(kill, rebuild=True),
 }

@@ -83,6 +83,7 @@ class NoLoss(WordedKind):
     COMPACTED = ("compacted", "compacted")
     ERASED = ("erased", "erased from the lake (seglake erase)")
     EXPIRED = ("expired", "expired (retention of the lake)")
+    EXPIRED_LOSS = ("expired_loss", "that had been lost before they expired")
     DELETED = ("deleted", "below the log start (deleted, by the broker's files)")
     MARKER = ("marker", "of damaged transaction markers, which have no record")
     WITHOUT_RECORD = (
@@ -169,7 +170,7 @@ class PartitionRecovery:
             return min(self.lost, key=[*Loss].index).words
         if self.has_earlier:
             return "nothing new"
-        if self.no_loss.keys() & {NoLoss.ERASED, NoLoss.EXPIRED}:
+        if self.no_loss.keys() & {NoLoss.ERASED, NoLoss.EXPIRED, NoLoss.EXPIRED_LOSS}:
             return "expired or erased"
         return "compacted, deleted or markers only" if self.no_loss else "empty"
 
@@ -345,10 +346,26 @@ def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
     return [f"{_of_cause(cause, found)} in {_where(found)}" for cause, found in lost.items()]
 
 
+def no_loss_of_gaps(offsets: Mapping[GapCause, int], expired_loss: int) -> dict[NoLoss, int]:
+    """Return the offsets that correctly have no record, by cause, for the gaps of a partition.
+
+    Args:
+        offsets: number of offsets in gaps, by the gaps' cause.
+        expired_loss: number of expired offsets that were lost before they expired.
+    """
+    counts = {kept: offsets[cause] for cause, kept in NO_LOSS_OF_GAP.items() if cause in offsets}
+    if expired_loss:
+        counts[NoLoss.EXPIRED] -= expired_loss
+        counts[NoLoss.EXPIRED_LOSS] = expired_loss
+    return {cause: count for cause, count in counts.items() if count}
+
+
 def no_loss_lines(counts: Mapping[NoLoss, int]) -> list[str]:
-    """Return a line on offsets that correctly have no record, or no line if there are none."""
-    shown = (f"{show_count(count, 'offset')} {cause.words}" for cause, count in counts.items())
-    return [f"no loss: {'; '.join(shown)}"] if counts else []
+    """Return lines on offsets that correctly have no record; old losses have their own line."""
+    shown = {cause: f"{show_count(n, 'offset')} {cause.words}" for cause, n in counts.items()}
+    old = shown.pop(NoLoss.EXPIRED_LOSS, "")
+    lines = [f"no loss: {'; '.join(shown.values())}"] if shown else []
+    return [*lines, f"expired: {old}"] if old else lines
 
 
 def _where(found: GapsByPartition) -> str:

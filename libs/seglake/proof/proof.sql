@@ -942,8 +942,10 @@ FROM proof_sums
 WHERE block_start IS NULL AND (is_refill IS NULL OR is_current AND is_refill);
 
 -- fact gap_counts
--- Standing gaps of each log by cause.
-SELECT log, cause, count(*) AS gaps, CAST(sum(next_offset - start_offset) AS BIGINT) AS offsets
+-- Standing gaps of each log by cause. Expired gaps with a detail were losses before they expired.
+SELECT log, cause, count(*) AS gaps, CAST(sum(next_offset - start_offset) AS BIGINT) AS offsets,
+       CAST(sum(CASE WHEN cause = 'expired' AND detail IS NOT NULL
+                     THEN next_offset - start_offset ELSE 0 END) AS BIGINT) AS expired_loss
 FROM proof_placed_gaps
 WHERE stands AND (is_covered OR cause = 'expired')
 GROUP BY log, cause;

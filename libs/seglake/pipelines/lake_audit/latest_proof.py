@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
+from seglake.grouping import grouped
 from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.duckdb_sql import literal
 from seglake.lake.errors import LatestTableError
 from seglake.lake.latest_tables import LatestTable, latest_table, latest_tables
-from seglake.lake.tables import CHECKPOINTS
 from seglake.pipelines.lake_audit.lake_state import LakeState, Topic
 from seglake.pipelines.lake_audit.problems import log_problems, shown_queries
 from seglake.printable import show_count
@@ -93,16 +93,13 @@ def prove_latest(engine: ProofEngine, state: LatestState, lake: LakeState) -> La
     """
     if state.problem:
         return LatestAudit([Finding(FindingKind.LATEST_ROWS, state.problem)])
-    published = {
-        (source, topic): lake.snapshots[CHECKPOINTS.name].generation(source, topic)
-        for source, topic in state.applied
-    }
+    lacking = _lacking(state, lake)
     current = {
         topic: number
-        for topic, number in published.items()
-        if state.applied[topic] == number and topic not in lake.unsettled
+        for topic, number in state.applied.items()
+        if not lacking[topic] and topic not in lake.unsettled
     }
-    notes = [_lacking_note(topic, state, published) for topic in published if topic not in current]
+    notes = [_lacking_note(topic, lacking[topic]) for topic in lacking if topic not in current]
     try:
         findings, topics = _proved(engine, state, current)
     except ProofFailedError as error:
@@ -110,9 +107,22 @@ def prove_latest(engine: ProofEngine, state: LatestState, lake: LakeState) -> La
     return LatestAudit(findings, topics, notes, len(state.files))
 
 
-def _lacking_note(topic: Topic, state: LatestState, published: Mapping[Topic, int]) -> str:
+def _lacking(state: LatestState, lake: LakeState) -> dict[Topic, int]:
+    """Return the number of commits with rows in the ledger that a table lacks, by topic."""
+    rows = grouped(
+        ((partition.source_id, partition.key.topic), row["generation"])
+        for partition, own in lake.rows.items()
+        for row in own
+    )
+    return {
+        topic: len({number for number in rows.get(topic, ()) if number > applied})
+        for topic, applied in state.applied.items()
+    }
+
+
+def _lacking_note(topic: Topic, commits: int) -> str:
     """Return a note on a table that lags behind the lake, so that it is not compared."""
-    waiting = show_count(published[topic] - state.applied[topic], "commit")
+    waiting = show_count(commits, "commit")
     name = latest_table(topic[1]).table.name
     return f"{name} is not compared: it lacks {waiting} of {topic[0]}: run seglake latest"
 

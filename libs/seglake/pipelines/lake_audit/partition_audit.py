@@ -163,6 +163,7 @@ class PartitionAudit:
         covered: merged ranges whose rows have not lost an election.
         totals: sums of the rows in these ranges.
         gaps: number and offsets of current gaps, by cause.
+        expired_loss: number of offsets in expired gaps that were lost before they expired.
         shown_gaps: gaps to show; gaps with the weakest explanation come first.
         quarantine: sums of damage.
         marks: bounds of the log; None if nothing was ingested.
@@ -177,6 +178,7 @@ class PartitionAudit:
     covered: tuple[OffsetRange, ...]
     totals: RangeSums
     gaps: Mapping[str, GapRanges]
+    expired_loss: int
     shown_gaps: tuple[ShownGap, ...]
     quarantine: QuarantineSums
     marks: LogMarks | None
@@ -240,6 +242,7 @@ def audit_partition(
         covered=tuple(coverage.current),
         totals=_without_doubles(totals, refilled, coverage.current),
         gaps=gaps,
+        expired_loss=sum(row["expired_loss"] for row in facts.of("gap_counts")),
         shown_gaps=_shown_gaps(facts),
         quarantine=_quarantine(facts),
         marks=marks,

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from seglake.findings.recovery import (
     LOSS_ABOVE,
     LOSS_OF_GAP,
-    NO_LOSS_OF_GAP,
     UNKNOWN,
     Loss,
     NoLoss,
     PartitionRecovery,
     Recovery,
+    no_loss_of_gaps,
 )
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import StoppedBy
@@ -73,12 +73,10 @@ def _recovered(
     covered: list[OffsetRange] = []
     if audit is not None:
         covered = merged([*audit.covered, *audit.superseded.ranges])
-        for cause in GapCause:
-            gaps = audit.gaps.get(cause)
-            if gaps is not None and cause in LOSS_OF_GAP:
-                lost[LOSS_OF_GAP[cause]] = gaps
-            if gaps is not None and cause in NO_LOSS_OF_GAP:
-                no_loss[NO_LOSS_OF_GAP[cause]] = gaps.offsets
+        gaps = {cause: audit.gaps[cause] for cause in GapCause if cause in audit.gaps}
+        lost |= {LOSS_OF_GAP[cause]: own for cause, own in gaps.items() if cause in LOSS_OF_GAP}
+        offsets = {cause: own.offsets for cause, own in gaps.items()}
+        no_loss = no_loss_of_gaps(offsets, audit.expired_loss)
         if audit.superseded.ranges:
             lost[Loss.SUPERSEDED] = GapRanges.of(audit.superseded.ranges)
         if without_record := audit.totals.other_span + audit.totals.lacking:

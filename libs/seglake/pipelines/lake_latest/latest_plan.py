@@ -92,7 +92,9 @@ def work_of(
     published: int,
     rebuild: bool,
 ) -> LatestWork | None:
-    """Return the plan for one cluster's rows; None without new rows.
+    """Return the plan for one cluster's rows; None if the ledger has no new row.
+
+    A commit that neither adds nor removes records has no row in the ledger.
 
     Args:
         latest: the table.
@@ -102,14 +104,12 @@ def work_of(
         published: generation of the newest published commit.
         rebuild: whether to compute all partitions from all their records.
     """
-    if published == applied and not rebuild:
-        return None
     mine = [r for r in rows if r["topic"] == latest.topic and r["generation"] <= published]
-    if not mine:
+    new = [row for row in mine if row["generation"] > applied]
+    if not (new or (mine and rebuild)):
         return None
     ledger = SourceLedger(mine)
     logs = {_log(ledger, row) for row in mine}
-    new = [row for row in mine if row["generation"] > applied]
     unnamed = _unnamed(mine, applied)
     if applied == 0:  # the first run: all rows are new
         whole = frozenset[Log]()

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from seglake.kafka_log.offset_ranges import OffsetRange, subtracted
+from seglake.findings.recovery import LOSS_OF_GAP
+from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.removed_rows import RemovedSums, RowChoice
+from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import (
     FILLS,
     INGESTED,
@@ -68,6 +70,7 @@ class PartitionExpiry:
         held_by: the record or the range at which the expiry stops; None for the log's end.
         parts: the rows that expire, by commit.
         holes: offsets that no run has ingested, and that later runs must not ingest.
+        lost: gaps in the range whose offsets were lost before they expired.
     """
 
     log: PartitionLedger
@@ -75,11 +78,19 @@ class PartitionExpiry:
     held_by: Young | None
     parts: tuple[Part, ...]
     holes: tuple[OffsetRange, ...]
+    lost: tuple[CurrentGap, ...]
 
     @property
     def key(self) -> PartitionKey:
         """Return the key of the partition."""
         return self.log.key
+
+    @property
+    def gaps(self) -> Iterator[tuple[OffsetRange, str | None]]:
+        """Yield the gaps of the expired range, each with the cause of an earlier loss."""
+        yield from ((gap.offsets, str(gap.cause)) for gap in self.lost)
+        rest = subtracted(self.offsets, merged(gap.offsets for gap in self.lost))
+        yield from ((offsets, None) for offsets in rest)
 
     @property
     def oldest_ms(self) -> int | None:
@@ -99,9 +110,21 @@ def topic_ids_of(log: PartitionLedger) -> tuple[str | None, ...]:
 
 
 def planned(
-    log: PartitionLedger, source_id: str, border: int, held_by: Young | None
+    log: PartitionLedger,
+    source_id: str,
+    border: int,
+    held_by: Young | None,
+    gaps: Iterable[CurrentGap],
 ) -> PartitionExpiry:
-    """Return the plan to remove all rows of a partition below an offset."""
+    """Return the plan to remove all rows of a partition below an offset.
+
+    Args:
+        log: the partition.
+        source_id: the cluster.
+        border: the offset; no batch and no gap crosses it.
+        held_by: the record at which the expiry stops; None for the log's end.
+        gaps: current gaps of the partition that another copy could fill.
+    """
     start = log.expired_to
     parts = [
         part
@@ -110,7 +133,9 @@ def planned(
         for part in _parts(block, log, source_id, (start, border))
     ]
     holes = subtracted((start, border), log.covered)
-    return PartitionExpiry(log, (start, border), held_by, tuple(parts), tuple(holes))
+    lost = [gap for gap in gaps if gap.cause in LOSS_OF_GAP and start <= gap.start_offset < border]
+    offsets = start, border
+    return PartitionExpiry(log, offsets, held_by, tuple(parts), tuple(holes), tuple(lost))
 
 
 def blocks_of(log: PartitionLedger) -> list[Block]:

@@ -56,6 +56,7 @@ class ExpiredPartition:
         next_offset: the partition's new start.
         records: number of removed records.
         payload_bytes: size of the records' keys and values.
+        lost_offsets: number of offsets in the range that were lost before.
         oldest: time of the oldest record of the touched ranges, ISO-8601; None if unknown.
         newest: time of the newest removed record, ISO-8601; None if no record has a time.
         first_kept: time of the first record that stays; None if there is none, or it has no time.
@@ -70,6 +71,7 @@ class ExpiredPartition:
     next_offset: int
     records: int
     payload_bytes: int
+    lost_offsets: int
     oldest: str | None
     newest: str | None
     first_kept: str | None
@@ -81,7 +83,10 @@ class ExpiredPartition:
         span = f"[{self.start_offset}, {self.next_offset})"
         since = f", the oldest of {self.oldest}" if self.oldest else ""
         until = f", the newest of {self.newest}" if self.newest else ""
-        return f"{self.topic}-{self.partition}: {count} {verb}, offsets {span}{since}{until}"
+        lost = show_count(self.lost_offsets, "offset")
+        before = f", {lost} of them lost before" if self.lost_offsets else ""
+        name = f"{self.topic}-{self.partition}"
+        return f"{name}: {count} {verb}, offsets {span}{before}{since}{until}"
 
 
 @dataclass(slots=True)

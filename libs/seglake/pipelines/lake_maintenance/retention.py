@@ -20,6 +20,7 @@ from seglake.lake.parquet_files import DataFile
 from seglake.lake.removed_rows import RemovedSums, Rewritten, newest_removed, total_removed
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.lake.waves import TopicWave
+from seglake.log_tables.current_gaps import GAP_COLUMNS, fillable_gaps, fillable_rows
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_maintenance.expiry_borders import first_young, whole_border
@@ -124,13 +125,15 @@ class Retention:
         if limit_ms is None:
             return
         young = first_young(tables, topic, source_id, ledger, limit_ms)
+        rows = tables.rows(GAPS, source_id, GAP_COLUMNS)
+        gaps = fillable_gaps(fillable_rows(rows), ledger)
         for key in sorted((key for key in ledger.partitions() if key.topic == topic), key=str):
             log = ledger.of(key)
             held_by = young.get(key)
             ends = [held_by.base_offset if held_by else (log.covered or [(0, 0)])[-1][1]]
             ends += [start for start, _ in log.superseded]  # a retake of this range comes first
             border = whole_border(tables, source_id, log, min(ends))
-            plan = planned(log, source_id, border, held_by)
+            plan = planned(log, source_id, border, held_by, gaps.get(key, ()))
             if border > log.expired_to and any(
                 part.sums is None or part.sums.records for part in plan.parts
             ):
@@ -162,7 +165,11 @@ class Retention:
             for plan in plans
             for row in ledger_rows(plan, removed, batch_sums(plan, context))
         ]
-        gaps = [gap_row(plan.key, *plan.offsets, GapCause.EXPIRED, None, stamp) for plan in plans]
+        gaps = [
+            gap_row(plan.key, *offsets, GapCause.EXPIRED, earlier, stamp)
+            for plan in plans
+            for offsets, earlier in plan.gaps
+        ]
         files: list[DataFile] = [each.replacement for each in done if each.replacement is not None]
         files += write_rows(context, GAPS, topic, GAPS.to_arrow(gaps))
         files += write_ledger(context, topic, ledger)
@@ -203,6 +210,7 @@ def _outcome(
         payload_bytes=sums.key_bytes + sums.value_bytes,
         oldest=_iso(plan.oldest_ms),
         newest=_iso(max((newest.get(part.choice, -1) for part in plan.parts), default=None)),
+        lost_offsets=sum(stop - start for start, stop in (gap.offsets for gap in plan.lost)),
         first_kept=_iso(held_ms),
         is_held_back=held_ms is not None and (held_ms == -1 or held_ms > now_ms),
     )

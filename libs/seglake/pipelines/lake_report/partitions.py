@@ -100,7 +100,9 @@ def _recovery(
 ) -> PartitionRecovery:
     ledger, seen = facts.ledger.of(log), facts.seen.get(log)
     tails = facts.damage.get(log, PartitionDamage()).tails
-    found = partition_recovery(ledger, facts.ledger.records(log), strip, seen, tails)
+    expired_loss = sum(row["expired_loss"] for row in facts.gaps.get(log, ()))
+    records = facts.ledger.records(log)
+    found = partition_recovery(ledger, records, strip, seen, tails, expired_loss)
     found = replace(found, open_records=facts.open_records.get(log, 0))
     return with_unread(found, facts.unread)
 

@@ -5,14 +5,15 @@ from collections.abc import Mapping
 from seglake.findings.losing_tails import TailsOfPartition
 from seglake.findings.recovery import (
     LOSS_OF_GAP,
-    NO_LOSS_OF_GAP,
     Loss,
     NoLoss,
     PartitionRecovery,
     losses_of_log,
+    no_loss_of_gaps,
 )
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation
+from seglake.kafka_log.offset_gaps import GapCause
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.pipelines.lake_report.model import Offsets, OffsetState
 
@@ -23,6 +24,7 @@ def partition_recovery(
     strip: Mapping[OffsetState, Offsets],
     seen: Observation | None,
     tails: TailsOfPartition,
+    expired_loss: int,
 ) -> PartitionRecovery:
     """Count a partition's records and, by cause, its offsets without a record.
 
@@ -32,6 +34,7 @@ def partition_recovery(
         strip: the partition's offsets by state, with exact counts.
         seen: the newest observation of the log; None if there is none.
         tails: quarantined batches of replicas that lost an election.
+        expired_loss: number of offsets that were lost before they expired.
     """
     lost = {
         loss: _gaps(strip[OffsetState(cause)])
@@ -42,11 +45,8 @@ def partition_recovery(
         lost[Loss.SUPERSEDED] = _gaps(strip[OffsetState.SUPERSEDED])
     if seen is not None:
         lost |= losses_of_log(seen, ledger.covered)
-    no_loss = {
-        kept: strip[OffsetState(cause)].count
-        for cause, kept in NO_LOSS_OF_GAP.items()
-        if OffsetState(cause) in strip
-    }
+    gaps = {c: strip[OffsetState(c)].count for c in GapCause if OffsetState(c) in strip}
+    no_loss = no_loss_of_gaps(gaps, expired_loss)
     ingested = strip.get(OffsetState.INGESTED)
     if ingested is not None and ingested.count > records:
         no_loss[NoLoss.WITHOUT_RECORD] = ingested.count - records

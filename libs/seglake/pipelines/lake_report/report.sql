@@ -3,7 +3,7 @@
 
 -- fact gap_ranges
 -- Current gaps of each log by cause. Gaps too close to be drawn apart are one range,
--- with the number of offsets that are missing in it.
+-- with the number of offsets that are missing in it, and of those that were lost before they expired.
 WITH extents AS (
   SELECT log, (max(next_offset) - min(start_offset)) // $most_ranges AS tolerance
   FROM proof_ranges
@@ -12,7 +12,9 @@ WITH extents AS (
 -- Gaps whose starts are so close together belong to one range.
 near AS (
   SELECT log, cause, tolerance, min(start_offset) AS start_offset,
-         max(next_offset) AS next_offset, sum(next_offset - start_offset) AS offsets
+         max(next_offset) AS next_offset, sum(next_offset - start_offset) AS offsets,
+         sum(CASE WHEN cause = 'expired' AND detail IS NOT NULL
+                  THEN next_offset - start_offset ELSE 0 END) AS expired_loss
   FROM proof_log_gaps JOIN extents USING (log)
   WHERE stands AND attempt_id IN (SELECT attempt_id FROM checkpoints)
   GROUP BY log, cause, tolerance, proof_log_gaps.start_offset // (tolerance + 1)
@@ -30,7 +32,8 @@ numbered AS (
   FROM ordered
 )
 SELECT log, cause, min(start_offset) AS start_offset, max(next_offset) AS next_offset,
-       CAST(sum(offsets) AS BIGINT) AS offsets
+       CAST(sum(offsets) AS BIGINT) AS offsets,
+       CAST(sum(expired_loss) AS BIGINT) AS expired_loss
 FROM numbered
 GROUP BY log, cause, number
 ORDER BY log, cause, start_offset;

@@ -90,7 +90,7 @@ def report(
         this_run=this_run,
         upper_bound=_newest_bound(ledger),
         erasures=erasures_of(tables),
-        latest=latest_states(tables, {log.source_id for log in ledger.rows}),
+        latest=latest_states(tables, ledger),
         typed=typed,
     )
 
