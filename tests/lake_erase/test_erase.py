@@ -85,9 +85,9 @@ def test_records_leave_the_table_and_their_offsets_become_gaps(
     assert summary.to_text().startswith("7 records of 1 topic erased (")
 
 
-def test_adjacent_offsets_are_one_gap(lake: Path) -> None:
+def test_adjacent_offsets_of_a_batch_are_one_gap(lake: Path) -> None:
     erased(lake, where='"offset" BETWEEN 4 AND 8')
-    assert gaps(lake) == [(4, 9)]
+    assert gaps(lake) == [(4, 5), (5, 9)]
     assert is_proved(lake)
 
 

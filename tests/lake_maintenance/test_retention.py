@@ -14,13 +14,14 @@ from seglake.findings.recovery import LOSS_OF_GAP, NoLoss
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
+from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support import broker_disks
 from support.audits import audited, checked, falsified, kinds
 from support.cases import cases
 from support.dying import Died, dying
 from support.encoder import Partition, Record, Segment, record_batch
-from support.erasures import erased_at
+from support.erasures import erased, erased_at
 from support.lake_accounts import unpublished
 from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.latest_state import expected, state, updated
@@ -442,3 +443,26 @@ def test_offsets_that_were_lost_before_they_expired_are_named_so(tmp_path: Path)
         (5, 10, "quarantined"),
         (10, 15, None),
     ]
+
+
+@pytest.mark.parametrize("is_before", [False, True])
+def test_erased_records_on_both_sides_of_a_batch_s_edge_hold_nothing_back(
+    tmp_path: Path, *, is_before: bool
+) -> None:
+    records = [
+        Record(b"ann" if offset in (4, 5) else b"bob", b"v", _OLD_MS if offset < 5 else _NOW_MS)
+        for offset in range(10)
+    ]
+    batches = [record_batch(start, records[start : start + _BATCH]) for start in (0, 5)]
+    disk = write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, batches)])])
+    first = write_over(tmp_path / "first", [Partition("orders", 0, [Segment(0, batches[:1])])])
+    lake = tmp_path / "lake"
+    if is_before:
+        ingested(first, lake)
+        erased(lake, key="ann")
+        retaken(lake, disk, selection=Selection(is_whole=True), select={"topics": ["orders"]})
+    ingested(disk, lake)
+    erased(lake, key="ann")
+    [expired] = _expired(lake).expired
+    assert (expired.next_offset, _offsets(lake)) == (5, {_ORDERS: [6, 7, 8, 9]})
+    _assert_whole(lake, disk)

@@ -1,17 +1,19 @@
 """`seglake sql` has views with the newest row of each decoded key, and of Debezium's tables."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seglake.lake.delta_tables import LakeTables
+from seglake.pipelines.lake_deserialize.deserialize_choice import Again
 from seglake.pipelines.lake_query.duckdb_queries import DuckDBQueries
 from seglake.pipelines.lake_query.lake_names import latest_tables_of, typed_tables_of
 from seglake.pipelines.lake_query.spark_queries import SparkQueries
 from seglake.storage.local_storage import LocalStorage
+from support import debezium_avro as avro
 from support.lakes import ingested
 from support.latest_state import updated
 from support.typed_disk import Json, Pair, manifest, schema_pair, typed_lake, write_registry
@@ -151,3 +153,61 @@ def test_snapshots_deletions_tombstones_and_truncations_count(tmp_path: Path, as
         decoded(lake, "rows")
         updated(lake, "rows")
         assert {row["id"]: (row["name"], row["_op"]) for row in asked(lake, query)} == expected
+
+
+_OLD, _LONGER = (avro.KEY, avro.LONGER_VALUE), (avro.WIDE_KEY, avro.LONGER_VALUE)
+_CHANGES = (
+    (
+        *(avro.Change("r", number, {"name": f"row {number}"}) for number in range(1, 6)),
+        avro.Change("u", 1, {"name": None}),
+        *(avro.Change("d", 2, {"name": "row 2"}), avro.Change("", 2)),
+        avro.Change("d", 3, {"name": "row 3"}),
+        *(avro.Change("c", 6, {"name": "six"}), avro.Change("c", 2, {"name": "again"})),
+    ),
+    (
+        avro.Change("u", 4, {"name": "four", "mail": "4@x"}, _OLD),
+        avro.Change("u", 5, {"name": "five", "mail": None}, _LONGER),
+        avro.Change("d", 6, {"name": "six", "mail": None}, _LONGER),
+        avro.Change("", 6, {}, _LONGER),
+        avro.Change("c", 7, {"name": "seven", "mail": "7@x"}, _LONGER),
+    ),
+    (
+        avro.Change("t", 0, {}, _LONGER),
+        avro.Change("c", 1, {"name": "new", "mail": None}, _LONGER),
+        avro.Change("u", 1, {"name": "newer", "mail": None}, _OLD),
+    ),
+)
+
+
+def _captured(changes: Iterable[avro.Change]) -> dict[int, Json]:
+    """The rows of the captured table after all changes."""
+    rows: dict[int, Json] = {}
+    for each in changes:
+        rows.pop(each.number, None)
+        if each.op == "t":
+            rows.clear()
+        elif each.op in ("c", "r", "u"):
+            rows[each.number] = {**each.columns, "_op": each.op}
+    return rows
+
+
+def test_a_table_captured_in_avro_has_its_rows_also_after_its_schemas_have_changed(
+    tmp_path: Path, asked: Asked
+) -> None:
+    lake, query = tmp_path / "lake", "SELECT * FROM newest_unwrapped_typed_rows"
+    ids = ((avro.KEY, avro.VALUE), (avro.WIDE_KEY, avro.LONGER_VALUE), ())
+    registry, log, done = [], [], []
+    for schema_ids, changes in zip(ids, _CHANGES, strict=True):
+        registry += [(0, avro.registered(*schema_ids))] if schema_ids else []
+        log.append((0, [each.pair(len(done) + at) for at, each in enumerate(changes)]))
+        done += changes
+        ingested(write_registry(tmp_path / "registry", registry), lake)
+        ingested(write_registry(tmp_path / "disk", log, topic="rows"), lake)
+        assert decoded(lake, "rows").exit_code == 0
+        updated(lake, "rows")
+        names = ("name", "_op") if len(log) == 1 else ("name", "mail", "_op")
+        assert {row["id"]: {n: row[n] for n in names} for row in asked(lake, query)} == {
+            number: {n: row.get(n) for n in names} for number, row in _captured(done).items()
+        }
+    decoded(lake, "rows", again=Again(everything=True))
+    assert {row["id"] for row in asked(lake, query)} == {1}

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.kafka_log.offset_gaps import GapCause
+from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.parquet_rows import numbers
@@ -87,6 +88,21 @@ def batch_rows(
     return record_rows(whole.columns, shared_of([unit]), origin)[0]
 
 
+def erased_spans(offsets: NDArray[np.int64], batches: NDArray[np.int64]) -> list[OffsetRange]:
+    """Return sorted ranges of erased offsets; adjacent offsets of a batch are one range.
+
+    No range crosses the edge of a batch, since retention removes whole batches and ranges.
+
+    Args:
+        offsets: offsets in any order.
+        batches: base offset of the batch of each offset.
+    """
+    sorted_offsets, indexes = np.unique(offsets, return_index=True)
+    is_break = (np.diff(sorted_offsets) > 1) | (np.diff(batches[indexes]) != 0)
+    pieces = np.split(sorted_offsets, np.flatnonzero(is_break) + 1)
+    return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces if len(piece)]
+
+
 class ErasedRows:
     """Filter that removes erased records from a split's rows.
 
@@ -106,6 +122,7 @@ class ErasedRows:
         self._ruled = ruled
         self._stamp = stamp
         self._offsets: list[NDArray[np.int64]] = []
+        self._batches: list[NDArray[np.int64]] = []
         self.count = RemovedSums()
 
     def kept(self, found: DecodedRows) -> DecodedRows | None:
@@ -126,15 +143,14 @@ class ErasedRows:
         return found
 
     def gap_rows(self) -> Iterator[DecodedRows]:
-        """Yield the gaps of all removed records; adjacent offsets are one gap."""
-        offsets = np.unique(np.concatenate([np.zeros(0, np.int64), *self._offsets]))
-        breaks = np.flatnonzero(np.diff(offsets) > 1) + 1
-        pieces = [piece for piece in np.split(offsets, breaks) if len(piece)]
-        for first in range(0, len(pieces), _MOST_GAPS):
-            some = pieces[first : first + _MOST_GAPS]
-            spans = [(int(piece[0]), int(piece[-1]) + 1) for piece in some]
+        """Yield the gaps of all removed records."""
+        nothing = np.zeros(0, np.int64)
+        offsets, batches = (np.concatenate([nothing, *e]) for e in (self._offsets, self._batches))
+        spans = erased_spans(offsets, batches)
+        for first in range(0, len(spans), _MOST_GAPS):
+            some = spans[first : first + _MOST_GAPS]
             key, cause = self._ruled.key, GapCause.ERASED
-            rows = [gap_row(key, *span, cause, None, self._stamp) for span in spans]
+            rows = [gap_row(key, *span, cause, None, self._stamp) for span in some]
             yield DecodedRows(GAPS, rows)
 
     def match(self, rows: pa.RecordBatch) -> NDArray[np.bool_]:
@@ -143,6 +159,7 @@ class ErasedRows:
         erased = some_rows(rows, is_erased) if is_erased.any() else rows.slice(0, 0)
         offsets = numbers(erased, "offset")
         self._offsets.append(offsets)
+        self._batches.append(numbers(erased, "batch_base_offset"))
         if len(offsets):
             sizes = (payload_bytes_of(erased, name) for name in ("key", "value"))
             self.count = self.count.plus(RemovedSums(len(offsets), exact_sum(offsets), *sizes))

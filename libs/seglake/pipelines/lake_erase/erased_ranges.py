@@ -15,6 +15,7 @@ from seglake.lake.removed_rows import RemovedSums
 from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger, Row
 from seglake.log_tables.source_ledger import SourceLedger
+from seglake.segment_decoding.erased_rows import erased_spans
 from seglake.segment_decoding.split_counts import exact_sum
 
 _ADDS_ROWS = (*INGESTED, *FILLS)
@@ -38,7 +39,7 @@ class ErasedPlaces(NamedTuple):
     """Erased records of one source and topic, for the ledger and for `gaps`.
 
     Attributes:
-        gaps: offsets whose rows were current, as joined ranges by partition.
+        gaps: offsets whose rows were current, as ranges inside of batches, by partition.
     """
 
     ranges: list[ErasedRange]
@@ -60,9 +61,10 @@ def erased_places(places: pa.Table, ledger: SourceLedger) -> ErasedPlaces:
         own = places.filter(pa.array(np.any(masks, axis=0)))
         log = ledger.of(key)
         found.ranges.extend(_ranges(own, log))
-        offsets = numbers(own, "offset")
+        offsets, batches = numbers(own, "offset"), numbers(own, "batch_base_offset")
         is_current = log.are_current(offsets, numbers(own, "generation"))
-        found.gaps.extend((key, span) for span in joined_offsets(offsets[is_current]))
+        spans = erased_spans(offsets[is_current], batches[is_current])
+        found.gaps.extend((key, span) for span in spans)
     return found
 
 
@@ -105,10 +107,3 @@ def _sides(rows: Iterable[Row], log: PartitionLedger) -> Iterator[tuple[Row, Off
         inside = sorted(edge for edge in edges if start < edge < stop)
         for span in pairwise([start, *inside, stop]):
             yield row, span
-
-
-def joined_offsets(offsets: NDArray[np.int64]) -> list[OffsetRange]:
-    """Return sorted ranges of offsets; adjacent offsets are one range."""
-    unique = np.unique(offsets)
-    pieces = np.split(unique, np.flatnonzero(np.diff(unique) > 1) + 1)
-    return [(int(piece[0]), int(piece[-1]) + 1) for piece in pieces if len(piece)]

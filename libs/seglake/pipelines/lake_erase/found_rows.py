@@ -19,7 +19,7 @@ from seglake.log_tables.erasure_rules import Place, hash_of_record
 from seglake.pipelines.lake_erase.condition import Condition, ConditionFailedError
 from seglake.storage.storage import Storage
 
-_PLACES = ("source_id", "topic_id", "partition", "offset", "generation")
+_PLACES = ("source_id", "topic_id", "partition", "offset", "batch_base_offset", "generation")
 
 _PAYLOADS = ("key", "value")
 
