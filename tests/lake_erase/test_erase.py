@@ -144,7 +144,7 @@ def test_rows_that_lost_an_election_are_erased_too(tmp_path: Path) -> None:
     lake = elected_lake(tmp_path, between=lambda lake: None)
     erased(lake, where="value_text LIKE 'ann%'", topics=["t"])
     assert [row["value"] for row in read_table(lake, "records")] == [b"bob 2"]
-    assert gaps(lake) == [(0, 2)]
+    assert gaps(lake) == [(0, 1), (1, 2)]
     assert is_proved(lake)
 
 
