@@ -196,7 +196,8 @@ def test_a_table_captured_in_avro_has_its_rows_also_after_its_schemas_have_chang
 ) -> None:
     lake, query = tmp_path / "lake", "SELECT * FROM newest_unwrapped_typed_rows"
     ids = ((avro.KEY, avro.VALUE), (avro.WIDE_KEY, avro.LONGER_VALUE), ())
-    registry, log, done = [], [], []
+    registry, log = list[tuple[int, list[Pair]]](), list[tuple[int, list[Pair]]]()
+    done: list[avro.Change] = []
     for schema_ids, changes in zip(ids, _CHANGES, strict=True):
         registry += [(0, avro.registered(*schema_ids))] if schema_ids else []
         log.append((0, [each.pair(len(done) + at) for at, each in enumerate(changes)]))

@@ -163,7 +163,6 @@ class PartitionAudit:
         covered: merged ranges whose rows have not lost an election.
         totals: sums of the rows in these ranges.
         gaps: number and offsets of current gaps, by cause.
-        expired_loss: number of offsets in expired gaps that were lost before they expired.
         shown_gaps: gaps to show; gaps with the weakest explanation come first.
         quarantine: sums of damage.
         marks: bounds of the log; None if nothing was ingested.
@@ -172,13 +171,13 @@ class PartitionAudit:
         superseded: sums of rows that lost an election.
         refilled: sums of rows added from older copies.
         open_transactions: transactions that no marker has ended.
+        expired_loss: number of offsets in expired gaps that were lost before they expired.
     """
 
     partition: LakePartition
     covered: tuple[OffsetRange, ...]
     totals: RangeSums
     gaps: Mapping[str, GapRanges]
-    expired_loss: int
     shown_gaps: tuple[ShownGap, ...]
     quarantine: QuarantineSums
     marks: LogMarks | None
@@ -187,6 +186,7 @@ class PartitionAudit:
     superseded: Superseded = NOTHING_LOST
     refilled: RangeSums = NOTHING
     open_transactions: tuple[OpenRows, ...] = ()
+    expired_loss: int = 0
 
     @property
     def covered_offsets(self) -> int:
