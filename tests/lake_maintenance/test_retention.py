@@ -14,19 +14,17 @@ from seglake.findings.recovery import LOSS_OF_GAP, NoLoss
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
-from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support import broker_disks
 from support.audits import audited, checked, falsified, kinds
 from support.cases import cases
 from support.dying import Died, dying
 from support.encoder import Partition, Record, Segment, record_batch
-from support.erasures import erased, erased_at
+from support.erasures import erased_at
 from support.lake_accounts import unpublished
 from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.latest_state import expected, state, updated
 from support.made_logs import write_over
-from support.reports import reported
 from support.views import viewed
 
 _DAY_MS = 24 * 3600 * 1000
@@ -414,55 +412,3 @@ def test_partition_of_which_all_is_removed_is_named_so(lake: Path) -> None:
     [clicks] = [each for each in recovery.partitions if each.name == "clicks-0"]
     assert clicks.why_nothing == "expired or erased"
     assert any("no loss: 20 offsets expired" in line for line in recovery.lines())
-
-
-def test_offsets_that_were_lost_before_they_expired_are_named_so(tmp_path: Path) -> None:
-    ages = [_OLD_MS] * 15 + [_NOW_MS] * 5
-    disk, lake = _disk(tmp_path, {_ORDERS: ages}), tmp_path / "lake"
-    for start in (5, 10):
-        path = disk / "orders-0" / f"{start:020d}.log"
-        path.write_bytes(path.read_bytes()[:-1] + b"?")
-    ingested(disk, lake)
-    _disk(tmp_path, {_ORDERS: ages})
-    path = disk / "orders-0" / f"{5:020d}.log"
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
-    ingested(disk, lake)  # fills [10, 15)
-    planned = _expired(lake, dry_run=True)
-    assert "offsets [0, 15), 5 offsets of them lost before, the oldest" in planned.to_text()
-    assert _expired(lake).expired == planned.expired
-    for recovery in (audited(lake).recovery, reported(lake).recovery):
-        assert recovery.lines() == [
-            "no loss: 10 offsets expired (retention of the lake)",
-            "expired: 5 offsets that had been lost before they expired",
-        ]
-        assert recovery.to_mapping()["no_loss"] == {"expired": 10, "expired_loss": 5}
-    _assert_whole(lake, disk)
-    query = "SELECT start_offset, next_offset, detail FROM current_gaps WHERE cause = 'expired'"
-    assert sorted(tuple(row.values()) for row in viewed(lake, query)) == [
-        (0, 5, None),
-        (5, 10, "quarantined"),
-        (10, 15, None),
-    ]
-
-
-@pytest.mark.parametrize("is_before", [False, True])
-def test_erased_records_on_both_sides_of_a_batch_s_edge_hold_nothing_back(
-    tmp_path: Path, *, is_before: bool
-) -> None:
-    records = [
-        Record(b"ann" if offset in (4, 5) else b"bob", b"v", _OLD_MS if offset < 5 else _NOW_MS)
-        for offset in range(10)
-    ]
-    batches = [record_batch(start, records[start : start + _BATCH]) for start in (0, 5)]
-    disk = write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, batches)])])
-    first = write_over(tmp_path / "first", [Partition("orders", 0, [Segment(0, batches[:1])])])
-    lake = tmp_path / "lake"
-    if is_before:
-        ingested(first, lake)
-        erased(lake, key="ann")
-        retaken(lake, disk, selection=Selection(is_whole=True), select={"topics": ["orders"]})
-    ingested(disk, lake)
-    erased(lake, key="ann")
-    [expired] = _expired(lake).expired
-    assert (expired.next_offset, _offsets(lake)) == (5, {_ORDERS: [6, 7, 8, 9]})
-    _assert_whole(lake, disk)

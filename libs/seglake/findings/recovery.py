@@ -347,12 +347,7 @@ def shown_losses(lost: Mapping[Loss, GapsByPartition]) -> list[str]:
 
 
 def no_loss_of_gaps(offsets: Mapping[GapCause, int], expired_loss: int) -> dict[NoLoss, int]:
-    """Return the offsets that correctly have no record, by cause, for the gaps of a partition.
-
-    Args:
-        offsets: number of offsets in gaps, by the gaps' cause.
-        expired_loss: number of expired offsets that were lost before they expired.
-    """
+    """Return the offsets in gaps that are no loss, by cause; some expired ones had been lost."""
     counts = {kept: offsets[cause] for cause, kept in NO_LOSS_OF_GAP.items() if cause in offsets}
     if expired_loss:
         counts[NoLoss.EXPIRED] -= expired_loss
