@@ -3,7 +3,6 @@
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -176,19 +175,6 @@ def test_nothing_comes_back_by_any_later_run(lake: Path, tmp_path: Path) -> None
         ("clicks", 0): [*range(10, 15)],
     }
     _assert_whole(lake, longer)
-
-
-def test_offsets_that_no_run_has_ingested_below_the_start_stay_out(tmp_path: Path) -> None:
-    times = {_ORDERS: [_OLD_MS - _DAY_MS] * 5 + [_OLD_MS] * 5 + [_NOW_MS] * 5}
-    disk, lake = _disk(tmp_path, times), tmp_path / "lake"
-    since = datetime.fromtimestamp(_OLD_MS / 1000, UTC)
-    ingested(disk, lake, select={"from_timestamp": since})
-    assert _offsets(lake) == {_ORDERS: [*range(5, 15)]}
-    _expired(lake)
-    ingested(disk, lake, read={"older_copies": True})
-    replayed(lake, disk)
-    assert _offsets(lake) == {_ORDERS: [*range(10, 15)]}
-    _assert_whole(lake, disk)
 
 
 def test_both_engines_remove_the_same(made: Path, tmp_path: Path, engine: Engine) -> None:

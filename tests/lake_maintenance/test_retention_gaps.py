@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.audits import audited, checked
 from support.encoder import Partition, Record, Segment, record_batch
 from support.erasures import erased
-from support.lakes import ingested, maintained, read_table, retaken
+from support.lakes import ingested, maintained, read_table, replayed, retaken
 from support.made_logs import write_over
 from support.reports import reported
 from support.views import viewed
@@ -95,4 +96,16 @@ def test_erased_records_on_both_sides_of_a_batch_s_edge_hold_nothing_back(
     erased(lake, key="ann")
     [expired] = _expired(lake).expired
     assert (expired.next_offset, _offsets(lake)) == (5, [6, 7, 8, 9])
+    _assert_whole(lake, disk)
+
+
+def test_offsets_that_no_run_has_ingested_below_the_start_stay_out(tmp_path: Path) -> None:
+    disk = _disk(tmp_path, [_OLD_MS - 1000] * 5 + [_OLD_MS] * 5 + [_NOW_MS] * 5)
+    lake, since = tmp_path / "lake", datetime.fromtimestamp(_OLD_MS / 1000, UTC)
+    ingested(disk, lake, select={"from_timestamp": since})
+    assert _offsets(lake) == [*range(5, 15)]
+    _expired(lake)
+    ingested(disk, lake, read={"older_copies": True})
+    replayed(lake, disk)
+    assert _offsets(lake) == [*range(10, 15)]
     _assert_whole(lake, disk)
