@@ -111,8 +111,8 @@ def frames(
 
     >>> value = np.frombuffer(bytes.fromhex("000000001f0a"), np.uint8)
     >>> found = frames(Form.CONFLUENT, value, np.array([0]), np.array([6]))
-    >>> found.names[FrameKind.ID][0].hex(), found.sizes.tolist()
-    ('0000001f', [5])
+    >>> found.names[FrameKind.ID][0].hex(), found.sizes[FrameKind.ID]
+    ('0000001f', 5)
     """
     spans = _NAMES[form]
     sizes = {kind: end for kind, (_, end) in spans.items()}
