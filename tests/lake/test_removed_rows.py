@@ -21,7 +21,7 @@ _ALL = ((-1, 1 << 62),)
 
 # Any: values of columns of many types.
 def _choice(*ranges: tuple[int, int], **changed: Any) -> RowChoice:
-    choice = RowChoice(source_id=SOURCE, topic_ids=("id",), partition=2, ranges=ranges)
+    choice = RowChoice(source_id=SOURCE, topic="t", topic_ids=("id",), partition=2, ranges=ranges)
     return replace(choice, **changed)
 
 

@@ -379,15 +379,11 @@ def test_logs_of_real_brokers_add_up_when_half_of_them_has_expired(
     assert _offsets(lake) == left
 
 
-def test_both_engines_prove_what_was_erased_and_expired(
-    made: Path, tmp_path: Path, engine: Engine
-) -> None:
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    lake = tmp_path / "lake"
+def test_what_was_erased_and_expired_is_proved(lake: Path) -> None:
     erased_at(lake, "orders", 0, [7, 13, 14])
     _expired(lake)
     erased_at(lake, "orders", 0, [15, 18])
-    audit = audited(lake, engine=engine, small_bytes=0)
+    audit = audited(lake)
     assert (audit.exit_code, kinds(audit)) == (0, set())
     assert len(viewed(lake, "SELECT * FROM current_gaps WHERE cause = 'erased'")) == 3
 

@@ -8,13 +8,18 @@ from seglake.lake.value_tables import VALUE_REJECTS
 
 
 class PlaceColumns(NamedTuple):
-    """Columns with the log, the offset and the commit of a row, or of its record in `records`."""
+    """Columns with the log, the offset and the commit of a row, or of its record in `records`.
+
+    Attributes:
+        topic: column with the topic; empty if a file or the table has one topic.
+    """
 
     topic_id: str
     partition: str
     offset: str
     source_id: str = "source_id"
     generation: str = "generation"
+    topic: str = ""
 
 
 _OFFSETS = {
@@ -33,5 +38,6 @@ def place_columns(table: Table) -> PlaceColumns:
     if table == VALUE_REJECTS:
         return PlaceColumns("topic_id", "partition", "offset", generation="record_generation")
     if table.name in _OFFSETS:
-        return PlaceColumns("topic_id", "partition", _OFFSETS[table.name])
+        topic = "" if table.partition_by else "topic"
+        return PlaceColumns("topic_id", "partition", _OFFSETS[table.name], topic=topic)
     return PlaceColumns("record_topic_id", "record_partition", "record_offset")

@@ -34,6 +34,7 @@ class RowChoice:
 
     Attributes:
         source_id: the cluster.
+        topic: the topic; logs of several topics may have no topic id.
         topic_ids: topic ids of the rows; None stands for rows without a topic id.
         partition: the partition.
         ranges: sorted, disjoint ranges of offsets. The deciding offset is a batch's last one, a
@@ -43,6 +44,7 @@ class RowChoice:
     """
 
     source_id: str
+    topic: str
     topic_ids: tuple[str | None, ...]
     partition: int
     ranges: tuple[tuple[int, int], ...]
@@ -75,6 +77,7 @@ class RowChoice:
         if found.any():
             found &= _is_one_of(rows, place.source_id, (self.source_id,))
             found &= _is_one_of(rows, place.topic_id, self.topic_ids)
+            found &= not place.topic or _is_one_of(rows, place.topic, (self.topic,))
         return found
 
 

@@ -177,6 +177,7 @@ def _parts(
     for offsets in zip([first, *inside], [*inside, last], strict=True):
         choice = RowChoice(
             source_id=source_id,
+            topic=log.key.topic,
             topic_ids=topic_ids_of(log),
             partition=log.key.partition,
             ranges=(offsets,),

@@ -127,6 +127,7 @@ def _choice(log: PartitionLedger, source_id: str, start: int) -> RowChoice:
     """Return a choice of all rows of a partition below its start."""
     return RowChoice(
         source_id=source_id,
+        topic=log.key.topic,
         topic_ids=topic_ids_of(log),
         partition=log.key.partition,
         ranges=((0, start),),
