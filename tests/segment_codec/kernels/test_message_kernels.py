@@ -2,9 +2,12 @@
 
 import zlib
 
+import numpy as np
 import pytest
 
 from seglake.segment_codec.formats.errors import DefectCode
+from seglake.segment_codec.formats.message_set import LONG_MESSAGE_BYTES
+from seglake.segment_codec.kernels.message_kernels import scan_messages
 from support.decoders import Decoder, code_of, decoded
 from support.encoder import Codec, Record, compressed, message_bytes, payload_wrapper
 
@@ -88,3 +91,12 @@ def test_wrapper_of_magic_0_has_the_offsets_of_its_messages(decoder: Decoder, of
     stored = compressed(inner(2, magic=0) + inner(4, magic=0), Codec.GZIP)
     found = decoded(decoder, payload_wrapper(offset, stored, 0, Codec.GZIP))
     assert [record.offset for record in found] == [2, 4]
+
+
+@pytest.mark.parametrize("sound", [-1, 0])
+def test_a_long_message_is_taken_if_its_checksum_is_known_to_be_valid(sound: int) -> None:
+    """Else each of many false lengths would cost a checksum of all that lies behind it."""
+    data = message_bytes(0, Record(None, bytes(LONG_MESSAGE_BYTES), 7), 1, 0)
+    run = np.array((0, 0, -1, -1, -(1 << 63), 0, 0, 0), np.int64)
+    scan_messages(np.frombuffer(data, np.uint8), data[16], data[17], 1 << 62, True, sound, run)
+    assert run[0] == (len(data) if sound == 0 else 0)

@@ -1,6 +1,5 @@
 """Finding the way behind bytes that do not say how long they are."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_codec.walk.segment import Item
 from support.encoder import Codec, EncodedBatch, Record, message, record_batch, wrapper
+from support.walk_work import counted_work
 from support.walks import laid_out, units_of, walked
 from torture.hostile.bombs import claims_between_batches, headers_that_claim_the_rest
 
@@ -233,13 +233,12 @@ def test_checksum_of_no_bytes_proves_no_length() -> None:
     assert spans(items)[1:2] == [(DefectCode.CRC_MISMATCH, 70)]
 
 
-SECONDS = 4.0
-
-
-def timed(content: bytes, **facts: Any) -> list[Item]:
-    started = time.process_time()
-    items = walked(content, window_bytes=4 << 20, **facts)
-    assert time.process_time() - started < SECONDS
+def counted(content: bytes, most_looks: int, **facts: Any) -> list[Item]:
+    """Walk a segment, and look at no byte more than `most_looks` times on average."""
+    with counted_work() as work:
+        items = walked(content, window_bytes=4 << 20, **facts)
+    assert work.looks < len(content)
+    assert work.looked_bytes < most_looks * len(content)
     return items
 
 
@@ -250,53 +249,53 @@ def bad_crc(part: EncodedBatch) -> bytes:
 def test_long_row_of_bad_checksums_is_searched_once() -> None:
     parts = [bad_crc(batch(offset, b"v" * 4000)) for offset in range(4000)]
     content = laid_out(batch(0, b""), *parts[1:], batch(4000))
-    items = timed(content, is_last=True)
+    items = counted(content, 10, is_last=True)
     assert len(items) == 4001
     assert {item.code for item in items if isinstance(item, Defect)} == {DefectCode.CRC_MISMATCH}
 
 
-def test_many_damaged_lengths_take_linear_time() -> None:
+def test_many_damaged_lengths_take_linear_work() -> None:
     parts = [batch(i, b"v" * 2000).data if i % 2 else lengthless(batch(i)) for i in range(6000)]
-    assert len(units_of(timed(laid_out(*parts)))) == 3000
+    assert len(units_of(counted(laid_out(*parts), 6))) == 3000
 
 
-def test_many_damaged_messages_take_linear_time() -> None:
+def test_many_damaged_messages_take_linear_work() -> None:
     huge = (1 << 31) - 1
     parts = []
     for offset in range(3000):
         data = message(offset, Record(None, b"v" * 1000), 0).data
         parts.append(data if offset % 2 else data[:8] + huge.to_bytes(4, "big") + data[12:])
-    assert len(units_of(timed(laid_out(*parts)))) == 1500
+    assert len(units_of(counted(laid_out(*parts), 3))) == 1500
 
 
-def test_batches_within_batches_take_linear_time() -> None:
+def test_batches_within_batches_take_linear_work() -> None:
     inside = laid_out(*(batch(offset, b"inside") for offset in range(1, 40_000)))
     content = laid_out(lengthless(record_batch(0, [Record(None, inside)])), batch(50_000))
-    assert [unit.first_offset for unit in units_of(timed(content))] == [50_000]
+    assert [unit.first_offset for unit in units_of(counted(content, 16))] == [50_000]
 
 
 @pytest.mark.parametrize("magic", [1, 2])
-def test_headers_that_claim_the_rest_of_the_file_take_linear_time(magic: int) -> None:
+def test_headers_that_claim_the_rest_of_the_file_take_linear_work(magic: int) -> None:
     content = headers_that_claim_the_rest(magic, 800_000)
-    assert units_of(timed(content)) == []
+    assert units_of(counted(content, 500)) == []
 
 
 @pytest.mark.parametrize("magic", [1, 2])
-def test_batches_between_headers_that_claim_the_rest_take_linear_time(magic: int) -> None:
-    assert len(units_of(timed(claims_between_batches(magic, 2000)))) == 2000
+def test_batches_between_headers_that_claim_the_rest_take_linear_work(magic: int) -> None:
+    assert len(units_of(counted(claims_between_batches(magic, 2000), 1500))) == 2000
 
 
 def test_a_false_length_is_found_out_behind_many_headers_that_claim_the_rest() -> None:
     parts = [batch(3000 + n, batch(n).data).data for n in range(3)]
     size = len(parts[0]) + len(parts[1]) - 12
     false = parts[0][:8] + size.to_bytes(4, "big") + parts[0][12:]
-    items = timed(claims_between_batches(1, 3000) + false + b"".join(parts[1:]))
+    items = counted(claims_between_batches(1, 3000) + false + b"".join(parts[1:]), 1000)
     assert [unit.first_offset for unit in units_of(items)][-2:] == [3001, 3002]
 
 
-def test_batches_of_another_segment_take_linear_time() -> None:
+def test_batches_of_another_segment_take_linear_work() -> None:
     parts = [batch((1 << 40) + offset, b"") for offset in range(2500)]
-    items = timed(laid_out(*parts))
+    items = counted(laid_out(*parts), 3)
     assert {item.code for item in items if isinstance(item, Defect)} == {
         DefectCode.OFFSET_OUT_OF_SEGMENT
     }

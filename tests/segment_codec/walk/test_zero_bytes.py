@@ -17,3 +17,18 @@ def test_they_begin_behind_the_last_byte_that_is_none(written: int, zeros: int) 
     end = ZeroEnd(window, stop)
     for position in {0, written - 1, written, written + 1, stop} & set(range(stop + 1)):
         assert end.has(position) == is_zero(window, position, stop - position), position
+
+
+class _Counted(BytesSource):
+    read_bytes = 0
+
+    def read(self, position: int, length: int) -> bytes:
+        self.read_bytes += length
+        return super().read(position, length)
+
+
+def test_their_start_is_searched_for_once() -> None:
+    source = _Counted(b"x" + bytes(40 << 20))  # more than a window keeps of what lies ahead
+    end = ZeroEnd(Window(source, 4096), source.size_bytes)
+    assert [end.has(1) for _ in range(3)] == [True] * 3
+    assert source.read_bytes < 1.1 * source.size_bytes
