@@ -21,6 +21,10 @@ class PlaceColumns(NamedTuple):
     generation: str = "generation"
     topic: str = ""
 
+    def names(self) -> list[str]:
+        """Return the columns that there are."""
+        return [name for name in self if name]
+
 
 _OFFSETS = {
     RECORDS.name: "offset",

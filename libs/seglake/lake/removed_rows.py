@@ -251,7 +251,7 @@ def _done(
 def _counted(task: RewriteTask) -> tuple[list[_Count], int]:
     """Return the count of each choice, and the number of all rows, from few columns."""
     table = task.old.table
-    columns = [name for name in place_columns(table) if name in table.file_schema.names]
+    columns = [n for n in place_columns(table).names() if n in table.file_schema.names]
     if table == GAPS:
         columns.append("cause")
     if table == RECORDS:

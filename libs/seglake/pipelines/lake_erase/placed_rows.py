@@ -89,7 +89,7 @@ def find_placed(task: PlaceTask) -> NDArray[np.int64]:
         StorageError: the file cannot be read.
     """
     has_snapshots = _SNAPSHOT in columns_of(task.storage, task.path).names
-    columns: Sequence[str] = [*task.columns, *([_SNAPSHOT] if has_snapshots else [])]
+    columns: Sequence[str] = [*task.columns.names(), *([_SNAPSHOT] if has_snapshots else [])]
     found = [np.zeros(0, np.int64)]
     first = 0
     for rows in read_rows(task.storage, task.path, columns):
