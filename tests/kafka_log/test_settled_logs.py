@@ -31,9 +31,10 @@ def _ends(settled: SettledLog, files: list[SegmentFile]) -> dict[int, int]:
 
 
 def test_the_last_upload_is_found_again_in_the_text_of_a_listing() -> None:
-    tier = replace(replica(), segments=(_FILES[0], replace(_upload(300, 400), size_bytes=999)))
-    copies = [replica(broker_id=1), tier]
-    assert LastUpload.in_listing(listing_of(copies, UpperBound.HIGH_WATERMARK)) == _LAST
+    last = replace(_upload(300, 400), size_bytes=999)
+    for segments in ((_FILES[0], last), replica().segments):
+        copies = [replica(broker_id=1), replace(replica(), segments=segments, last_upload=last)]
+        assert LastUpload.in_listing(listing_of(copies, UpperBound.HIGH_WATERMARK)) == _LAST
     assert LastUpload.in_listing(listing_of(copies[:1], UpperBound.HIGH_WATERMARK)) is None
     assert LastUpload.in_listing(None) is None
 
@@ -91,6 +92,21 @@ def test_another_upload_of_the_same_offsets_is_read_with_the_recorded_one(start:
     settled = SettledLog(covered=400, stable=400, last=_LAST)
     found = _ends(settled, [*_FILES, _upload(start, name="sibling")])
     assert {300, start} & found.keys() == set()
+
+
+def test_uploads_that_an_earlier_run_has_compared_with_the_last_one_are_not_read_again() -> None:
+    rivals = [_upload(300, name="again"), _upload(350, name="lost")]
+    last = _LAST._replace(rivals="again,lost")
+    settled = SettledLog(covered=400, stable=400, last=last)
+    files = [*_FILES, *rivals]
+    assert _ends(settled, files[:4]).keys() == {0, 100}
+    assert _ends(settled, files[:5]).keys() == {0, 100}
+    found = settled.ends(files, [*_STARTS, 350])
+    ends = {file.name: file.remote.next_offset for file in found if file.remote is not None}
+    assert [ends.pop(file.name) for file in _FILES] == [100, 200, 300, 400]
+    assert ends == {"again": 301, "lost": 351}
+    new = _upload(399, name="new")
+    assert {350, 399} & _ends(settled, [*files, new]).keys() == set()
 
 
 def test_an_upload_beside_a_gap_is_settled_and_one_within_it_is_read() -> None:

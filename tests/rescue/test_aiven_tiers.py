@@ -27,6 +27,7 @@ from support.tiers import (
     id_of,
     in_lake,
     later_uploads,
+    new_id,
     updated,
 )
 
@@ -203,6 +204,32 @@ def test_runs_on_a_tier_alone_read_what_is_new_and_nothing_else(
         assert max(Counter(reads.manifests).values(), default=0) <= (1 if first else 2)
     at_once = lake.with_name("at_once")
     ingested(whole, at_once, isolation="read_committed", source=_CLUSTER)
+    assert in_lake(lake) == in_lake(at_once)
+
+
+@pytest.mark.parametrize("is_beside_a_disk", [False, True])
+def test_the_ends_of_uploads_that_no_event_describes_are_read_once(
+    is_beside_a_disk: bool, tmp_path: Path, lake: Path
+) -> None:
+    """The last segment lies there twice: only their leader epochs tell which one is in the log."""
+    disk = Path(shutil.copytree(unpacked(_PLAIN), tmp_path / "disk"))
+    for events in disk.glob("data/__remote_log_metadata-*"):
+        shutil.rmtree(events)
+    last = max(disk.rglob("remote/**/plain-*/0/*.rsm-manifest"))
+    segment_id, other_id = last.stem[21:], new_id()
+    for path in last.parent.glob(f"*{segment_id}*"):
+        shutil.copy(path, path.with_name(path.name.replace(segment_id, other_id)))
+    other = last.with_name(last.name.replace(segment_id, other_id))
+    other.write_text(other.read_text().replace(segment_id, other_id))
+    sources = [disk / "data"] * is_beside_a_disk + [disk / "remote"]
+    name, counts = "" if is_beside_a_disk else "tiered", []
+    for _ in range(3):
+        summary, reads = counted(sources, lake, isolation="read_committed", source_id=name)
+        counts.append((bool(summary.records), len(reads.manifests) > 0, len(reads.opened) > 0))
+    assert counts == [(True, True, True), (False, False, False), (False, False, False)]
+    at_once = lake.with_name("at_once")
+    source = {"source_id": name} if name else {}
+    ingested(sources, at_once, isolation="read_committed", source=source)
     assert in_lake(lake) == in_lake(at_once)
 
 

@@ -204,6 +204,13 @@ def test_what_a_changed_object_costs_is_named_and_the_whole_tier_brings_it(
         row["defect_detail"] for row in read_table(lake, "quarantine")
     ]
     assert any(mutation.reason in str(reason) for reason in reasons), reasons
+    later = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=_KEYS)
+    assert later.exit_code == 0
+    text = later.to_text()
+    assert "NOT recovered: " in text
+    named = [line for line in text.splitlines() if line.startswith("not read: plain-0 [")]
+    is_remote = any(row["cause"] == "remote" for row in gaps)
+    assert any(mutation.reason in line for line in named) == is_remote
     assert replayed(lake, unpacked(scenario), tiered=_KEYS).exit_code == 0
     assert in_lake(lake) == everything
     assert audited(lake).exit_code == 0

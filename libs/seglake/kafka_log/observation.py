@@ -268,8 +268,9 @@ def _end_of(copy: Replica) -> str:
     facts: list[object] = [broker, copy.checkpoints.high_watermark, epoch]
     if copy.segments:
         last = copy.segments[-1]
-        upload = LastUpload.of(last)
-        facts += [last.base_offset, *(upload or (last.size_bytes, last.modified_at_ms))]
+        facts += [last.base_offset, last.size_bytes, last.modified_at_ms]
+        if copy.last_upload is not None:
+            facts += LastUpload.of(copy.last_upload) or ()
     return ":".join(map(str, facts))
 
 

@@ -74,6 +74,7 @@ class TierLog(NamedTuple):
         log_start: the given log start, or a higher one that deleted uploads prove.
         absent_end: exclusive end of the finished uploads that cannot be read; 0 without any.
         unproved: segment ids of the chosen uploads that no event states to be finished.
+        rivals: segment ids of the readable uploads that begin within the last chosen one.
     """
 
     chosen: tuple[Chosen, ...]
@@ -85,6 +86,7 @@ class TierLog(NamedTuple):
     log_start: int
     absent_end: int
     unproved: frozenset[str]
+    rivals: tuple[str, ...] = ()
 
 
 def tier_log(
@@ -136,6 +138,7 @@ def tier_log(
         log_start=log_start,
         absent_end=absent_end,
         unproved=_unproved(chosen),
+        rivals=tuple(sorted(_rivals(uploads, chosen[-1]))) if chosen else (),
     )
 
 
@@ -215,6 +218,15 @@ def lineage_of(uploads: Iterable[Upload]) -> tuple[EpochStart, ...]:
 def _unproved(uploads: Iterable[Chosen]) -> frozenset[str]:
     """Return the ids of the uploads that no event states to be finished."""
     return frozenset(each.upload.segment_id for each in uploads if each.upload.state in _UNPROVED)
+
+
+def _rivals(uploads: Iterable[Upload], last: Chosen) -> Iterator[str]:
+    """Yield the segment ids of the readable uploads that begin within the last chosen one."""
+    start, following = last.upload.start_offset, last.next_offset
+    for upload in uploads:
+        is_within = start <= upload.start_offset < following and upload is not last.upload
+        if is_within and _is_readable(upload):
+            yield upload.segment_id
 
 
 def _newer(lineage: tuple[EpochStart, ...], uploads: Sequence[Upload]) -> tuple[EpochStart, ...]:

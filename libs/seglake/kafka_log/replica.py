@@ -37,7 +37,11 @@ class RemoteObject:
         stored_bytes: size of the object when it was listed; None if unknown.
         manifest_bytes: size of the manifest when it was listed; None if unknown.
         manifest: content of the manifest, if the run has read it and it is small.
+        index_bytes: size of the offset index when it was listed; None if unknown.
+        transaction_index_bytes: size of the transaction index when it was listed; None if unknown.
         is_ingested: whether an earlier run has ingested the segment up to its end.
+        rivals: ids of the uploads that begin within the segment and are not read; known only of a
+            log's last upload.
     """
 
     segment_id: str
@@ -48,7 +52,10 @@ class RemoteObject:
     stored_bytes: int | None = None
     manifest_bytes: int | None = None
     manifest: bytes | None = field(default=None, repr=False)
+    index_bytes: int | None = None
+    transaction_index_bytes: int | None = None
     is_ingested: bool = False
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +169,8 @@ class Replica:
         start_of_copies: exclusive end of the offsets that Kafka deleted, as other copies prove.
         remote_gaps: unreadable offsets that the given remote tier should have, rising.
         epochs_stated_by: the file, or the part of a remote tier, that states the epochs.
+        last_upload: last segment of the log in the remote tier, even if the replica has a local
+            segment with these offsets; None if a run need not remember it.
     """
 
     key: PartitionKey
@@ -181,6 +190,7 @@ class Replica:
     start_of_copies: int = 0
     remote_gaps: tuple[RemoteGap, ...] = ()
     epochs_stated_by: str = SideFile.LEADER_EPOCHS
+    last_upload: SegmentFile | None = None
 
     @property
     def log_start_offset(self) -> int:

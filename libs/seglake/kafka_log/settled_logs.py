@@ -12,17 +12,19 @@ from typing import NamedTuple, Self
 from seglake.kafka_log.offset_ranges import OffsetRange, common
 from seglake.kafka_log.replica import SegmentFile
 
-_COPY_FACTS = 4  # facts of a copy in the text of a listing before those of its last segment
+_COPY_FACTS = 6  # facts of a copy in the text of a listing before those of the last upload
 
 
 class LastUpload(NamedTuple):
-    """The last segment of a log in a tier, as a run saw it.
+    """The last upload of a log in a tier, as a run saw it.
 
     Attributes:
         size_bytes: size of the segment; that of its object may be another.
         modified_at_ms: modification time of the object, in ms since 1970.
         stored_bytes: size of the object.
         next_offset: exclusive end of the segment.
+        rivals: ids of other uploads that begin within the segment, joined by commas. They are the
+            same batches again, or lost an election.
     """
 
     size_bytes: int
@@ -30,6 +32,7 @@ class LastUpload(NamedTuple):
     stored_bytes: int
     segment_id: str
     next_offset: int
+    rivals: str = ""
 
     @classmethod
     def of(cls, file: SegmentFile) -> Self | None:
@@ -37,8 +40,8 @@ class LastUpload(NamedTuple):
         remote = file.remote
         if remote is None or remote.stored_bytes is None or remote.stop_position is not None:
             return None
-        stored = file.modified_at_ms, remote.stored_bytes
-        return cls(file.size_bytes, *stored, remote.segment_id, remote.next_offset)
+        stored, rivals = (file.modified_at_ms, remote.stored_bytes), ",".join(remote.rivals)
+        return cls(file.size_bytes, *stored, remote.segment_id, remote.next_offset, rivals)
 
     @classmethod
     def in_listing(cls, listing: str | None) -> Self | None:
@@ -46,9 +49,9 @@ class LastUpload(NamedTuple):
         for copy in (listing or "").split():
             facts = copy.split(":")[_COPY_FACTS:]
             if len(facts) == len(cls._fields):
-                size, modified_at_ms, stored, segment_id, next_offset = facts
+                size, modified_at_ms, stored, segment_id, next_offset, rivals = facts
                 numbers = int(size), int(modified_at_ms), int(stored)
-                return cls(*numbers, segment_id, int(next_offset))
+                return cls(*numbers, segment_id, int(next_offset), rivals)
         return None
 
     def is_still(self, file: SegmentFile) -> bool:
@@ -110,17 +113,25 @@ class SettledLog:
         """Return the last upload with its recorded size and end; empty if it must be read.
 
         If other uploads begin within it, leader epochs show which one is in the log, and these are
-        not recorded.
+        not recorded. So it must be read if they are not those of the earlier run. Those of the
+        earlier run are returned up to their first offset, so that the last upload is chosen again.
         """
         last = self.last
         if last is None or last.next_offset > self.covered:
             return []
         same = [file for file in files if last.is_still(file)]
         start = min((file.base_offset for file in same), default=last.next_offset)
-        within = [file for file in files if start <= file.base_offset < last.next_offset]
-        if within != same or self._has_gap(start, last.next_offset):
+        within = {
+            file.remote.segment_id: file
+            for file in files
+            if file.remote is not None and start <= file.base_offset < last.next_offset
+        }
+        rivals = [*filter(None, last.rivals.split(","))]
+        is_known = within.keys() == {last.segment_id, *rivals}
+        if not same or not is_known or self._has_gap(start, last.next_offset):
             return []
-        return [
+        found = [_begun(within[name]) for name in rivals]
+        found += [
             replace(
                 file,
                 size_bytes=last.size_bytes,
@@ -129,9 +140,16 @@ class SettledLog:
             for file in same
             if file.remote is not None
         ]
+        return found
 
     def _has_gap(self, start_offset: int, next_offset: int) -> bool:
         return bool(common(self.gaps, (start_offset, next_offset)))
 
 
 NOTHING_SETTLED = SettledLog()
+
+
+def _begun(file: SegmentFile) -> SegmentFile:
+    """Return a segment up to its first offset."""
+    remote = file.remote and replace(file.remote, next_offset=file.base_offset + 1)
+    return replace(file, remote=remote)

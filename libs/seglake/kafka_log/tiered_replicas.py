@@ -87,7 +87,15 @@ class TierReplica:
             else EndClaim(self.claimed_end, self.stated_by),
             remote_gaps=self.gaps,
             epochs_stated_by=self.stated_by,
+            last_upload=self.segments[-1] if self.segments else None,
         )
+
+    @property
+    def undescribed_upload(self) -> SegmentFile | None:
+        """Return the last segment if no event describes it; its end must be read once."""
+        last = self.segments[-1] if self.segments else None
+        remote = None if last is None else last.remote
+        return last if remote is not None and remote.segment_id in self.unproved else None
 
 
 def is_ahead(tier: TierReplica, local: Replica) -> bool:
@@ -206,6 +214,7 @@ def _with_tier(local: Replica, tier: TierReplica, lost: Sequence[OffsetRange]) -
             for within in [(0, first), *lost]
             for part in common([(gap.start_offset, gap.next_offset)], within)
         ),
+        last_upload=tier.undescribed_upload,
     )
 
 

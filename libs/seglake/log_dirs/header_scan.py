@@ -93,9 +93,7 @@ def _survey(request: SurveyRequest, size_bytes: int, found: Collected) -> Segmen
     """Make the survey from the facts that the walk over the headers has collected."""
     file, last, order = request.file, found.last, found.order
     is_cleaned = request.is_cleaned or found.has_compacted_batch
-    files = read_transaction_files(
-        request.storage, file.transaction_index_path, file.base_offset, request.snapshots
-    )
+    files = read_transaction_files(request.storage, file, request.snapshots)
     unreadable = tuple(dict.fromkeys((*found.unreadable, *files.unreadable)))
     transactions = SegmentTransactions(
         found.transactions.events(),

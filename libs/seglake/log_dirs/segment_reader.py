@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Self
 
 from seglake.kafka_log.replica import SegmentFile
+from seglake.log_dirs.small_files import open_file
 from seglake.log_dirs.tier_keys import TierKeys
 from seglake.log_dirs.tier_segments import (
     manifest_at,
     manifest_content,
     open_chunked,
-    open_object,
 )
 from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.storage.storage import Reader, Storage
@@ -86,7 +86,7 @@ def open_segment(storage: Storage, file: SegmentFile) -> Reader:
         return storage.open_reader(file.path)
     reader: Reader
     if remote.manifest_path is None or remote.manifest is None:
-        reader = open_object(storage, file.path, remote.stored_bytes)
+        reader = open_file(storage, file.path, remote.stored_bytes)
     else:
         manifest = manifest_at(remote.manifest_path, remote.manifest)
         found = manifest.chunks.size_bytes

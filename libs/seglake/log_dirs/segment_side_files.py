@@ -28,7 +28,9 @@ def read_index(storage: Storage, file: SegmentFile, notes: list[str] | None = No
     """
     if file.index_path is not None:
         try:
-            return parse_offset_index(read_small(storage, file.index_path), file.base_offset)
+            size_bytes = None if file.remote is None else file.remote.index_bytes
+            content = read_small(storage, file.index_path, size_bytes)
+            return parse_offset_index(content, file.base_offset)
         except NotFoundError:
             pass  # the index was deleted after the listing
         except StorageError as error:
@@ -51,18 +53,18 @@ def anchors(
 
 
 def read_transaction_files(
-    storage: Storage, index_path: str | None, base_offset: int, snapshots: tuple[SnapshotFile, ...]
+    storage: Storage, segment: SegmentFile | None, snapshots: tuple[SnapshotFile, ...]
 ) -> TransactionFiles:
-    """Read a segment's transaction index and the first usable snapshot.
+    """Read a segment's transaction index, if a segment is given, and the first usable snapshot.
 
     A log can be read without these files. If a file cannot be used, the result has a sentence about
     it.
     """
     problems = _Problems(notes=[], unreadable=[])
-    aborted = _read_aborted(storage, index_path, base_offset, problems)
+    aborted = None if segment is None else _read_aborted(storage, segment, problems)
     read = (_read_snapshot(storage, file, problems) for file in snapshots)
     found = next((snapshot for snapshot in read if snapshot is not None), None)
-    is_there = index_path is not None
+    is_there = segment is not None and segment.transaction_index_path is not None
     return TransactionFiles(
         aborted, is_there, found, tuple(problems.notes), tuple(problems.unreadable)
     )
@@ -75,10 +77,12 @@ class _Problems(NamedTuple):
     unreadable: list[str]
 
 
-def _content(storage: Storage, path: str, problems: _Problems) -> bytes | None:
+def _content(
+    storage: Storage, path: str, problems: _Problems, listed_bytes: int | None = None
+) -> bytes | None:
     """Return the content of a small file; None if it cannot be read."""
     try:
-        return read_small(storage, path)
+        return read_small(storage, path, listed_bytes)
     except (NotFoundError, OversizedFileError) as error:
         problems.notes.append(f"{error}; the file counts as missing")
     except StorageError as error:
@@ -87,15 +91,17 @@ def _content(storage: Storage, path: str, problems: _Problems) -> bytes | None:
 
 
 def _read_aborted(
-    storage: Storage, path: str | None, base_offset: int, problems: _Problems
+    storage: Storage, segment: SegmentFile, problems: _Problems
 ) -> tuple[AbortedTransaction, ...] | None:
-    """Return the entries of a transaction index; None if it is not usable."""
-    content = None if path is None else _content(storage, path, problems)
+    """Return the entries of a segment's transaction index; None if it is not usable."""
+    path, remote = segment.transaction_index_path, segment.remote
+    size_bytes = None if remote is None else remote.transaction_index_bytes
+    content = None if path is None else _content(storage, path, problems, size_bytes)
     if content is None:
         return None
     index = parse_transaction_index(content)
     damage = index.damage
-    if damage is None and index.entries and index.entries[0].last_offset < base_offset:
+    if damage is None and index.entries and index.entries[0].last_offset < segment.base_offset:
         damage = f"marker {index.entries[0].last_offset} is not in this segment"
     if damage is None:
         return index.entries

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from seglake.segment_codec.formats.side_files.known_names import Place, known_name
 from seglake.storage.errors import RefusedError, StorageError
-from seglake.storage.storage import FileInfo, Storage
+from seglake.storage.storage import FileInfo, Reader, Storage
 
 _A_FOLDER = "it is a folder"
 MOST_BYTES = 32 << 20  # enough for half a million partitions, or three times the largest index
@@ -51,12 +51,24 @@ def files_by_name(place: Place, listing: Iterable[FileInfo]) -> dict[str, FileIn
     }
 
 
-def read_small(storage: Storage, path: str) -> bytes:
+def open_file(storage: Storage, path: str, listed_bytes: int | None) -> Reader:
+    """Open a file of a tier; if its size is known from the listing, without a request."""
+    if listed_bytes is None:
+        return storage.open_reader(path)
+    return storage.open_listed(path, listed_bytes)
+
+
+def read_small(storage: Storage, path: str, listed_bytes: int | None = None) -> bytes:
     """Return the content of a small file.
+
+    Args:
+        storage: the storage of the file.
+        path: path of the file.
+        listed_bytes: size of an object of a tier in its listing; None if unknown.
 
     Raises:
         StorageError: the file cannot be read, or is too large.
     """
-    with storage.open_reader(path) as reader:
+    with open_file(storage, path, listed_bytes) as reader:
         check_small(path, reader.size_bytes)
         return reader.read(0, reader.size_bytes)

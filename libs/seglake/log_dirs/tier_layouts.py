@@ -229,7 +229,12 @@ def _local_segment(folder: str, found: _Object) -> SegmentFile:
         index_path=None if index is None else index.path,
         transaction_index_path=None if aborted is None else aborted.path,
         modified_at_ms=log.modified_at_ms,
-        remote=RemoteObject(found.segment_id, stored_bytes=log.size_bytes),
+        remote=RemoteObject(
+            found.segment_id,
+            stored_bytes=log.size_bytes,
+            index_bytes=None if index is None else index.size_bytes,
+            transaction_index_bytes=None if aborted is None else aborted.size_bytes,
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 """Opens segments in a remote tier by their manifests."""
 
 from seglake.log_dirs.chunked_reader import ChunkedReader
+from seglake.log_dirs.small_files import open_file
 from seglake.log_dirs.tier_keys import TierKeys
 from seglake.segment_codec.formats.aiven_tier.errors import TierObjectError
 from seglake.segment_codec.formats.aiven_tier.manifest import (
@@ -14,7 +15,7 @@ from seglake.segment_codec.formats.side_files.tier_names import (
     partition_folder,
     topic_folder,
 )
-from seglake.storage.storage import Reader, Storage
+from seglake.storage.storage import Storage
 
 MOST_CHUNK_BYTES = 64 << 20
 """Highest accepted size of an encoded chunk, in bytes of the original segment.
@@ -29,13 +30,6 @@ MOST_KEPT_BYTES = 16 << 10
 
 Manifests have some 2 KB. Larger ones, with very many chunks, are read again by each step.
 """
-
-
-def open_object(storage: Storage, path: str, listed_bytes: int | None) -> Reader:
-    """Open an object of a tier; if its size is known from the listing, without a request."""
-    if listed_bytes is None:
-        return storage.open_reader(path)
-    return storage.open_listed(path, listed_bytes)
 
 
 def read_manifest(storage: Storage, path: str, listed_bytes: int | None = None) -> Manifest:
@@ -56,7 +50,7 @@ def read_manifest(storage: Storage, path: str, listed_bytes: int | None = None) 
 
 def manifest_content(storage: Storage, path: str, listed_bytes: int | None) -> bytes:
     """Read a manifest without parsing it; see `read_manifest`."""
-    with open_object(storage, path, listed_bytes) as reader:
+    with open_file(storage, path, listed_bytes) as reader:
         if reader.size_bytes > MOST_BYTES:
             raise TierObjectError(f"{reader.size_bytes} bytes, more than a manifest can have")
         return reader.read(0, reader.size_bytes)
@@ -120,4 +114,4 @@ def open_chunked(
         )
     encryption = manifest.encryption
     decrypt = None if encryption is None else keys.decryption(storage, encryption)
-    return ChunkedReader(open_object(storage, path, listed_bytes), manifest, decrypt)
+    return ChunkedReader(open_file(storage, path, listed_bytes), manifest, decrypt)

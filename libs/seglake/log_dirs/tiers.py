@@ -314,15 +314,19 @@ def _tier_replica(
     chosen_end = max((each.next_offset for each in cover), default=0)
     next_offset = max([chosen_end, *(gap.next_offset for gap in log.gaps)])
     claimed_end = next_offset if log.is_confirmed else log.absent_end
+    segments = [
+        _segment(storage, each, file, settled)
+        for each in cover
+        for file in [each.upload.file]
+        if file is not None
+    ]
+    last = segments[-1] if segments else None
+    if last is not None and last.remote is not None and cover is log.chosen:
+        segments[-1] = replace(last, remote=replace(last.remote, rivals=log.rivals))
     return TierReplica(
         key=key,
         folder=folder,
-        segments=tuple(
-            _segment(storage, each, file, settled)
-            for each in cover
-            for file in [each.upload.file]
-            if file is not None
-        ),
+        segments=tuple(segments),
         next_offset=next_offset or log.log_start,
         claimed_end=claimed_end if log.is_confirmed or claimed_end > chosen_end else None,
         epochs=log.lineage,

@@ -147,7 +147,13 @@ def _expected(
     state = _without_refills(state)
     with nullcontext(()) if kept is None else kept(state) as more:
         found = _found(state, _gaps_to_search(state, unmoved), more, is_replay=kept is not None)
-    planned = RepairResult(notes=found.notes, unread=found.unread, planned_fills=found.fills)
+    planned = RepairResult(
+        notes=found.notes,
+        unread=found.unread,
+        absent=found.absent,
+        planned_fills=found.fills,
+        standing=state.gaps,
+    )
     if state.context.settings.read.older_copies:
         return expected_refill(planned, state, state.folders)
     return with_left_in_copies(planned, state, NOTHING_OWN, unmoved)
@@ -223,6 +229,7 @@ def _result(rounds: Sequence[_Filled], context: RunContext) -> RepairResult:
         rounds=tuple(filled.done.committed for filled in rounds),
         notes=tuple(note for filled in rounds for note in filled.found.notes),
         unread=unread,
+        absent=rounds[-1].found.absent,
         contradicted=tuple(_contradicted(results, context)),
         concurrent=tuple(range_ for filled in rounds for range_ in filled.concurrent),
         written_bytes=sum(filled.done.written_bytes for filled in rounds),

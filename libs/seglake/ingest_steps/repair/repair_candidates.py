@@ -1,10 +1,8 @@
 """Searches copies for offsets that the lake lacks, and plans the repairs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from seglake.findings.shown_offsets import named_gaps
-from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.repair.gap_neighbours import goes_on, is_contradicted
 from seglake.ingest_steps.repair.own_ends import with_own_ends
@@ -24,8 +22,6 @@ from seglake.ingest_steps.repair.resolutions import (
 )
 from seglake.ingest_steps.repair.transaction_contradictions import lake_markers
 from seglake.ingest_steps.repair.transaction_files import read_end_files
-from seglake.kafka_log.gap_ranges import GapRanges
-from seglake.kafka_log.offset_ranges import merged
 from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
 from seglake.printable import show_count
@@ -48,12 +44,14 @@ class FoundRepairs(NamedTuple):
         fills: offsets in the gaps for which a copy has valid batches.
         notes: facts on gaps that are not filled.
         unread: why a copy could not be searched, by partition.
+        absent: offsets of the gaps that the given remote tier cannot provide, by partition.
     """
 
     ranges: tuple[RangePlan, ...]
     fills: tuple[PlannedFill, ...]
     notes: tuple[str, ...]
     unread: Mapping[str, str]
+    absent: Mapping[PartitionKey, Sequence[RemoteGap]]
 
 
 def found_repairs(
@@ -71,27 +69,18 @@ def found_repairs(
     found = _searched([_request(copy, state, is_replay=is_replay) for copy in copies], state)
     candidates: dict[PartitionKey, list[CandidateReplica]] = {}
     unread: dict[str, list[str]] = {}
-    absent: dict[str, list[RemoteGap]] = {}
+    absent: dict[PartitionKey, list[RemoteGap]] = {}
     for copy, searched in zip(copies, found, strict=True):
         name = str(copy.key)
         if searched.unread:
             unread.setdefault(name, []).append(searched.unread)
-        absent.setdefault(name, []).extend(searched.absent)
+        absent.setdefault(copy.key, []).extend(searched.absent)
         if searched.spans:
             candidate = _candidate(copy, searched.spans, state, notes)
             candidates.setdefault(copy.key, []).append(candidate)
     ranges, fills = _planned(candidates, state, notes)
-    for name, gaps in absent.items():
-        if texts := [*unread.get(name, ()), *tier_gaps_of(name, gaps)]:
-            unread[name] = texts
     reasons = {name: "; ".join(texts) for name, texts in unread.items()}
-    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), reasons)
-
-
-def tier_gaps_of(name: str, gaps: Iterable[RemoteGap]) -> Iterator[str]:
-    """Yield the reasons why a remote tier cannot provide a partition's offsets."""
-    for reason, ranges in grouped((gap.reason, gap[:2]) for gap in gaps).items():
-        yield f"{named_gaps({name: GapRanges.of(merged(ranges))})}: {reason}"
+    return FoundRepairs(tuple(ranges), tuple(fills), tuple(notes), reasons, absent)
 
 
 def _candidate(

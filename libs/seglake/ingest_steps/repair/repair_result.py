@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from seglake.findings.findings import Finding
 from seglake.ingest_steps.committing.concurrent_ranges import ConcurrentRange
 from seglake.ingest_steps.committing.range_result import RangeResult
-from seglake.kafka_log.replica import PartitionKey
+from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.printable import show_count
 
@@ -36,6 +36,7 @@ class RepairResult:
         notes: messages for the user that need no action.
         unread: why copies were not used; the key is the partition if a copy is unreadable or has
             other batches than the lake, the topic if another run ingested the topic.
+        absent: offsets of gaps that the given remote tier cannot provide, by partition.
         contradicted: transactions that earlier runs ingested with a wrong outcome.
         concurrent: ranges to repair that another run committed first.
         written_bytes: size of the committed files.
@@ -53,6 +54,7 @@ class RepairResult:
     refills: tuple[RangeResult, ...] = ()
     notes: tuple[str, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[PartitionKey, Sequence[RemoteGap]] = field(default_factory=dict)
     contradicted: tuple[Finding, ...] = ()
     concurrent: tuple[ConcurrentRange, ...] = ()
     written_bytes: int = 0

@@ -33,7 +33,7 @@ def _read(copy: RepairSource, start: int, storage: Storage) -> CopyFiles:
         found.snapshot
         for file in copy.replica.snapshots
         if start < file.offset <= copy.stop_offset
-        and (found := read_transaction_files(storage, None, 0, (file,))).snapshot is not None
+        and (found := read_transaction_files(storage, None, (file,))).snapshot is not None
     ]
     return CopyFiles(tuple(_segments(copy, start, storage)), tuple(snapshots))
 
@@ -45,7 +45,7 @@ def _segments(copy: RepairSource, start: int, storage: Storage) -> Iterator[Segm
         if stop <= start or file.base_offset >= copy.stop_offset:
             continue
         path = file.transaction_index_path
-        found = read_transaction_files(storage, path, file.base_offset, ())
+        found = read_transaction_files(storage, file, ())
         aborted = found.aborted
         if aborted is not None:
             aborted = tuple(entry for entry in aborted if entry.last_offset < copy.stop_offset)

@@ -1,24 +1,22 @@
 """Collects the findings of an ingest from its rounds, repairs and observations."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
 from seglake.findings.recovery import KIND_OF_STOP
-from seglake.findings.shown_offsets import named_gaps, shown_range
-from seglake.grouping import grouped
+from seglake.findings.shown_offsets import shown_range
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
-from seglake.ingest_steps.planning.plan import RangePlan
 from seglake.ingest_steps.report.doubts import doubts_of, doubts_of_logs
 from seglake.ingest_steps.report.gap_report import GapsByPlace
 from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.report.run_notes import notes_of
 from seglake.ingest_steps.report.stuck import stuck_partitions
+from seglake.ingest_steps.report.tier_gaps import tier_gaps
 from seglake.ingest_steps.report.unread import lost_tails, open_transactions
 from seglake.ingest_steps.rounds import Round, last_states
-from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted
+from seglake.kafka_log.offset_ranges import subtracted
 from seglake.kafka_log.short_logs import ShortLog
 from seglake.printable import show_count
 from seglake.segment_decoding.conflict_counts import ConflictCount, counted
@@ -51,7 +49,7 @@ def findings_of(facts: RunFacts, gaps: GapsByPlace) -> Findings:
             found.add(lost_tails(each.same, settings, has_lost=each.has_lost))
             found.add(open_transactions(each.same, planned, settings))
     found.add(undecided_offsets(gaps))
-    found.add(tier_gaps(decided, gaps, facts.left.reasons))
+    found.add(tier_gaps(facts, decided, gaps))
     found.add(doubts_of(decided, settings, is_dry_run=is_dry_run))
     found.add(doubts_of_logs(rounds, found.of(FindingKind.DOUBTFUL_OUTCOME)))
     found.add(repairs.contradicted)
@@ -105,34 +103,6 @@ def undecided_offsets(gaps: GapsByPlace) -> Iterator[Finding]:
         text = f"{name}: {count} of transactions that have not ended"
         facts = {"offsets": found.offsets}
         yield Finding(FindingKind.UNDECIDED, text, name, found.ranges, facts)
-
-
-def tier_gaps(
-    plans: Iterable[RangePlan], gaps: GapsByPlace, left_out: Mapping[str, str]
-) -> Iterator[Finding]:
-    """Yield a finding for each reason why offsets of a given remote tier are gaps.
-
-    Args:
-        plans: the ranges of the run.
-        gaps: recorded gaps, or expected gaps in a dry run.
-        left_out: why partitions were left out, by name; these reasons are not repeated.
-    """
-    left = gaps.get(GapCause.REMOTE, {})
-    reasons: dict[str, list[tuple[str, OffsetRange]]] = {}
-    for plan in plans:
-        name = str(plan.key)
-        ranges = left[name].ranges if name in left else ()
-        for start, stop, reason in plan.remote_gaps:
-            if reason in left_out.get(name, ""):
-                continue
-            found = ((name, offsets) for offsets in common(ranges, (start, stop)))
-            reasons.setdefault(reason, []).extend(found)
-    for reason, places in reasons.items():
-        of_reason = {name: GapRanges.of(merged(own)) for name, own in grouped(places).items()}
-        if of_reason:
-            facts = {"offsets": sum(found.offsets for found in of_reason.values())}
-            text = f"{named_gaps(of_reason)}: {reason}"
-            yield Finding(FindingKind.TIER_GAP, text, facts=facts)
 
 
 def _conflicts(rounds: Iterable[Round]) -> Iterator[Finding]:

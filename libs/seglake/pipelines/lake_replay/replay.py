@@ -8,10 +8,10 @@ from functools import partial
 from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.planning.unread_data import unread_log
 from seglake.ingest_steps.repair.repair import repair, repair_from
-from seglake.ingest_steps.repair.repair_candidates import tier_gaps_of
-from seglake.ingest_steps.repair.repair_state import RepairState, repair_state
+from seglake.ingest_steps.repair.repair_state import repair_state
 from seglake.ingest_steps.repair.salvage import salvage
 from seglake.ingest_steps.report.salvage_lines import shown_nothing_salvaged
+from seglake.ingest_steps.report.tier_gaps import standing_tier_gaps, tier_gap_reasons
 from seglake.ingest_steps.report.too_large import too_large
 from seglake.ingest_steps.report.unread_file_findings import unread_file_findings
 from seglake.ingest_steps.run_context import (
@@ -21,10 +21,8 @@ from seglake.ingest_steps.run_context import (
     opened_lake,
     published,
 )
-from seglake.kafka_log.offset_gaps import GapCause
-from seglake.kafka_log.offset_ranges import common
 from seglake.kafka_log.read_policy import Isolation
-from seglake.kafka_log.replica import RemoteGap, Replica
+from seglake.kafka_log.replica import Replica
 from seglake.kafka_log.unread_segments import unread_offsets
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
@@ -165,18 +163,6 @@ def _replay_topics(
     fills = [fill for search in found for fill in search.planned_fills]
     left = repair_state(context, topics)
     summary.add_left(left, fills)
-    summary.findings.add_reasons(FindingKind.LEFT_OUT, _absent_in_tier(replicas, left))
-
-
-def _absent_in_tier(replicas: Iterable[Replica], left: RepairState) -> dict[str, str]:
-    """Return why the given tier cannot give offsets of the gaps that are left, by partition."""
-    absent: dict[str, list[RemoteGap]] = {}
-    for replica in replicas:
-        key = left.ledger.of_copy(replica).key
-        gaps = [gap.offsets for gap in left.gaps.get(key, ()) if gap.cause is GapCause.REMOTE]
-        absent.setdefault(str(key), []).extend(
-            RemoteGap(*part, gap.reason)
-            for gap in replica.remote_gaps
-            for part in common(gaps, (gap.start_offset, gap.next_offset))
-        )
-    return {name: "; ".join(tier_gaps_of(name, gaps)) for name, gaps in absent.items() if gaps}
+    searched = [search.absent for search in found]
+    absent = standing_tier_gaps(replicas, searched, left.gaps, left.ledger)
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, tier_gap_reasons(absent))
