@@ -22,11 +22,16 @@ def test_a_disk_and_its_tier_are_the_log_of_a_consumer(
     drawn = drawn_cluster(random.Random(f"both/{number}"), tmp_path)
     isolation = _ISOLATIONS[number % 2]
     summary = ingested(
-        drawn.sources, lake, isolation=isolation, engine=engine, tiered=drawn.settings
+        drawn.sources,
+        lake,
+        isolation=isolation,
+        engine=engine,
+        tiered=drawn.settings,
+        read=drawn.read,
     )
     assert in_lake(lake) == drawn.rows(isolation), drawn.facts
     assert summary.exit_code == 0, drawn.facts
-    again = ingested(drawn.sources, lake, isolation=isolation, engine=engine)
+    again = ingested(drawn.sources, lake, isolation=isolation, engine=engine, read=drawn.read)
     assert json.loads(again.to_json())["records"] == 0
     assert audited(lake).exit_code == 0, drawn.facts
 
@@ -37,8 +42,8 @@ def test_a_disk_first_and_its_tier_later_come_to_the_same(
 ) -> None:
     drawn = drawn_cluster(random.Random(f"replay/{number}"), tmp_path)
     isolation = _ISOLATIONS[number % 2]
-    ingested(drawn.disks, lake, isolation=isolation)
-    replayed(lake, *drawn.sources, tiered=drawn.settings)
+    ingested(drawn.disks, lake, isolation=isolation, read=drawn.read)
+    replayed(lake, *drawn.sources, tiered=drawn.settings, read=drawn.read)
     assert in_lake(lake) == drawn.rows(isolation), drawn.facts
     assert audited(lake).exit_code == 0, drawn.facts
 
@@ -51,7 +56,8 @@ def test_a_tier_alone_is_the_log_up_to_its_end(number: int, tmp_path: Path, lake
     tier = drawn.tier
     if not tier:
         return
-    ingested(tier, lake, isolation=isolation, source=source, tiered=drawn.settings)
+    read = {"upper_bound": "log_end"} if drawn.facts["layout"] == "pinterest" else {}
+    ingested(tier, lake, isolation=isolation, source=source, tiered=drawn.settings, read=read)
     assert in_lake(lake) == drawn.rows(isolation, of_tier=True), drawn.facts
 
 

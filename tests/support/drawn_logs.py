@@ -1,7 +1,7 @@
 """Logs of a partition, drawn at random, with the records that a consumer would get of them."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ class DrawnLog:
 
     Attributes:
         transactions: the offsets of each transaction's data, and of its end.
+        plain: header and codec of each batch without a transaction, by its base offset.
     """
 
     topic: str
@@ -47,6 +48,7 @@ class DrawnLog:
     every: Rows = field(default_factory=list)
     aborted: set[int] = field(default_factory=set)
     transactions: list[tuple[list[int], int]] = field(default_factory=list)
+    plain: dict[int, tuple[Header, Codec]] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
@@ -70,8 +72,14 @@ class DrawnLog:
         return [(epoch, start) for epoch in below] + inside
 
 
-def drawn_log(chance: random.Random, topic: str) -> DrawnLog:
-    """A log of some 40 batches with transactions, several codecs and leader epochs."""
+def drawn_log(chance: random.Random, topic: str, *, keys: int = 1 << 30) -> DrawnLog:
+    """A log of some 40 batches with transactions, several codecs and leader epochs.
+
+    Args:
+        chance: draws everything.
+        topic: its name.
+        keys: number of different keys; each of the first records has one of its own.
+    """
     log, epoch = DrawnLog(topic), 0
     open_ones: dict[int, list[int]] = {}
     offset = 0
@@ -90,7 +98,9 @@ def drawn_log(chance: random.Random, topic: str) -> DrawnLog:
         count = chance.randint(1, 5)
         records = [
             Record(
-                f"k{offset + at}".encode(), chance.randbytes(chance.randint(0, 60)), 1000 + number
+                f"k{(offset + at) % keys}".encode(),
+                chance.randbytes(chance.randint(0, 60)),
+                1000 + number,
             )
             for at in range(count)
         ]
@@ -100,7 +110,10 @@ def drawn_log(chance: random.Random, topic: str) -> DrawnLog:
                 leader_epoch=epoch, producer=Producer(producer, 0, 0), is_transactional=True
             )
             open_ones.setdefault(producer, []).extend(range(offset, offset + count))
-        log.batches.append(record_batch(offset, records, header, codec=chance.choice(_CODECS)))
+        codec = chance.choice(_CODECS)
+        if producer < 0:
+            log.plain[offset] = header, codec
+        log.batches.append(record_batch(offset, records, header, codec=codec))
         log.every += [
             (offset + at, record.timestamp_ms, record.key, record.value)
             for at, record in enumerate(records)
@@ -140,3 +153,37 @@ def closed_segments(chance: random.Random, log: DrawnLog) -> list[Closed]:
         for start, stop in pairwise(edges)
         for part in [log.batches[start:stop]]
     ]
+
+
+def cleaned(log: DrawnLog, segments: list[Closed], below: int) -> list[Closed]:
+    """Remove each record below an offset whose key comes again, as the log cleaner does.
+
+    Transactions stay as they are, and so does the last batch of each segment.
+    """
+    plain = {
+        batch.base_offset: [
+            row for row in log.every if batch.base_offset <= row[0] < batch.next_offset
+        ]
+        for batch in log.batches
+        if batch.base_offset in log.plain and batch.next_offset <= below
+    }
+    newest = {row[2]: row[0] for rows in plain.values() for row in rows}
+    gone = set[int]()
+
+    def left_of(batch: EncodedBatch) -> EncodedBatch | None:
+        start = batch.base_offset
+        rows = plain[start]
+        left = [row for row in rows if newest[row[2]] == row[0]]
+        gone.update(row[0] for row in rows if row not in left)
+        header, codec = log.plain[start]
+        header = replace(header, last_offset_delta=batch.next_offset - start - 1)
+        records = [Record(row[2], row[3], row[1], offset=row[0]) for row in left]
+        return record_batch(start, records, header, codec=codec) if left else None
+
+    found = []
+    for segment in segments:
+        *inner, last = segment.batches
+        kept = [left_of(batch) if batch.base_offset in plain else batch for batch in inner]
+        found.append(segment._replace(batches=(*filter(None, kept), last)))
+    log.every = [row for row in log.every if row[0] not in gone]
+    return found

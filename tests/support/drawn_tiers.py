@@ -3,6 +3,7 @@
 The expected records are known before any byte is written, so nothing of the product is needed.
 """
 
+import json
 import random
 import uuid
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from support import aiven_objects
-from support.drawn_logs import Closed, DrawnLog, closed_segments, drawn_log
+from support.drawn_logs import Closed, DrawnLog, cleaned, closed_segments, drawn_log
 from support.encoder import (
     Header,
     Partition,
@@ -19,6 +20,7 @@ from support.encoder import (
     Segment,
     record_batch,
     topic_id_text,
+    write_checkpoint,
     write_log_dir,
 )
 from support.encoder.internal import compact, uvarint
@@ -47,6 +49,7 @@ class DrawnCluster:
     Attributes:
         disks: log dirs.
         tier: its root; empty if it has no object.
+        read: settings to read the disks and the tier with.
         facts: what was drawn, for the message of a failing test.
         log_starts: log start by topic.
         tiered: the range that the tier has, by topic.
@@ -55,6 +58,7 @@ class DrawnCluster:
     disks: list[Path]
     tier: list[Path]
     settings: dict[str, Any]  # Any: settings
+    read: dict[str, Any]
     logs: list[DrawnLog]
     log_starts: dict[str, int]
     tiered: dict[str, tuple[int, int]]
@@ -105,7 +109,7 @@ class _Store:
         self._chance = chance
         self._root = root
         self._moved: dict[str, str] = {}
-        self.layout = chance.choice(["local", "aiven", "aiven", "aiven"])
+        self.layout = chance.choice(["local", "aiven", "aiven", "aiven", "pinterest"])
         self._settings = [_Settings.drawn(chance) for _ in range(chance.choice([1, 1, 2, 3]))]
         self.moves = moves and chance.random() < 0.4 and self.layout == "aiven"
         self.facts = {
@@ -122,6 +126,15 @@ class _Store:
         """Write the objects of a segment of a topic and its id."""
         topic, topic_id = key
         lost_from = min(of.next_offset, of.lost_from)
+        if self.layout == "pinterest":
+            folder = self._root / "bucket" / "0110" / "cluster-1" / f"{topic}-0"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{of.start_offset:020d}.log").write_bytes(of.data)
+            (folder / "offset.wm").write_text(str(of.next_offset - 1))
+            partition = {"topic": topic, "partition": 0}
+            content = {"topicPartition": partition, "metadata": {}, "loadHash": 7}
+            (folder / "_metadata").write_text(json.dumps(content))
+            return
         if self.layout == "local":
             folder = self._root / "kafka-tiered-storage" / f"{topic}-0-{topic_id}"
             folder.mkdir(parents=True, exist_ok=True)
@@ -188,6 +201,7 @@ class _DrawnTopic:
         uploaded: number of segments in the tier.
         local: number of segments that are no longer on the disk.
         deleted: number of segments that are in neither.
+        cleaned_below: offset up to which the log cleaner has been, before the topic got a tier.
     """
 
     log: DrawnLog
@@ -198,20 +212,26 @@ class _DrawnTopic:
     local: int
     deleted: int
     start: int
+    cleaned_below: int
 
     @classmethod
-    def drawn(cls, chance: random.Random, number: int) -> "_DrawnTopic":
-        log = drawn_log(chance, chance.choice(_TOPICS) + str(number))
+    def drawn(cls, chance: random.Random, number: int, layout: str) -> "_DrawnTopic":
+        keys, cleaned_below = (1 << 30, 0) if chance.random() < 0.7 else (chance.randint(1, 9), 1)
+        log = drawn_log(chance, chance.choice(_TOPICS) + str(number), keys=keys)
         topic_id = uuid.UUID(int=chance.getrandbits(128))
         segments = closed_segments(chance, log)
+        if cleaned_below:
+            cleaned_below = chance.choice(segments).start_offset
+            segments = cleaned(log, segments, cleaned_below)
         is_tiered = number == 0 or chance.random() < 0.8
         uploaded = chance.randint(1, len(segments) - 1) if is_tiered else 0
         local = chance.randint(0, uploaded)
         deleted = chance.randint(0, local) if chance.random() < 0.5 else 0
         start = segments[deleted].start_offset
-        if deleted < uploaded and chance.random() < 0.2:
+        if deleted < uploaded and chance.random() < 0.2 and layout != "pinterest":
             start = chance.randint(start, segments[deleted].next_offset - 1)
-        return cls(log, topic_id, segments, is_tiered, uploaded, local, deleted, start)
+        counts = uploaded, local, deleted
+        return cls(log, topic_id, segments, is_tiered, *counts, start, cleaned_below)
 
     @property
     def facts(self) -> dict[str, object]:
@@ -222,10 +242,16 @@ class _DrawnTopic:
             "deleted": self.deleted,
             "start": self.start,
             "epochs": self.log.epochs,
+            "cleaned_below": self.cleaned_below,
         }
 
     def events(self, chance: random.Random, store: _Store) -> tuple[list[bytes], tuple[int, int]]:
         """Upload the segments; return the events, and the range that the tier has."""
+        if store.layout == "pinterest":
+            uploads = self.segments[self.deleted : self.uploaded]
+            for of in uploads:
+                store.put((self.log.topic, ""), self.log, of, "")
+            return [], (self.start, self.segments[self.uploaded].start_offset if uploads else 0)
         uploads = [*_uploads(chance, self.segments[: self.uploaded])]
         live = [of.start_offset for of in uploads if of.next_offset > self.start]
         has = min(live, default=0), self.segments[self.uploaded].start_offset if live else 0
@@ -258,8 +284,8 @@ class _DrawnTopic:
             store.remove(name)
             yield updated(place, name, DELETE_FINISHED)
 
-    def replica(self, first: int, stop: int) -> Partition:
-        """A copy with the segments [first, stop)."""
+    def replica(self, first: int, stop: int, layout: str) -> Partition:
+        """A copy with the segments [first, stop); brokers know nothing of Pinterest's uploader."""
         parts = self.segments[first:stop]
         end = parts[-1].next_offset
         return Partition(
@@ -267,7 +293,9 @@ class _DrawnTopic:
             0,
             [Segment(each.start_offset, each.batches) for each in parts],
             topic_id=self.topic_id,
-            log_start_offset=self.start if self.is_tiered or self.start else None,
+            log_start_offset=None
+            if layout == "pinterest" or not (self.is_tiered or self.start)
+            else self.start,
             leader_epochs=[(epoch, start) for epoch, start in self.log.epochs if start < end],
         )
 
@@ -282,14 +310,17 @@ def drawn_cluster(chance: random.Random, folder: Path, *, is_plain: bool = False
     """
     store = _Store(chance, folder / "tier", moves=not is_plain)
     has_events = chance.random() < 0.7 or store.moves
-    topics = [_DrawnTopic.drawn(chance, number) for number in range(chance.randint(1, 3))]
+    numbers = range(chance.randint(1, 3))
+    topics = [_DrawnTopic.drawn(chance, number, store.layout) for number in numbers]
     tiered, events = dict[str, tuple[int, int]](), list[bytes]()
     for topic in topics:
         own, tiered[topic.log.topic] = topic.events(chance, store)
         events += own
-    disks = _disks(chance, topics, events if has_events else [])
+    disks = _disks(chance, topics, events if has_events else [], store.layout)
+    below = {(topic.log.topic, 0): topic.cleaned_below for topic in topics if topic.cleaned_below}
     for name, (broker_id, partitions) in disks.items():
         write_log_dir(folder / name, partitions, broker_id=broker_id)
+        write_checkpoint(folder / name / "cleaner-offset-checkpoint", below)
     (folder / "tier").mkdir(exist_ok=True)
     if chance.random() < 0.7:
         (folder / "disk" / "remote-log-index-cache").mkdir()
@@ -299,6 +330,7 @@ def drawn_cluster(chance: random.Random, folder: Path, *, is_plain: bool = False
         disks=[folder / name for name in disks],
         tier=[folder / "tier"] if has_objects else [],
         settings=store.tiered,
+        read={"older_copies": True} if store.layout == "pinterest" else {},
         logs=[topic.log for topic in topics],
         log_starts={topic.log.topic: topic.start for topic in topics},
         tiered=tiered,
@@ -307,7 +339,7 @@ def drawn_cluster(chance: random.Random, folder: Path, *, is_plain: bool = False
 
 
 def _disks(
-    chance: random.Random, topics: Sequence[_DrawnTopic], events: Sequence[bytes]
+    chance: random.Random, topics: Sequence[_DrawnTopic], events: Sequence[bytes], layout: str
 ) -> dict[str, tuple[int, list[Partition]]]:
     """Draw the log dirs, with their broker's id: the leader has one or two, a follower lags."""
     disks: dict[str, tuple[int, list[Partition]]] = {"disk": (0, [])}
@@ -315,7 +347,7 @@ def _disks(
         disks["disk-2"] = 0, []
     for topic in topics:
         _, partitions = chance.choice([*disks.values()])
-        partitions.append(topic.replica(topic.local, len(topic.segments)))
+        partitions.append(topic.replica(topic.local, len(topic.segments), layout))
     if events:
         batches = [record_batch(at, [Record(value=value)]) for at, value in enumerate(events)]
         disks["disk"][1].append(Partition("__remote_log_metadata", 0, [Segment(0, batches)]))
@@ -323,7 +355,8 @@ def _disks(
         copies = []
         for topic in topics:
             first = chance.randint(topic.deleted, len(topic.segments) - 1)
-            copies.append(topic.replica(first, chance.randint(first + 1, len(topic.segments))))
+            stop = chance.randint(first + 1, len(topic.segments))
+            copies.append(topic.replica(first, stop, layout))
         disks["follower"] = 1, copies
     return disks
 
