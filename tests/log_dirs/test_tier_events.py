@@ -9,14 +9,14 @@ from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
 from seglake.log_dirs.discovery import discover
 from seglake.log_dirs.tier_events import read_events
 from seglake.storage.local_storage import LocalStorage
-from support.tiers import DELETE_STARTED, add_events, id_of, local_tier, updated
+from support.tiers import DELETE_STARTED, LOCAL, add_events, copied, id_of, updated
 
 
 @pytest.mark.parametrize("grows", [True, False])
 def test_an_event_that_came_after_the_listing_is_missing_only_if_its_log_has_not_grown(
     grows: bool, tmp_path: Path
 ) -> None:
-    disk, storage = local_tier(tmp_path / "disk"), LocalStorage()
+    disk, storage = copied(LOCAL, tmp_path / "disk"), LocalStorage()
     place = disk.place("plain")
     found = discover([str(disk.data)], storage, selects_topic=REMOTE_LOG_METADATA.__eq__)
     if grows:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from support.tiers import TieredDisk, local_tier
+from support.tiers import LOCAL, TieredDisk, copied
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> TieredDisk:
     """A copy of the disk with Kafka's LocalTieredStorage, with its tier."""
-    return local_tier(tmp_path / "disk")
+    return copied(LOCAL, tmp_path / "disk")

@@ -12,18 +12,24 @@ import pytest
 from seglake.cli.cat_command import main as cat
 from seglake.pipelines.lake_audit.disk_check.disk_check_report import to_text
 from seglake.task_engine.engine import Engine
-from support import aiven_objects
 from support.audits import audited, checked
 from support.broker_disks import unpacked
 from support.counted_reads import counted
 from support.encoder.internal import compact, uvarint
 from support.lakes import ingested, read_table, replayed
 from support.tiers import (
+    CLUSTER,
     COPY_FINISHED,
+    ENC,
+    KEYS,
+    LOCAL,
+    PLAIN,
+    ZSTD,
     Place,
     TieredDisk,
     add_events,
     consumed,
+    copied,
     id_of,
     in_lake,
     later_uploads,
@@ -31,16 +37,9 @@ from support.tiers import (
     updated,
 )
 
-_PLAIN, _ZSTD, _ENC = "30_tier_aiven_plain", "31_tier_aiven_zstd", "32_tier_aiven_enc"
-_CLUSTER = {"source_id": "tiered"}
-_KEYS = {"keys": {"key1": str(aiven_objects.key_file())}}
-_EVERY = [(_PLAIN, {}), (_ZSTD, {}), (_ENC, _KEYS)]
+_EVERY = [(PLAIN, {}), (ZSTD, {}), (ENC, KEYS)]
 
 Tiered = dict[str, Any]
-
-
-def copied(scenario: str, into: Path) -> Path:
-    return Path(shutil.copytree(unpacked(scenario), into / "disk"))
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
@@ -63,7 +62,7 @@ def test_a_tier_alone_gives_what_it_has(
 ) -> None:
     remote = unpacked(scenario) / "remote"
     summary = ingested(
-        remote, lake, isolation="read_committed", engine=engine, source=_CLUSTER, tiered=tiered
+        remote, lake, isolation="read_committed", engine=engine, source=CLUSTER, tiered=tiered
     )
     assert (
         "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more"
@@ -77,8 +76,8 @@ def test_a_tier_alone_gives_what_it_has(
 
 
 def test_a_copy_of_the_lake_s_disks_has_the_same_records(lake: Path) -> None:
-    ingested(unpacked(_ENC), lake, isolation="read_committed", tiered=_KEYS)
-    assert checked(unpacked(_ENC), lake)
+    ingested(unpacked(ENC), lake, isolation="read_committed", tiered=KEYS)
+    assert checked(unpacked(ENC), lake)
 
 
 def first(remote: Path) -> Path:
@@ -90,18 +89,18 @@ def first(remote: Path) -> Path:
 def test_a_flipped_tag_costs_its_batches_and_is_kept_as_the_tier_has_it(
     tmp_path: Path, engine: Engine, lake: Path
 ) -> None:
-    disk = copied(_ENC, tmp_path)
+    disk = copied(ENC, tmp_path / "disk").folder
     log = first(disk / "remote").with_suffix(".log")
     content = bytearray(log.read_bytes())
     content[4124 * 2 - 1] ^= 1
     log.write_bytes(content)
-    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=_KEYS)
+    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=KEYS)
     assert summary.exit_code == 3
     rows = read_table(lake, "quarantine")
     assert {row["defect_code"] for row in rows} == {"tier_chunk_bad"}
     assert all("its authentication tag is wrong" in row["defect_detail"] for row in rows)
     assert {row["raw"] for row in rows} == {bytes(content[4124 : 4124 * 2])}
-    everything, found = consumed(_ENC, "read_committed"), in_lake(lake)
+    everything, found = consumed(ENC, "read_committed"), in_lake(lake)
     (damaged,) = [name for name in everything if found[name] != everything[name]]
     lost = {start for start, *_ in everything[damaged]} - {start for start, *_ in found[damaged]}
     hidden = {
@@ -112,27 +111,27 @@ def test_a_flipped_tag_costs_its_batches_and_is_kept_as_the_tier_has_it(
     }
     assert 0 < len(lost) < 100
     assert lost == hidden
-    assert replayed(lake, unpacked(_ENC), tiered=_KEYS).exit_code == 0
+    assert replayed(lake, unpacked(ENC), tiered=KEYS).exit_code == 0
     assert in_lake(lake) == everything
 
 
 def test_objects_under_another_prefix_are_found_by_the_events(
     tmp_path: Path, engine: Engine, lake: Path
 ) -> None:
-    disk = copied(_ZSTD, tmp_path)
+    disk = copied(ZSTD, tmp_path / "disk").folder
     manifest = first(disk / "remote")
     moved = disk / "remote" / "later" / manifest.relative_to(disk / "remote" / "some" / "prefix")
     moved.parent.mkdir(parents=True)
     manifest.rename(moved)
     assert ingested(disk, lake, isolation="read_committed", engine=engine).exit_code == 0
-    assert in_lake(lake) == consumed(_ZSTD, "read_committed")
+    assert in_lake(lake) == consumed(ZSTD, "read_committed")
 
 
 def test_objects_whose_events_have_only_another_prefix_are_found(
     tmp_path: Path, engine: Engine, lake: Path
 ) -> None:
     """The plugin then reads them at the prefix of the events, under their own key."""
-    disk = copied(_PLAIN, tmp_path)
+    disk = copied(PLAIN, tmp_path / "disk").folder
     tier = _prefixed(disk, "kp-")
     log = min(tier.glob("kp-plain-*/0/*.log"))
     moved = tier / "earlier" / log.parent.parent.name.removeprefix("kp-") / "0" / log.name
@@ -143,7 +142,7 @@ def test_objects_whose_events_have_only_another_prefix_are_found(
     event = updated(Place("plain", 0, log.parent.parent), id_of(log), COPY_FINISHED, metadata)
     add_events(TieredDisk(disk / "data", tier), id_of(log), event)
     assert ingested(disk, lake, isolation="read_committed", engine=engine).exit_code == 0
-    assert in_lake(lake) == consumed(_PLAIN, "read_committed")
+    assert in_lake(lake) == consumed(PLAIN, "read_committed")
 
 
 def _prefixed(disk: Path, prefix: str) -> Path:
@@ -159,21 +158,21 @@ def test_a_prefix_without_a_slash_is_no_part_of_a_topic(
 ) -> None:
     """One partition has no manifest: another one, the disk or the events name its topic."""
     select = {"topics": ["plain"]}
-    disk = copied(_PLAIN, tmp_path)
+    disk = copied(PLAIN, tmp_path / "disk").folder
     tier = _prefixed(disk, "kp-")
-    everything = consumed(_PLAIN, "read_committed")
+    everything = consumed(PLAIN, "read_committed")
     ingested(disk, lake, isolation="read_committed", engine=engine, select=select)
     assert in_lake(lake) == {name: everything[name] for name in ("plain-0", "plain-1")}
     for manifest in tier.glob("kp-plain-*/1/*.rsm-manifest"):
         manifest.unlink()
     alone = lake.with_name("alone")
-    summary = ingested(tier, alone, source=_CLUSTER, select=select)
+    summary = ingested(tier, alone, source=CLUSTER, select=select)
     assert {*in_lake(alone)} == {"plain-0"}
     assert summary.exit_code == 3
     assert "plain-1 [0, " in summary.to_text()
     for manifest in tier.glob("kp-plain-*/0/*.rsm-manifest"):
         manifest.unlink()
-    none = ingested(tier, lake.with_name("none"), source=_CLUSTER, select={"topics": ["p*", "tx"]})
+    none = ingested(tier, lake.with_name("none"), source=CLUSTER, select={"topics": ["p*", "tx"]})
     assert none.exit_code == 3
     reasons = [why for name, why in none.left_out.items() if "kp-plain" in name]
     assert len(reasons) == 2
@@ -181,14 +180,14 @@ def test_a_prefix_without_a_slash_is_no_part_of_a_topic(
 
 
 def test_a_manifest_is_read_for_a_new_segment_only(lake: Path) -> None:
-    _, first_run = counted(unpacked(_ZSTD), lake)
+    _, first_run = counted(unpacked(ZSTD), lake)
     times = Counter(first_run.manifests)
     assert {*times.values()} == {1}
-    _, second_run = counted(unpacked(_ZSTD), lake)
+    _, second_run = counted(unpacked(ZSTD), lake)
     assert second_run.manifests == []
 
 
-@pytest.mark.parametrize("scenario", [_PLAIN, _ZSTD, "33_tier_local"])
+@pytest.mark.parametrize("scenario", [PLAIN, ZSTD, LOCAL])
 def test_runs_on_a_tier_alone_read_what_is_new_and_nothing_else(
     scenario: str, tmp_path: Path, lake: Path
 ) -> None:
@@ -203,7 +202,7 @@ def test_runs_on_a_tier_alone_read_what_is_new_and_nothing_else(
         # The first one of a new partition is read once more, since it names the topic.
         assert max(Counter(reads.manifests).values(), default=0) <= (1 if first else 2)
     at_once = lake.with_name("at_once")
-    ingested(whole, at_once, isolation="read_committed", source=_CLUSTER)
+    ingested(whole, at_once, isolation="read_committed", source=CLUSTER)
     assert in_lake(lake) == in_lake(at_once)
 
 
@@ -212,7 +211,7 @@ def test_the_ends_of_uploads_that_no_event_describes_are_read_once(
     is_beside_a_disk: bool, tmp_path: Path, lake: Path
 ) -> None:
     """The last segment lies there twice: only their leader epochs tell which one is in the log."""
-    disk = Path(shutil.copytree(unpacked(_PLAIN), tmp_path / "disk"))
+    disk = copied(PLAIN, tmp_path / "disk").folder
     for events in disk.glob("data/__remote_log_metadata-*"):
         shutil.rmtree(events)
     last = max(disk.rglob("remote/**/plain-*/0/*.rsm-manifest"))
@@ -235,21 +234,21 @@ def test_the_ends_of_uploads_that_no_event_describes_are_read_once(
 
 def test_a_tier_alone_that_grows_is_read_on(tmp_path: Path, engine: Engine, lake: Path) -> None:
     """One object more of each partition in each run, with open transactions in between."""
-    whole, partial = unpacked(_ZSTD) / "remote", tmp_path / "partial"
+    whole, partial = unpacked(ZSTD) / "remote", tmp_path / "partial"
     for first, stop in pairwise((0, 1, 2, 3, 4, 99)):
         later_uploads(whole, partial, first, stop)
         for path in partial.rglob("*.log"):
             path.touch()  # a copy that has new times is read again
-        ingested(partial, lake, isolation="read_committed", engine=engine, source=_CLUSTER)
+        ingested(partial, lake, isolation="read_committed", engine=engine, source=CLUSTER)
     at_once = lake.with_name("at_once")
-    ingested(whole, at_once, isolation="read_committed", engine=engine, source=_CLUSTER)
+    ingested(whole, at_once, isolation="read_committed", engine=engine, source=CLUSTER)
     assert in_lake(lake) == in_lake(at_once)
     assert audited(lake).exit_code == 0
 
 
 def test_an_audit_names_the_offsets_that_a_tier_should_have(tmp_path: Path, lake: Path) -> None:
-    ingested(unpacked(_PLAIN), lake, isolation="read_committed")
-    disk = copied(_PLAIN, tmp_path)
+    ingested(unpacked(PLAIN), lake, isolation="read_committed")
+    disk = copied(PLAIN, tmp_path / "disk").folder
     first(disk / "remote").with_suffix(".log").unlink()
     (check,) = [each for each in checked(disk, lake) if each.partition == "plain-0"]
     text = to_text([check])
@@ -258,7 +257,7 @@ def test_an_audit_names_the_offsets_that_a_tier_should_have(tmp_path: Path, lake
 
 
 def test_cat_names_the_offsets_that_only_a_tier_has(capsys: pytest.CaptureFixture[str]) -> None:
-    disk = unpacked(_PLAIN)
+    disk = unpacked(PLAIN)
     call = ["--source", str(disk / "data"), "--topics", "plain", "--partition", "0"]
     assert cat(call) == 3
     said = capsys.readouterr()

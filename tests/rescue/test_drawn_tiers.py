@@ -48,7 +48,7 @@ def test_a_disk_first_and_its_tier_later_come_to_the_same(
     assert audited(lake).exit_code == 0, drawn.facts
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_a_tier_alone_is_the_log_up_to_its_end(number: int, tmp_path: Path, lake: Path) -> None:
     chance = random.Random(f"alone/{number}")
     drawn = drawn_cluster(chance, tmp_path, is_plain=True)

@@ -23,6 +23,7 @@ from support.lakes import ingested, replayed
 from support.tiers import (
     DELETE_FINISHED,
     DELETE_STARTED,
+    LOCAL,
     TieredDisk,
     add_events,
     consumed,
@@ -32,8 +33,6 @@ from support.tiers import (
     new_id,
     updated,
 )
-
-_SCENARIO = "33_tier_local"
 
 
 def _causes(lake: Path, topic: str) -> dict[str, list[tuple[int, int]]]:
@@ -70,7 +69,7 @@ def test_events_of_a_deletion_correct_the_gap_of_an_earlier_run(
     assert f"plain-0: the gaps [0, {end}) are now deleted instead of remote" in summary.to_text()
     assert 0 < end < gap[1]
     assert _causes(lake, "plain") == {"deleted": [(0, end)]}
-    rows = consumed(_SCENARIO, "read_committed")["plain-0"]
+    rows = consumed(LOCAL, "read_committed")["plain-0"]
     assert in_lake(lake)["plain-0"] == [row for row in rows if row[0] >= end]
     audit = audited(lake)
     assert (audit.exit_code, audit.recovery.lost) == (0, {})
@@ -110,7 +109,7 @@ def test_a_tier_alone_that_begins_above_a_gap_leaves_open_who_deleted_it(
     for file in disk.data.parent.glob(f"*{id_of(first)}*"):
         file.rename(place.folder / file.name)
     replayed(lake, disk.remote)
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
     assert gaps_of(lake, "plain")
 
 

@@ -7,9 +7,7 @@ import pytest
 
 from seglake.task_engine.engine import Engine
 from support.lakes import ingested, read_table, replayed
-from support.tiers import TieredDisk, consumed, in_lake
-
-_SCENARIO = "33_tier_local"
+from support.tiers import LOCAL, TieredDisk, consumed, in_lake
 
 
 def _gaps(lake: Path) -> set[tuple[str, int, int, int, str]]:
@@ -42,7 +40,7 @@ def test_events_on_the_disk_show_that_a_tier_has_what_the_disk_lacks(
         of_plain = {gap for gap in _gaps(with_cache) if gap[0] == "plain"}
         assert {gap for gap in _gaps(lake) if gap[0] == "plain"} == of_plain
     replayed(lake, disk.remote)
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_events_in_the_lake_show_it_too(disk: TieredDisk, lake: Path) -> None:
@@ -61,4 +59,4 @@ def test_events_in_the_lake_show_it_too(disk: TieredDisk, lake: Path) -> None:
     ingested(disk.data, lake, isolation="read_committed")
     assert {cause for *_, cause in _gaps(lake)} == {"remote", "deleted"}
     replayed(lake, disk.remote)
-    assert in_lake(lake).items() >= consumed(_SCENARIO, "read_committed").items()
+    assert in_lake(lake).items() >= consumed(LOCAL, "read_committed").items()

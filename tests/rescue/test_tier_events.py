@@ -25,6 +25,7 @@ from support.tiers import (
     COPY_FINISHED,
     DELETE_FINISHED,
     DELETE_STARTED,
+    LOCAL,
     Place,
     TieredDisk,
     add_events,
@@ -37,8 +38,6 @@ from support.tiers import (
     started,
     updated,
 )
-
-_SCENARIO = "33_tier_local"
 
 
 def test_a_finished_upload_without_its_object_is_a_gap_with_its_reason(
@@ -54,7 +53,7 @@ def test_a_finished_upload_without_its_object_is_a_gap_with_its_reason(
     assert gaps_of(lake, "zstd") == {(start, stop, "remote", reason)}
     gone.write_bytes(kept)
     assert ingested(disk.sources, lake, isolation="read_committed", engine=engine).exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_an_object_that_hides_the_end_of_a_transaction_is_named_while_offsets_wait(
@@ -114,7 +113,7 @@ def test_an_upload_that_did_not_end_is_not_read(
         "plain-0: the tier has objects that are not read: 1 (unfinished upload)"
         in summary.to_text()
     )
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 @pytest.mark.parametrize("missing_bytes", [0, 1])
@@ -131,7 +130,7 @@ def test_an_upload_of_which_only_a_part_is_there_is_not_read(
     for path in [*place.folder.glob(f"*{id_of(first)}*")]:
         path.rename(path.with_name(path.name.replace(id_of(first), begun)))
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
-    everything = consumed(_SCENARIO, "read_committed")
+    everything = consumed(LOCAL, "read_committed")
     if missing_bytes:
         assert summary.exit_code == 3
         assert "are not read: 1 (unfinished upload)" in summary.to_text()
@@ -166,7 +165,7 @@ def test_what_the_cluster_deleted_is_read_only_on_demand(
         engine=engine,
         tiered={"take_deleted": True},
     )
-    assert in_lake(everything)["plain-0"] == consumed(_SCENARIO, "read_committed")["plain-0"]
+    assert in_lake(everything)["plain-0"] == consumed(LOCAL, "read_committed")["plain-0"]
 
 
 def test_an_upload_of_a_deposed_leader_is_not_read(
@@ -185,7 +184,7 @@ def test_an_upload_of_a_deposed_leader_is_not_read(
     )
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
     assert summary.exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_without_the_events_the_objects_are_ingested_and_noted(
@@ -195,7 +194,7 @@ def test_without_the_events_the_objects_are_ingested_and_noted(
         shutil.rmtree(folder)
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
     assert "and 2 more: the sources lack these events" in summary.to_text()
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_with_some_of_the_events_only_the_other_partitions_are_unconfirmed(
@@ -205,11 +204,11 @@ def test_with_some_of_the_events_only_the_other_partitions_are_unconfirmed(
     shutil.rmtree(disk.data / "__remote_log_metadata-1")
     notes = ingested(disk.sources, lake, isolation="read_committed", engine=engine).notes
     (note,) = [note for note in notes if "confirms the remote" in note]
-    for name in consumed(_SCENARIO, "read_committed"):
+    for name in consumed(LOCAL, "read_committed"):
         topic, _, partition = name.rpartition("-")
         first = disk.place(topic, int(partition)).objects()[-1]
         assert (name in note) == (raw_id(first) not in known)
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_an_object_whose_name_contradicts_its_events_is_not_read(
@@ -248,7 +247,7 @@ def test_objects_that_are_newer_than_the_events_of_an_old_disk_are_read(
     summary = ingested(disk.sources, lake, isolation="read_committed")
     assert "no event in __remote_log_metadata confirms the remote segments of" in summary.to_text()
     assert summary.exit_code == 0  # also of tx-0, whose first upload had only begun
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_events_are_read_from_all_copies_of_their_topic(
@@ -281,7 +280,7 @@ def test_events_are_read_from_all_copies_of_their_topic(
     )
     assert summary.exit_code == 0
     assert "confirms the remote" not in summary.to_text()
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_damage_among_the_events_is_named(disk: TieredDisk, lake: Path) -> None:

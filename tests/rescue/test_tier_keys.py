@@ -29,29 +29,21 @@ from support.encoder import (
     write_log_dir,
 )
 from support.lakes import ingested, replayed
-from support.tiers import (
-    consumed,
-    gaps_of,
-    in_lake,
-    new_id,
-)
+from support.tiers import CLUSTER, ENC, KEYS, LOCAL, PLAIN, consumed, gaps_of, in_lake, new_id
 
-_ENC = "32_tier_aiven_enc"
 _WITHOUT_KEY = ("plain-0 [0, 380)", "plain-1 [0, 360)", "retained-0 [1160, 1240)", "tx-0 [0, 246)")
-_CLUSTER = {"source_id": "tiered"}
-_KEYS = {"keys": {"key1": str(aiven_objects.key_file())}}
 
 
 def test_without_its_key_a_tier_is_a_gap_that_a_replay_fills(engine: Engine, lake: Path) -> None:
-    summary = ingested(unpacked(_ENC), lake, isolation="read_committed", engine=engine)
+    summary = ingested(unpacked(ENC), lake, isolation="read_committed", engine=engine)
     assert summary.exit_code == 3
     found = {detail for _, _, cause, detail in gaps_of(lake, "plain") if cause == "remote"}
     assert len(found) == 1
     assert "the segment is encrypted with key key1: give --tiered-key key1=FILE" in str(found)
-    everything = consumed(_ENC, "read_committed")
+    everything = consumed(ENC, "read_committed")
     for name, rows in in_lake(lake).items():
         assert rows == [row for row in everything[name] if row[0] >= rows[0][0]]
-    assert replayed(lake, unpacked(_ENC), tiered=_KEYS).exit_code == 0
+    assert replayed(lake, unpacked(ENC), tiered=KEYS).exit_code == 0
     assert in_lake(lake) == everything
     assert audited(lake).exit_code == 0
 
@@ -59,8 +51,8 @@ def test_without_its_key_a_tier_is_a_gap_that_a_replay_fills(engine: Engine, lak
 def test_keys_are_in_no_file_of_the_lake_and_in_no_output(
     tmp_path: Path, engine: Engine, lake: Path
 ) -> None:
-    disk = unpacked(_ENC)
-    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=_KEYS)
+    disk = unpacked(ENC)
+    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=KEYS)
     written = [path.read_bytes() for path in lake.rglob("*") if path.is_file()]
     written += [summary.to_text().encode(), summary.to_json().encode()]
     assert [secret for secret in _secrets(disk) for text in written if secret in text] == []
@@ -68,7 +60,7 @@ def test_keys_are_in_no_file_of_the_lake_and_in_no_output(
 
 @pytest.mark.own_spark
 def test_keys_are_in_no_event_log_of_spark(tmp_path: Path) -> None:
-    events, disk = tmp_path / "events", unpacked(_ENC)
+    events, disk = tmp_path / "events", unpacked(ENC)
     events.mkdir()
     settings = tmp_path / "settings.toml"
     settings.write_text(
@@ -127,8 +119,8 @@ def other_key(into: Path) -> Path:
 
 
 def test_an_audit_without_the_key_compares_the_rest_and_names_what_it_did_not(lake: Path) -> None:
-    disk = unpacked(_ENC)
-    ingested(disk, lake, isolation="read_committed", tiered=_KEYS)
+    disk = unpacked(ENC)
+    ingested(disk, lake, isolation="read_committed", tiered=KEYS)
     checks = checked(disk, lake)
     (check,) = [each for each in checks if each.partition == "plain-0"]
     assert check.report.equal == 600 - 380
@@ -143,7 +135,7 @@ def test_another_key_is_a_reason_too(tmp_path: Path, engine: Engine, lake: Path)
     keys = {"keys": {"key1": str(other_key(tmp_path))}}
     assert (
         ingested(
-            unpacked(_ENC), lake, isolation="read_committed", engine=engine, tiered=keys
+            unpacked(ENC), lake, isolation="read_committed", engine=engine, tiered=keys
         ).exit_code
         == 3
     )
@@ -153,8 +145,8 @@ def test_another_key_is_a_reason_too(tmp_path: Path, engine: Engine, lake: Path)
 
 
 def test_a_key_under_another_id_is_not_tried(engine: Engine, lake: Path) -> None:
-    keys = {"keys": {"key2": _KEYS["keys"]["key1"]}}
-    summary = ingested(unpacked(_ENC), lake, isolation="read_committed", engine=engine, tiered=keys)
+    keys = {"keys": {"key2": KEYS["keys"]["key1"]}}
+    summary = ingested(unpacked(ENC), lake, isolation="read_committed", engine=engine, tiered=keys)
     assert summary.exit_code == 3
     details = {str(detail) for *_, cause, detail in gaps_of(lake, "plain") if cause == "remote"}
     why = "the segment is encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
@@ -165,11 +157,11 @@ def test_a_file_without_a_private_key_is_a_wrong_call(tmp_path: Path, lake: Path
     file = tmp_path / "key.pem"
     file.write_text("-----BEGIN PUBLIC KEY-----")
     with pytest.raises(WrongSourceError, match="the file has a public key"):
-        ingested(unpacked(_ENC), lake, tiered={"keys": {"key1": str(file)}})
+        ingested(unpacked(ENC), lake, tiered={"keys": {"key1": str(file)}})
 
 
 def test_a_dry_run_names_what_the_run_will_not_recover(lake: Path) -> None:
-    runs = [ingested(unpacked(_ENC), lake, dry_run=dry_run) for dry_run in (True, False)]
+    runs = [ingested(unpacked(ENC), lake, dry_run=dry_run) for dry_run in (True, False)]
     lines = [run.to_text().splitlines() for run in runs]
     dry, real = ([line for line in own if line.startswith("NOT recovered")] for own in lines)
     assert [run.exit_code for run in runs] == [3, 3]
@@ -179,21 +171,21 @@ def test_a_dry_run_names_what_the_run_will_not_recover(lake: Path) -> None:
     (line,) = (line for line in lines[0] if why in line)
     assert line.startswith("not read: plain-0 [0, 380), plain-1 [0, 360), tx-0 [0, 246) and 1 more")
     assert [line for line in lines[1] if why in line] == [line]
-    assert ingested(unpacked(_ENC), lake.with_name("other"), tiered=_KEYS).exit_code == 0
+    assert ingested(unpacked(ENC), lake.with_name("other"), tiered=KEYS).exit_code == 0
 
 
 @pytest.mark.parametrize("given", ["both", "remote"])
 def test_a_replay_names_all_offsets_that_it_cannot_decrypt(lake: Path, given: str) -> None:
-    ingested(unpacked(_ENC), lake)
-    source = unpacked(_ENC) if given == "both" else unpacked(_ENC) / "remote"
-    summary = replayed(lake, source, tiered={"keys": {"key2": _KEYS["keys"]["key1"]}})
+    ingested(unpacked(ENC), lake)
+    source = unpacked(ENC) if given == "both" else unpacked(ENC) / "remote"
+    summary = replayed(lake, source, tiered={"keys": {"key2": KEYS["keys"]["key1"]}})
     why = "the segment is encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
     assert {*summary.left_out.values()} == {f"{name}: {why}" for name in _WITHOUT_KEY}
     assert summary.exit_code == 3
 
 
 def test_cat_names_the_offsets_that_it_cannot_read(capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["--source", str(unpacked(_ENC)), "--topics", "plain", "--partition", "0"]
+    call = ["--source", str(unpacked(ENC)), "--topics", "plain", "--partition", "0"]
     assert cat([*call, "--format", "value"]) == 3
     said = capsys.readouterr().err
     assert (
@@ -207,13 +199,13 @@ def test_cat_names_the_offsets_that_it_cannot_read(capsys: pytest.CaptureFixture
 
 
 def test_an_encrypted_tier_alone_without_its_key_is_left_out_until_it_is_given(lake: Path) -> None:
-    tier = unpacked(_ENC) / "remote"
-    summary = ingested(tier, lake, isolation="read_committed", source=_CLUSTER)
+    tier = unpacked(ENC) / "remote"
+    summary = ingested(tier, lake, isolation="read_committed", source=CLUSTER)
     assert (summary.exit_code, summary.records) == (3, 0)
     why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     assert summary.left_out["plain-0"] == f"plain-0: {why}"
-    assert {*summary.left_out} == {*consumed(_ENC, "read_committed")}
-    ingested(tier, lake, isolation="read_committed", source=_CLUSTER, tiered=_KEYS)
+    assert {*summary.left_out} == {*consumed(ENC, "read_committed")}
+    ingested(tier, lake, isolation="read_committed", source=CLUSTER, tiered=KEYS)
     assert in_lake(lake)["plain-0"]
 
 
@@ -249,35 +241,35 @@ def test_an_audit_names_offsets_that_wait_behind_a_segment_without_its_key(
     why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     said = f"not ingested yet: tx-0: unreadable in the remote tier: [2, 3): {why}"
     assert (audit.exit_code, audit.problems) == (3, (said,))
-    assert ingested(sources, lake, isolation="read_committed", tiered=_KEYS).exit_code == 0
+    assert ingested(sources, lake, isolation="read_committed", tiered=KEYS).exit_code == 0
     assert audited(lake).exit_code == 0
     assert [row[0] for row in in_lake(lake)["tx-0"]] == [0, 1, 3]
 
 
 def test_an_audit_names_a_partition_that_was_left_out_for_want_of_its_key(lake: Path) -> None:
-    tier = unpacked(_ENC) / "remote"
-    ingested(unpacked("33_tier_local") / "data", lake)
+    tier = unpacked(ENC) / "remote"
+    ingested(unpacked(LOCAL) / "data", lake)
     summary = ingested([tier], lake, source={"source_id": "tiered"})
     assert summary.exit_code == 3
     audit = audited(lake)
     assert audit.exit_code == 3
     why = "the segment is encrypted with key key1: give --tiered-key key1=FILE"
     assert f"left out: plain-0: {why}" in audit.problems
-    ingested([tier], lake, source={"source_id": "tiered"}, tiered=_KEYS)
+    ingested([tier], lake, source={"source_id": "tiered"}, tiered=KEYS)
     assert audited(lake).exit_code == 0
 
 
-@pytest.mark.parametrize("scenario", ["30_tier_aiven_plain", _ENC])
+@pytest.mark.parametrize("scenario", [PLAIN, ENC])
 def test_a_key_that_nothing_needs_is_noted_when_segments_are_read(
     scenario: str, lake: Path
 ) -> None:
-    runs = [ingested(unpacked(scenario), lake, tiered=_KEYS).to_text() for _ in range(2)]
+    runs = [ingested(unpacked(scenario), lake, tiered=KEYS).to_text() for _ in range(2)]
     note = "no segment that this run has read needs a given key (key1): none is encrypted"
-    assert [note in run for run in runs] == [scenario != _ENC, False]
+    assert [note in run for run in runs] == [scenario != ENC, False]
 
 
 def test_a_key_that_is_given_in_place_of_its_file_is_not_shown(lake: Path) -> None:
     secret = "-----BEGIN PRIVATE KEY-----\nMIIEvQ"
     with pytest.raises(WrongSourceError, match="key key1: this is the key itself") as refused:
-        ingested(unpacked(_ENC), lake, tiered={"keys": {"key1": secret}})
+        ingested(unpacked(ENC), lake, tiered={"keys": {"key1": secret}})
     assert "MIIEvQ" not in str(refused.value)

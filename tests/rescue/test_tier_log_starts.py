@@ -1,20 +1,22 @@
 """Where a log with a remote tier begins: by checkpoints, by events of deletions, by the lake."""
 
 import gzip
-import shutil
 from pathlib import Path
 
 import pytest
 
 from seglake.task_engine.engine import Engine
-from support.broker_disks import unpacked
 from support.lakes import ingested, replayed
 from support.tiers import (
     COPY_FINISHED,
     DELETE_STARTED,
+    LOCAL,
+    PLAIN,
+    ZSTD,
     TieredDisk,
     add_events,
     consumed,
+    copied,
     gaps_of,
     id_of,
     in_lake,
@@ -23,13 +25,7 @@ from support.tiers import (
     updated,
 )
 
-_SCENARIO = "33_tier_local"
-_LAYOUTS = [_SCENARIO, "30_tier_aiven_plain", "31_tier_aiven_zstd"]
-
-
-def _copied(scenario: str, into: Path) -> TieredDisk:
-    shutil.copytree(unpacked(scenario), into)
-    return TieredDisk(into / "data", into / "remote")
+_LAYOUTS = [LOCAL, PLAIN, ZSTD]
 
 
 def _start(disk: TieredDisk, old: str, new: str) -> None:
@@ -45,7 +41,7 @@ def _start(disk: TieredDisk, old: str, new: str) -> None:
 def test_an_implausible_log_start_hides_nothing_of_the_tier(
     start: int, scenario: str, tmp_path: Path, lake: Path
 ) -> None:
-    disk = _copied(scenario, tmp_path / "disk")
+    disk = copied(scenario, tmp_path / "disk")
     _start(disk, "plain 0 0", f"plain 0 {start}")
     summary = ingested(disk.sources, lake, isolation="read_committed")
     assert summary.exit_code == 0
@@ -57,7 +53,7 @@ def test_an_implausible_log_start_hides_nothing_of_the_tier(
 def test_an_upload_around_the_log_start_is_read_from_there(
     scenario: str, tmp_path: Path, engine: Engine, lake: Path
 ) -> None:
-    disk = _copied(scenario, tmp_path / "disk")
+    disk = copied(scenario, tmp_path / "disk")
     _start(disk, "plain 0 0", "plain 0 150")
     everything = consumed(scenario, "read_committed")
     everything["plain-0"] = [row for row in everything["plain-0"] if row[0] >= 150]
@@ -81,7 +77,7 @@ def test_a_log_start_from_before_deletions_leaves_no_gap_for_the_tier(
     summary = ingested(disk.sources, lake, isolation="read_committed", engine=engine)
     assert summary.exit_code == 0
     assert {cause for *_, cause, _ in gaps_of(lake, "retained")} == {"deleted"}
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 @pytest.mark.parametrize("was_finished", [True, False])
@@ -121,7 +117,7 @@ def test_a_deleted_attempt_above_a_live_upload_moves_nothing(disk: TieredDisk, l
         updated(place, again, DELETE_STARTED),
     )
     assert ingested(disk.sources, lake, isolation="read_committed").exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 @pytest.mark.parametrize("scenario", _LAYOUTS)
@@ -130,7 +126,7 @@ def test_a_deleted_attempt_above_a_live_upload_moves_nothing(disk: TieredDisk, l
 def test_compressed_local_segments_are_read_from_the_tier(
     offset: str, count: int, scenario: str, tmp_path: Path, lake: Path
 ) -> None:
-    disk = _copied(scenario, tmp_path / "disk")
+    disk = copied(scenario, tmp_path / "disk")
     logs = sorted((disk.data / "plain-0").glob("*.log"))
     chosen = logs[:count] if offset == "first" else logs[1 : 1 + count]
     for path in chosen if chosen[-1] != logs[-1] else chosen[:-1]:  # no tier has the last one

@@ -20,12 +20,7 @@ from support import aiven_objects
 from support.audits import audited
 from support.broker_disks import unpacked
 from support.lakes import ingested, read_table, replayed
-from support.tiers import consumed, gaps_of, in_lake
-
-_PLAIN, _ZSTD, _ENC = "30_tier_aiven_plain", "31_tier_aiven_zstd", "32_tier_aiven_enc"
-_LOCAL = "33_tier_local"
-_AIVEN = (_PLAIN, _ZSTD, _ENC)
-_KEYS = {"keys": {"key1": str(aiven_objects.key_file())}}
+from support.tiers import AIVEN, ENC, KEYS, LOCAL, PLAIN, ZSTD, consumed, copied, gaps_of, in_lake
 
 
 class Mutation(NamedTuple):
@@ -108,58 +103,58 @@ _FEW = base64.b64encode(zstandard.ZstdCompressor().compress(aiven_objects.packed
 _OTHER = "it belongs to segment"
 
 _MUTATIONS = (
-    Mutation("no_manifest", lambda log: _manifest(log).unlink(), "the upload did not end", _AIVEN),
+    Mutation("no_manifest", lambda log: _manifest(log).unlink(), "the upload did not end", AIVEN),
     Mutation(
         "empty_manifest",
         lambda log: _write(_manifest(log), b""),
         "the manifest is not JSON",
-        _AIVEN,
+        AIVEN,
     ),
     Mutation(
-        "cut_manifest", lambda log: _cut(99)(_manifest(log)), "the manifest is not JSON", _AIVEN
+        "cut_manifest", lambda log: _cut(99)(_manifest(log)), "the manifest is not JSON", AIVEN
     ),
-    Mutation("no_log", Path.unlink, "the tier has no object of segment", (*_AIVEN, _LOCAL)),
-    Mutation("empty_log", _cut(0), "", _AIVEN),
-    Mutation("empty_file", _cut(0), "is empty, and should have 19957 bytes", (_LOCAL,)),
-    Mutation("cut_log", _cut(-300), "", (*_AIVEN, _LOCAL)),
-    Mutation("version", _field("version", to="2"), "version '2' is unknown", _AIVEN),
+    Mutation("no_log", Path.unlink, "the tier has no object of segment", (*AIVEN, LOCAL)),
+    Mutation("empty_log", _cut(0), "", AIVEN),
+    Mutation("empty_file", _cut(0), "is empty, and should have 19957 bytes", (LOCAL,)),
+    Mutation("cut_log", _cut(-300), "", (*AIVEN, LOCAL)),
+    Mutation("version", _field("version", to="2"), "version '2' is unknown", AIVEN),
     Mutation(
-        "index_type", _field("chunkIndex", "type", to="new"), "is unknown, expected fixed", _AIVEN
+        "index_type", _field("chunkIndex", "type", to="new"), "is unknown, expected fixed", AIVEN
     ),
     Mutation(
         "size_of_segment",
         _field("chunkIndex", "originalFileSize", to=100_000),
         "chunk",
-        _AIVEN,
+        AIVEN,
     ),
-    Mutation("size_of_chunk", _field("chunkIndex", "originalChunkSize", to=0), "a number", _AIVEN),
+    Mutation("size_of_chunk", _field("chunkIndex", "originalChunkSize", to=0), "a number", AIVEN),
     Mutation(
         "count_of_sizes",
         _field("chunkIndex", "transformedChunks", to=_FEW.decode()),
         "sizes of 2 chunks, expected",
-        (_ZSTD,),
+        (ZSTD,),
     ),
     Mutation(
         "size_of_last_chunk",
         _field("chunkIndex", "finalTransformedChunkSize", to=7),
         "bytes for a segment of",
-        (_PLAIN, _ENC),
+        (PLAIN, ENC),
     ),
-    Mutation("manifest_of_another", _of_the_next_segment(".rsm-manifest"), _OTHER, _AIVEN),
-    Mutation("log_of_another", _of_the_next_segment(".log"), "", (*_AIVEN, _LOCAL)),
-    Mutation("first_byte_of_tag", _flipped(4124 - 16), "tag is wrong", (_ENC,)),
-    Mutation("last_byte_of_tag", _flipped(4124 * 2 - 1), "tag is wrong", (_ENC,)),
-    Mutation("iv", _flipped(0), "tag is wrong", (_ENC,)),
-    Mutation("ciphertext", _flipped(2000), "tag is wrong", (_ENC,)),
-    Mutation("frame", _flipped(0), "compressed bytes are broken", (_ZSTD,)),
-    Mutation("inside_a_frame", _flipped(200), "", (_ZSTD,)),
-    Mutation("frame_claims_more", _claims_more, "compressed bytes are broken", (_ZSTD,)),
-    Mutation("byte_of_a_batch", _flipped(300), "", (_PLAIN, _LOCAL)),
+    Mutation("manifest_of_another", _of_the_next_segment(".rsm-manifest"), _OTHER, AIVEN),
+    Mutation("log_of_another", _of_the_next_segment(".log"), "", (*AIVEN, LOCAL)),
+    Mutation("first_byte_of_tag", _flipped(4124 - 16), "tag is wrong", (ENC,)),
+    Mutation("last_byte_of_tag", _flipped(4124 * 2 - 1), "tag is wrong", (ENC,)),
+    Mutation("iv", _flipped(0), "tag is wrong", (ENC,)),
+    Mutation("ciphertext", _flipped(2000), "tag is wrong", (ENC,)),
+    Mutation("frame", _flipped(0), "compressed bytes are broken", (ZSTD,)),
+    Mutation("inside_a_frame", _flipped(200), "", (ZSTD,)),
+    Mutation("frame_claims_more", _claims_more, "compressed bytes are broken", (ZSTD,)),
+    Mutation("byte_of_a_batch", _flipped(300), "", (PLAIN, LOCAL)),
 )
 _TELLING = {
-    *(("no_manifest", _PLAIN), ("no_log", _PLAIN), ("version", _ENC), ("frame", _ZSTD)),
-    *(("size_of_segment", _PLAIN), ("last_byte_of_tag", _ENC), ("cut_log", _ZSTD)),
-    ("empty_file", _LOCAL),
+    *(("no_manifest", PLAIN), ("no_log", PLAIN), ("version", ENC), ("frame", ZSTD)),
+    *(("size_of_segment", PLAIN), ("last_byte_of_tag", ENC), ("cut_log", ZSTD)),
+    ("empty_file", LOCAL),
 }
 
 
@@ -187,10 +182,10 @@ _CASES = [Case(each, scenario) for each in _MUTATIONS for scenario in each.scena
 def test_what_a_changed_object_costs_is_named_and_the_whole_tier_brings_it(
     mutation: Mutation, scenario: str, tmp_path: Path, engine: Engine, lake: Path
 ) -> None:
-    disk = Path(shutil.copytree(unpacked(scenario), tmp_path / "disk"))
+    disk = copied(scenario, tmp_path / "disk").folder
     (log,) = [path for path in disk.rglob(f"remote/**/{0:020d}-*.log") if _is_of_plain(path)]
     mutation.change(log)
-    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=_KEYS)
+    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=KEYS)
     assert summary.exit_code == 3
     everything, found = consumed(scenario, "read_committed"), in_lake(lake)
     lost = {row[0] for row in everything["plain-0"]} - {row[0] for row in found["plain-0"]}
@@ -204,14 +199,14 @@ def test_what_a_changed_object_costs_is_named_and_the_whole_tier_brings_it(
         row["defect_detail"] for row in read_table(lake, "quarantine")
     ]
     assert any(mutation.reason in str(reason) for reason in reasons), reasons
-    later = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=_KEYS)
+    later = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=KEYS)
     assert later.exit_code == 0
     text = later.to_text()
     assert "NOT recovered: " in text
     named = [line for line in text.splitlines() if line.startswith("not read: plain-0 [")]
     is_remote = any(row["cause"] == "remote" for row in gaps)
     assert any(mutation.reason in line for line in named) == is_remote
-    assert replayed(lake, unpacked(scenario), tiered=_KEYS).exit_code == 0
+    assert replayed(lake, unpacked(scenario), tiered=KEYS).exit_code == 0
     assert in_lake(lake) == everything
     assert audited(lake).exit_code == 0
 
@@ -224,7 +219,7 @@ def _is_of_plain(path: Path) -> bool:
 
 
 def test_a_replay_names_what_the_tier_cannot_give(tmp_path: Path, lake: Path) -> None:
-    disk = Path(shutil.copytree(unpacked(_PLAIN), tmp_path / "disk"))
+    disk = copied(PLAIN, tmp_path / "disk").folder
     (manifest,) = disk.rglob(f"plain-*/0/{0:020d}-*.rsm-manifest")
     kept = manifest.read_bytes()
     ingested(disk / "data", lake, isolation="read_committed")
@@ -238,13 +233,13 @@ def test_a_replay_names_what_the_tier_cannot_give(tmp_path: Path, lake: Path) ->
         assert "unfinished upload" not in summary.to_text()
     manifest.write_bytes(kept)
     assert replayed(lake, disk).exit_code == 0
-    assert in_lake(lake) == consumed(_PLAIN, "read_committed")
+    assert in_lake(lake) == consumed(PLAIN, "read_committed")
 
 
 def test_the_oldest_object_of_a_tier_alone_is_not_taken_for_deleted(
     tmp_path: Path, lake: Path
 ) -> None:
-    tier = Path(shutil.copytree(unpacked(_PLAIN) / "remote", tmp_path / "tier"))
+    tier = copied(PLAIN, tmp_path / "disk").remote
     (manifest,) = tier.rglob(f"plain-*/0/{0:020d}-*.rsm-manifest")
     kept = manifest.read_bytes()
     manifest.unlink()

@@ -10,16 +10,22 @@ import pytest
 
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.task_engine.engine import Engine
-from support import aiven_objects
 from support.audits import audited, checked
 from support.broker_disks import unpacked
 from support.lakes import ingested, read_table, replayed
-from support.tiers import TieredDisk, consumed, in_lake, new_id
-
-_LOCAL, _PLAIN = "33_tier_local", "30_tier_aiven_plain"
-_TIERS = [_LOCAL, _PLAIN, "31_tier_aiven_zstd", "32_tier_aiven_enc"]
-_CLUSTER = {"source_id": "tiered"}
-_KEYS = {"keys": {"key1": str(aiven_objects.key_file())}}
+from support.tiers import (
+    AIVEN,
+    CLUSTER,
+    KEYS,
+    LOCAL,
+    PLAIN,
+    TIERS,
+    TieredDisk,
+    consumed,
+    copied,
+    in_lake,
+    new_id,
+)
 
 
 def _unproved(summary: Any) -> list[str]:
@@ -33,23 +39,23 @@ def _without_events(disk: Path) -> None:
         shutil.rmtree(folder)
 
 
-@pytest.mark.parametrize("tier", _TIERS[1:])
+@pytest.mark.parametrize("tier", AIVEN)
 def test_a_tier_of_another_cluster_beside_a_disk_is_left_out(
     tier: str, engine: Engine, lake: Path
 ) -> None:
-    sources = [unpacked(_LOCAL), unpacked(tier) / "remote"]
-    summary = ingested(sources, lake, isolation="read_committed", engine=engine, tiered=_KEYS)
+    sources = [unpacked(LOCAL), unpacked(tier) / "remote"]
+    summary = ingested(sources, lake, isolation="read_committed", engine=engine, tiered=KEYS)
     assert summary.exit_code == 3
     ((place, reason),) = summary.left_out.items()
     assert place.startswith(str(sources[1]))
     assert "is another cluster's tier: topic" in reason
-    assert in_lake(lake) == consumed(_LOCAL, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_the_tier_of_another_cluster_is_known_without_events(tmp_path: Path, lake: Path) -> None:
-    disk = Path(shutil.copytree(unpacked(_LOCAL), tmp_path / "disk"))
+    disk = copied(LOCAL, tmp_path / "disk").folder
     _without_events(disk)
-    summary = ingested([disk / "data", unpacked(_PLAIN) / "remote"], lake)
+    summary = ingested([disk / "data", unpacked(PLAIN) / "remote"], lake)
     assert summary.exit_code == 3
     assert len(summary.left_out) == 1
     ids = {(row["topic"], row["topic_id"]) for row in read_table(lake, "records")}
@@ -60,8 +66,8 @@ def test_the_tier_of_another_cluster_is_known_without_events(tmp_path: Path, lak
 def test_the_tier_of_another_cluster_is_a_wrong_call_for_a_lake(
     named: dict[str, Any], lake: Path
 ) -> None:
-    ingested(unpacked(_LOCAL) / "data", lake)
-    wrong = unpacked(_PLAIN) / "remote"
+    ingested(unpacked(LOCAL) / "data", lake)
+    wrong = unpacked(PLAIN) / "remote"
     for call in (
         lambda: ingested(wrong, lake, **named),
         lambda: replayed(lake, wrong, **named),
@@ -80,7 +86,7 @@ def test_a_lake_says_nothing_of_a_tier_without_its_topics(disk: TieredDisk, lake
             call()
 
 
-@pytest.mark.parametrize("tier", _TIERS)
+@pytest.mark.parametrize("tier", TIERS)
 def test_the_first_ingest_of_an_unproved_tier_is_not_green(
     tier: str, engine: Engine, lake: Path
 ) -> None:
@@ -93,8 +99,8 @@ def test_the_first_ingest_of_an_unproved_tier_is_not_green(
             isolation="read_committed",
             engine=engine,
             dry_run=dry_run,
-            source=_CLUSTER,
-            tiered=_KEYS,
+            source=CLUSTER,
+            tiered=KEYS,
             select={"topics": ["plain"]},
         )
 
@@ -140,7 +146,7 @@ def test_a_disk_without_topic_ids_is_one_log_with_its_tier(
         _without_events(disk.data.parent)
     summary = ingested(disk.sources, lake, isolation="read_committed")
     assert bool(_unproved(summary)) != has_events
-    assert in_lake(lake) == consumed(_LOCAL, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
     ids = {(row["topic"], row["topic_id"]) for row in read_table(lake, "records")}
     assert len(ids) == len({topic for topic, _ in ids})
 
@@ -182,7 +188,7 @@ def test_two_prefixes_with_an_id_in_common_are_one_tier(disk: TieredDisk, lake: 
     summary = ingested(disk.sources, lake, isolation="read_committed")
     assert not summary.left_out
     assert "topic plain has 2 topic ids: it was created again" in summary.to_text()
-    everything = consumed(_LOCAL, "read_committed")
+    everything = consumed(LOCAL, "read_committed")
     assert in_lake(lake)["zstd-0"] == everything["zstd-0"][: len(in_lake(lake)["zstd-0"])]
 
 
@@ -200,7 +206,7 @@ def test_prefixes_that_contradict_each_other_are_read_on_demand_only(
 
     def run(**tiered: bool) -> Any:
         sources = disk.sources if with_disk else [disk.remote]
-        return ingested(sources, lake, source={} if with_disk else _CLUSTER, tiered=tiered)
+        return ingested(sources, lake, source={} if with_disk else CLUSTER, tiered=tiered)
 
     said = "--set tiered.take_other_ids=true"
     if with_disk:

@@ -17,7 +17,9 @@ from support.broker_disks import unpacked
 from support.lakes import ingested, oracle_record, read_table, replayed
 from support.oracle import Isolation, expected_records
 from support.tiers import (
+    CLUSTER,
     COPY_FINISHED,
+    LOCAL,
     TieredDisk,
     add_events,
     consumed,
@@ -30,19 +32,16 @@ from support.tiers import (
 )
 from support.walks import sound_units
 
-_SCENARIO = "33_tier_local"
-_CLUSTER = {"source_id": "tiered"}
-
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
 def test_local_and_remote_segments_are_the_log_that_a_consumer_got(
     isolation: str, engine: Engine, lake: Path
 ) -> None:
-    summary = ingested(unpacked(_SCENARIO), lake, isolation=isolation, engine=engine)
+    summary = ingested(unpacked(LOCAL), lake, isolation=isolation, engine=engine)
     assert summary.exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, isolation)
+    assert in_lake(lake) == consumed(LOCAL, isolation)
     assert {row["cause"] for row in read_table(lake, "gaps")} == {"deleted"}
-    again = ingested(unpacked(_SCENARIO), lake, isolation=isolation, engine=engine)
+    again = ingested(unpacked(LOCAL), lake, isolation=isolation, engine=engine)
     assert json.loads(again.to_json())["records"] == 0
     assert audited(lake).exit_code == 0
 
@@ -65,14 +64,14 @@ def test_a_replay_fills_what_was_only_in_the_tier(disk: TieredDisk, lake: Path) 
     dry = replayed(lake, *disk.sources, dry_run=True)
     assert dry.exit_code == 0
     assert replayed(lake, *disk.sources).exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
     assert audited(lake).exit_code == 0
 
 
 def test_a_replay_needs_no_disk_beside_the_tier(disk: TieredDisk, lake: Path) -> None:
     ingested(disk.data, lake, isolation="read_committed")
     assert replayed(lake, disk.remote).exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_a_later_ingest_with_the_tier_fills_the_gaps_of_one_without(
@@ -80,16 +79,16 @@ def test_a_later_ingest_with_the_tier_fills_the_gaps_of_one_without(
 ) -> None:
     ingested(disk.data, lake, isolation="read_committed")
     assert ingested(disk.sources, lake, isolation="read_committed").exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_a_tier_alone_is_ingested_and_said_to_be_unconfirmed(disk: TieredDisk, lake: Path) -> None:
-    summary = ingested(disk.remote, lake, isolation="read_committed", source=_CLUSTER)
+    summary = ingested(disk.remote, lake, isolation="read_committed", source=CLUSTER)
     assert (
         "confirms the remote segments of plain-0, plain-1, retained-0 and 2 more"
         in summary.to_text()
     )
-    everything = consumed(_SCENARIO, "read_committed")
+    everything = consumed(LOCAL, "read_committed")
     for name, rows in in_lake(lake).items():
         assert rows == [row for row in everything[name] if row[0] <= rows[-1][0]]
     assert in_lake(lake).keys() == everything.keys()
@@ -122,7 +121,7 @@ def test_a_damaged_object_is_filled_from_another_upload(disk: TieredDisk, lake: 
             content[len(content) // 2] ^= 1
             path.write_bytes(content)
     ingested(disk.sources, lake, isolation="read_committed")
-    assert in_lake(lake)["plain-0"] == consumed(_SCENARIO, "read_committed")["plain-0"]
+    assert in_lake(lake)["plain-0"] == consumed(LOCAL, "read_committed")["plain-0"]
 
 
 @pytest.mark.parametrize("half", [0, 1])
@@ -147,7 +146,7 @@ def test_damage_is_filled_from_the_part_of_another_upload_that_is_not_read(
     content[400] ^= 1
     bad.write_bytes(content)
     ingested(disk.sources, lake, isolation="read_committed", engine=engine)
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
     assert {row["defect_code"] for row in read_table(lake, "quarantine")} == {"crc_mismatch"}
     assert audited(lake).exit_code == 0
 
@@ -167,7 +166,7 @@ def test_overlapping_uploads_of_one_log_are_read_once(disk: TieredDisk, lake: Pa
         updated(place, longer, COPY_FINISHED),
     )
     assert ingested(disk.sources, lake, isolation="read_committed").exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_a_remote_segment_ends_where_the_disk_begins(disk: TieredDisk, lake: Path) -> None:
@@ -185,7 +184,7 @@ def test_a_remote_segment_ends_where_the_disk_begins(disk: TieredDisk, lake: Pat
         updated(place, longer, COPY_FINISHED),
     )
     assert ingested(disk.sources, lake, isolation="read_committed").exit_code == 0
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
     segments = {row["segment"] for row in read_table(lake, "batches") if row["topic"] == "plain"}
     assert any(longer in name for name in segments)
 
@@ -210,7 +209,7 @@ def test_a_tier_that_fails_while_a_segment_is_cut_leaves_the_disk_to_be_read(
     summary = ingested(disk.sources, lake, isolation="read_committed")
     assert summary.exit_code == 3
     assert any("the store is tired" in why for why in summary.left_out.values())
-    rows = consumed(_SCENARIO, "read_committed")["plain-0"]
+    rows = consumed(LOCAL, "read_committed")["plain-0"]
     assert in_lake(lake)["plain-0"] == [row for row in rows if not 560 <= row[0] < 600]
 
 
@@ -232,7 +231,7 @@ def test_a_truncated_object_is_named_and_the_log_goes_on(
     bad = disk.place("plain").objects()[1]
     bad.write_bytes(bad.read_bytes()[:-500])
     assert ingested(disk.sources, lake, isolation="read_committed", engine=engine).exit_code == 3
-    everything = consumed(_SCENARIO, "read_committed")
+    everything = consumed(LOCAL, "read_committed")
     (gap,) = gaps_of(lake, "plain")
     start, stop, cause, _ = gap
     assert (stop, cause) == (int(disk.place("plain").objects()[2].name[:20]), "quarantined")
@@ -242,7 +241,7 @@ def test_a_truncated_object_is_named_and_the_log_goes_on(
 
 def test_a_lake_inside_of_a_tier_is_a_wrong_call(disk: TieredDisk) -> None:
     with pytest.raises(WrongSourceError, match="is inside the folder of a remote tier"):
-        ingested(disk.remote, disk.place("zstd").folder / "lake", source=_CLUSTER)
+        ingested(disk.remote, disk.place("zstd").folder / "lake", source=CLUSTER)
 
 
 def test_a_disk_that_lacks_its_newest_segments_is_completed_by_the_tier(
@@ -256,7 +255,7 @@ def test_a_disk_that_lacks_its_newest_segments_is_completed_by_the_tier(
     end = int(disk.place("zstd").objects()[-1].name[:20])
     rows = in_lake(lake)["zstd-0"]
     assert rows[-1][0] > end
-    assert rows == consumed(_SCENARIO, "read_committed")["zstd-0"][: len(rows)]
+    assert rows == consumed(LOCAL, "read_committed")["zstd-0"][: len(rows)]
 
 
 def test_a_disk_from_before_an_election_is_completed_by_the_tier(
@@ -273,7 +272,7 @@ def test_a_disk_from_before_an_election_is_completed_by_the_tier(
     ingested(disk.sources, lake, isolation="read_committed")
     rows = in_lake(lake)["zstd-0"]
     assert rows[-1][0] > int(disk.place("zstd").objects()[-1].name[:20])
-    assert rows == consumed(_SCENARIO, "read_committed")["zstd-0"][: len(rows)]
+    assert rows == consumed(LOCAL, "read_committed")["zstd-0"][: len(rows)]
 
 
 def test_a_segment_that_its_broker_deletes_meanwhile_is_read_from_the_tier(
@@ -291,7 +290,7 @@ def test_a_segment_that_its_broker_deletes_meanwhile_is_read_from_the_tier(
     monkeypatch.setattr(LocalStorage, "open_reader", open_reader)
     assert ingested(disk.sources, lake, isolation="read_committed").exit_code == 0
     assert not oldest.exists()
-    assert in_lake(lake) == consumed(_SCENARIO, "read_committed")
+    assert in_lake(lake) == consumed(LOCAL, "read_committed")
 
 
 def test_cat_prints_local_and_remote_segments(
@@ -299,7 +298,7 @@ def test_cat_prints_local_and_remote_segments(
 ) -> None:
     assert main(["cat", "--topics", "zstd", "--source", *map(str, disk.sources)]) == 0
     found = [json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()]
-    assert found == [row[0] for row in consumed(_SCENARIO, "read_committed")["zstd-0"]]
+    assert found == [row[0] for row in consumed(LOCAL, "read_committed")["zstd-0"]]
 
 
 def test_a_deleted_topic_leaves_nothing(disk: TieredDisk, lake: Path) -> None:
@@ -311,7 +310,7 @@ def test_a_deleted_topic_leaves_nothing(disk: TieredDisk, lake: Path) -> None:
 def test_an_audit_compares_with_the_tier(disk: TieredDisk, lake: Path) -> None:
     ingested(disk.sources, lake, isolation="read_committed")
     found = {check.partition: check for check in checked(disk.sources, lake)}
-    everything = consumed(_SCENARIO, "read_committed")
+    everything = consumed(LOCAL, "read_committed")
     assert {name: check.report.equal for name, check in found.items()} == {
         name: len(rows) for name, rows in everything.items()
     }

@@ -10,8 +10,8 @@ import pytest
 from seglake.cli.main import main
 from support import aiven_objects
 from support.broker_disks import unpacked
+from support.tiers import ENC, LOCAL, PLAIN, copied
 
-_ENC, _LOCAL = "32_tier_aiven_enc", "33_tier_local"
 _KEY = ["--tiered-key", f"key1={aiven_objects.key_file()}"]
 
 
@@ -31,7 +31,7 @@ def _of(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def test_each_segment_of_a_tier_is_a_line_from_its_manifest(inspected: Any) -> None:
-    tier = unpacked(_ENC) / "remote"
+    tier = unpacked(ENC) / "remote"
     code, lines = inspected(tier, *_KEY)
     assert code == 0
     manifests = {path.name[21:43]: json.loads(path.read_text()) for path in tier.rglob("*manifest")}
@@ -48,7 +48,7 @@ def test_each_segment_of_a_tier_is_a_line_from_its_manifest(inspected: Any) -> N
 
 
 def test_the_key_that_a_tier_needs_is_named_once_for_each_folder(inspected: Any) -> None:
-    tier = unpacked(_ENC) / "remote"
+    tier = unpacked(ENC) / "remote"
     code, lines = inspected(tier)
     assert code == 3
     assert [line["kind"] for line in _of(lines, "finding")] == ["no_key"] * 5
@@ -56,7 +56,7 @@ def test_the_key_that_a_tier_needs_is_named_once_for_each_folder(inspected: Any)
 
 
 def test_a_person_sees_the_key_that_a_tier_needs(capsys: pytest.CaptureFixture[str]) -> None:
-    tier = unpacked(_ENC) / "remote"
+    tier = unpacked(ENC) / "remote"
     assert main(["inspect", str(tier)]) == 3
     lines = [line for line in capsys.readouterr().out.splitlines() if "  no key: " in line]
     assert len(lines) == len([*tier.glob("*/*")]) == 5
@@ -66,7 +66,7 @@ def test_a_person_sees_the_key_that_a_tier_needs(capsys: pytest.CaptureFixture[s
 def test_objects_that_belong_to_no_readable_segment_are_findings(
     inspected: Any, tmp_path: Path
 ) -> None:
-    folder = next((unpacked("30_tier_aiven_plain") / "remote").glob("plain-*")) / "0"
+    folder = next((unpacked(PLAIN) / "remote").glob("plain-*")) / "0"
     copy = Path(shutil.copytree(folder, tmp_path / folder.parent.name / "0"))
     one, other, *_ = sorted(copy.glob("*.rsm-manifest"))
     one.unlink()
@@ -79,7 +79,7 @@ def test_objects_that_belong_to_no_readable_segment_are_findings(
 
 
 def test_an_object_is_shown_by_its_manifest(inspected: Any) -> None:
-    log = min((unpacked(_ENC) / "remote").rglob("plain-*/0/*.log"))
+    log = min((unpacked(ENC) / "remote").rglob("plain-*/0/*.log"))
     _, by_manifest = inspected(log.with_suffix(".rsm-manifest"), *_KEY)
     assert len(_of(by_manifest, "batch")) > 0
     for suffix in (".log", ".indexes"):
@@ -87,33 +87,33 @@ def test_an_object_is_shown_by_its_manifest(inspected: Any) -> None:
 
 
 def test_segments_of_kafkas_local_tier_are_lines(inspected: Any) -> None:
-    code, lines = inspected(unpacked(_LOCAL) / "remote")
+    code, lines = inspected(unpacked(LOCAL) / "remote")
     assert code == 0
-    logs = {path.name[21:43]: path for path in (unpacked(_LOCAL) / "remote").rglob("*.log")}
+    logs = {path.name[21:43]: path for path in (unpacked(LOCAL) / "remote").rglob("*.log")}
     entries = _of(lines, "entry")
     assert {line["segment_id"] for line in entries} == logs.keys()
     assert all(line["stored_bytes"] == logs[line["segment_id"]].stat().st_size for line in entries)
 
 
 def test_a_disk_with_its_tier_shows_both(inspected: Any) -> None:
-    _, lines = inspected(unpacked(_LOCAL))
+    _, lines = inspected(unpacked(LOCAL))
     kinds = {line.get("kind") for line in _of(lines, "summary")}
     assert {"folder", "partition_folder", "log_dir"} <= kinds
 
 
-@pytest.mark.parametrize("disk", ["30_tier_aiven_plain", _ENC, _LOCAL])
+@pytest.mark.parametrize("disk", [PLAIN, ENC, LOCAL])
 def test_objects_of_listed_uploads_are_no_unread_files(
     inspected: Any, tmp_path: Path, disk: str
 ) -> None:
-    both = Path(shutil.copytree(unpacked(disk), tmp_path / "both"))
+    both = copied(disk, tmp_path / "both").folder
     shutil.rmtree(both / "data" / "plain-0")  # without a log, nothing accounts for its objects
-    code, lines = inspected("--check", both, *(_KEY if disk == _ENC else ()))
+    code, lines = inspected("--check", both, *(_KEY if disk == ENC else ()))
     kinds = {line["kind"] for line in _of(lines, "finding")}
     assert (code, kinds) == (0, {"note"})
 
 
 def test_files_that_are_no_objects_are_unread_in_a_tier_too(inspected: Any, tmp_path: Path) -> None:
-    both = Path(shutil.copytree(unpacked(_LOCAL), tmp_path / "both"))
+    both = copied(LOCAL, tmp_path / "both").folder
     (next((both / "remote").rglob("plain-0-*")) / "older.tar.gz").write_bytes(b"x")
     _, lines = inspected("--check", both)
     texts = [line["text"] for line in _of(lines, "finding") if line["kind"] != "note"]
@@ -121,7 +121,7 @@ def test_files_that_are_no_objects_are_unread_in_a_tier_too(inspected: Any, tmp_
 
 
 def test_files_beside_a_tier_alone_are_unread(inspected: Any, tmp_path: Path) -> None:
-    tier = Path(shutil.copytree(unpacked(_LOCAL) / "remote", tmp_path / "tier"))
+    tier = copied(LOCAL, tmp_path / "disk").remote
     (tier / "older.tar.gz").write_bytes(b"x")
     code, lines = inspected("--check", tier)
     assert (code, lines[-1]["findings_by_kind"]) == (3, {"not_read": 1})

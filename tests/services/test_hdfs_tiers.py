@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from seglake.storage.hadoop_properties import HadoopProperties
-from support import aiven_objects
 from support.broker_disks import unpacked
 from support.hdfs_runs import put
 from support.lakes import ingested_from
 from support.servers.hdfs_cluster import HdfsCluster
-from support.tiers import consumed, in_lake, later_uploads
+from support.tiers import KEYS, TIERS, consumed, in_lake, later_uploads
 
 pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(900)]  # the JARs may have to be fetched
 
@@ -23,7 +22,7 @@ _OF_A_SEGMENT = {True: 3, False: 5}
 
 @pytest.mark.parametrize(
     "scenario",
-    ["30_tier_aiven_plain", "31_tier_aiven_zstd", "32_tier_aiven_enc", "33_tier_local"],
+    TIERS,
 )
 def test_a_new_segment_of_a_tier_is_opened_a_few_times_and_a_known_one_never(
     scenario: str, hdfs: HdfsCluster, hdfs_folder: str, tmp_path: Path
@@ -40,7 +39,7 @@ def test_a_new_segment_of_a_tier_is_opened_a_few_times_and_a_known_one_never(
             lake,
             HadoopProperties(hdfs.properties),
             read={"isolation": "read_committed"},
-            tiered={"keys": {"key1": str(aiven_objects.key_file())}},
+            tiered=KEYS,
             source={"source_id": "tiered"},
         )
         opened = hdfs.call_counts().get(_OPEN, 0) - before

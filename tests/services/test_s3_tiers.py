@@ -8,22 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from support import aiven_objects
 from support.broker_disks import unpacked
 from support.lakes import ingested_from
 from support.servers.s3_server import S3Server
-from support.tiers import consumed, in_lake, later_uploads
+from support.tiers import KEYS, TIERS, consumed, in_lake, later_uploads
 
 pytestmark = [pytest.mark.s3, pytest.mark.timeout(1500)]  # the server may have to be built
 
 _LINE = re.compile(r" s3_(GetObject|HeadObject) \S+ (/\S+)")
-_KEYS = {"keys": {"key1": str(aiven_objects.key_file())}}
 
 
 @pytest.mark.parametrize("parts", [("data", "remote"), ("remote",)], ids="_and_".join)
 @pytest.mark.parametrize(
     "scenario",
-    ["30_tier_aiven_plain", "31_tier_aiven_zstd", "32_tier_aiven_enc", "33_tier_local"],
+    TIERS,
 )
 def test_a_new_segment_costs_two_requests_beside_its_data_and_a_known_one_none(
     scenario: str, parts: tuple[str, ...], s3: S3Server, bucket: str, tmp_path: Path
@@ -39,7 +37,7 @@ def test_a_new_segment_costs_two_requests_beside_its_data_and_a_known_one_none(
             lake,
             s3.properties(),
             read={"isolation": "read_committed"},
-            tiered=_KEYS,
+            tiered=KEYS,
             source={"source_id": "tiered"} if parts == ("remote",) else {},
         )
         asked = _asked(s3, start, f"/{bucket}/remote/")

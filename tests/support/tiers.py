@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from support import aiven_objects
 from support.broker_disks import unpacked
 from support.encoder import Record, record_batch
 from support.encoder.internal import compact, compact_array, int8, int32, int64, tagged, uvarint
@@ -16,6 +17,12 @@ from support.lakes import read_table
 from support.walks import records_of
 
 Rows = list[tuple[int, int, bytes | None, bytes | None]]
+
+PLAIN, ZSTD, ENC = AIVEN = ("30_tier_aiven_plain", "31_tier_aiven_zstd", "32_tier_aiven_enc")
+LOCAL = "33_tier_local"
+TIERS = (*AIVEN, LOCAL)
+KEYS = {"keys": {"key1": str(aiven_objects.key_file())}}
+CLUSTER = {"source_id": "tiered"}  # of a tier alone, which names none
 
 COPY_STARTED, COPY_FINISHED, DELETE_STARTED, DELETE_FINISHED = range(4)
 
@@ -44,6 +51,11 @@ class TieredDisk(NamedTuple):
     remote: Path
 
     @property
+    def folder(self) -> Path:
+        """The folder of both."""
+        return self.data.parent
+
+    @property
     def sources(self) -> tuple[Path, Path]:
         """Both, as sources."""
         return self.data, self.remote
@@ -70,9 +82,9 @@ def later_uploads(whole: Path, into: Path, first: int, stop: int) -> set[str]:
     return found
 
 
-def local_tier(into: Path) -> TieredDisk:
-    """A copy of the disk with Kafka's LocalTieredStorage."""
-    shutil.copytree(unpacked("33_tier_local"), into)
+def copied(scenario: str, into: Path) -> TieredDisk:
+    """A copy of a real disk and its tier."""
+    shutil.copytree(unpacked(scenario), into)
     return TieredDisk(into / "data", into / "remote")
 
 

@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from seglake.errors import ExitCode
-from support import aiven_objects
 from support.audits import audited
 from support.broker_disks import unpacked
 from support.lakes import ingested, read_table
-from support.tiers import Rows, consumed, in_lake
+from support.tiers import KEYS, TIERS, Rows, consumed, in_lake
 from torture.rows import Row
 
-_SCENARIOS = ("30_tier_aiven_plain", "31_tier_aiven_zstd", "32_tier_aiven_enc", "33_tier_local")
 _ISOLATIONS = ("read_committed", "read_uncommitted")
 _MOST_CHANGES = 4
 _EVENTS = "__remote_log_metadata-*/*.log"
@@ -42,7 +40,7 @@ class Damage(NamedTuple):
 
 def campaign(seconds: float, seed: int) -> Iterator[Row]:
     """Damaged copies, one after the other; the same seed gives the same ones."""
-    counts, wrong, spent = Counter[str](), Counter[str](), dict.fromkeys(_SCENARIOS, 0.0)
+    counts, wrong, spent = Counter[str](), Counter[str](), dict.fromkeys(TIERS, 0.0)
     end, number = time.monotonic() + seconds, 0
     while time.monotonic() < end:
         started = time.monotonic()
@@ -54,14 +52,14 @@ def campaign(seconds: float, seed: int) -> Iterator[Row]:
             wrong[damage.scenario] += 1
             print(f"WRONG: tiers seed {seed}/{number}: {damage}: {problem}", flush=True)
         number += 1
-    for name in _SCENARIOS:
+    for name in TIERS:
         row = (counts[name], wrong[name], spent[name])
         yield Row(part="tiers", case=name, tried=row[0], wrong=row[1], seconds=row[2])
 
 
 def tried(folder: Path, chance: random.Random) -> tuple[Damage, str]:
     """Damage a copy and ingest it; return what was done and what is wrong, empty if nothing."""
-    scenario, isolation = chance.choice(_SCENARIOS), chance.choice(_ISOLATIONS)
+    scenario, isolation = chance.choice(TIERS), chance.choice(_ISOLATIONS)
     copy = folder / "disk"
     shutil.copytree(unpacked(scenario), copy)
     objects = sorted(path for path in (copy / "remote").rglob("*") if path.is_file())
@@ -81,8 +79,7 @@ def tried(folder: Path, chance: random.Random) -> tuple[Damage, str]:
 def _wrong(copy: Path, lake: Path, damage: Damage) -> str:
     """Ingest a damaged copy, then the whole one; return what is wrong."""
     truth, everything = _truth(damage.scenario)
-    keys = {"keys": {"key1": str(aiven_objects.key_file())}}
-    code = ingested(copy, lake, isolation=damage.isolation, tiered=keys).exit_code
+    code = ingested(copy, lake, isolation=damage.isolation, tiered=KEYS).exit_code
     found = in_lake(lake)
     for name, rows in found.items():
         if len({row[0] for row in rows}) < len(rows):
@@ -94,7 +91,7 @@ def _wrong(copy: Path, lake: Path, damage: Damage) -> str:
         return f"exit code {code}, and these are lacking: {lacking}"
     if audited(lake).exit_code not in (ExitCode.DONE, ExitCode.LOOK):
         return f"the audit ends with {audited(lake).exit_code}"
-    ingested(unpacked(damage.scenario), lake, isolation=damage.isolation, tiered=keys)
+    ingested(unpacked(damage.scenario), lake, isolation=damage.isolation, tiered=KEYS)
     lost = _lacking(truth[damage.isolation], in_lake(lake))
     kept = {(row["topic"], row["partition"]) for row in read_table(lake, "quarantine")}
     if lost and not kept:
