@@ -216,11 +216,13 @@ class _DrawnTopic:
 
     @classmethod
     def drawn(cls, chance: random.Random, number: int, layout: str) -> "_DrawnTopic":
-        keys, cleaned_below = (1 << 30, 0) if chance.random() < 0.7 else (chance.randint(1, 9), 1)
+        # Nothing in a folder of Pinterest's uploader proves that a cleaner has been there.
+        is_cleaned = chance.random() < 0.3 and layout != "pinterest"
+        keys, cleaned_below = chance.randint(1, 9) if is_cleaned else 1 << 30, 0
         log = drawn_log(chance, chance.choice(_TOPICS) + str(number), keys=keys)
         topic_id = uuid.UUID(int=chance.getrandbits(128))
         segments = closed_segments(chance, log)
-        if cleaned_below:
+        if is_cleaned:
             cleaned_below = chance.choice(segments).start_offset
             segments = cleaned(log, segments, cleaned_below)
         is_tiered = number == 0 or chance.random() < 0.8
