@@ -96,14 +96,7 @@ def drawn_log(chance: random.Random, topic: str, *, keys: int = 1 << 30) -> Draw
             continue
         producer = chance.choice([-1, -1, 5, 6])
         count = chance.randint(1, 5)
-        records = [
-            Record(
-                f"k{(offset + at) % keys}".encode(),
-                chance.randbytes(chance.randint(0, 60)),
-                1000 + number,
-            )
-            for at in range(count)
-        ]
+        records = [_record(chance, offset + at, keys, 1000 + number) for at in range(count)]
         header = Header(leader_epoch=epoch)
         if producer > 0:
             header = Header(
@@ -126,6 +119,11 @@ def drawn_log(chance: random.Random, topic: str, *, keys: int = 1 << 30) -> Draw
     )
     log.every.append((offset, 2000, b"last", b""))
     return log
+
+
+def _record(chance: random.Random, offset: int, keys: int, timestamp_ms: int) -> Record:
+    key = f"k{offset % keys}".encode()
+    return Record(key, chance.randbytes(chance.randint(0, 60)), timestamp_ms)
 
 
 def _end(

@@ -122,8 +122,7 @@ def tier_log(
     left_out[_LOST] += len(live) - len(inside)
     readable = [each for each in inside if _is_readable(each.upload)]
     absent = [each for each in inside if not _is_readable(each.upload)]
-    useful = _useful(readable)
-    absent_end = _absent_end(absent)
+    useful, absent_end = _useful(readable), _absent_end(absent)
     end = max([absent_end, *(each.next_offset for each in useful)])
     begun = [each for each in absent if each.upload.start_offset >= end]
     left_out[_UNFINISHED] += len(readable) - len(useful) + len(begun)
