@@ -71,17 +71,17 @@ def main() -> int:
     adopt_orphans()
     with TemporaryDirectory() as folder:
         lake = f"{folder}/lake"
-        made = _Lake(lake, arguments.keys, arguments.value_bytes)
+        made = Lake(lake, arguments.keys, arguments.value_bytes)
         made.add(arguments.records)
         found = {
-            (_SEGLAKE, 0): _of_seglake(lake),
+            (_SEGLAKE, 0): _times(latest_command(lake)),
             ("Spark, window query", 0): _of_spark("window", lake),
             (_MERGES, 0): _of_spark("merge", lake),
             ("Spark's start alone", 0): _of_spark("nothing", lake),
         }
         for step in (1, 2):  # the first one also rewrites files as the first build left them
             made.add(_MORE)
-            found[_SEGLAKE, step] = _of_seglake(lake)
+            found[_SEGLAKE, step] = _times(latest_command(lake))
             found[_MERGES, step] = _of_spark("more", lake)
     text = _table(found, arguments.records, arguments.keys, arguments.value_bytes)
     sys.stdout.write(f"{text}\n")
@@ -90,7 +90,7 @@ def main() -> int:
     return 0
 
 
-class _Lake:
+class Lake:
     """A lake whose topic gets records of random keys, without logs."""
 
     def __init__(self, folder: str, keys: int, value_bytes: int) -> None:
@@ -177,9 +177,9 @@ class _Lake:
             yield done
 
 
-def _of_seglake(lake: str) -> Times:
-    command = [sys.executable, "-m", "seglake", "latest", "--lake", lake, "--topics", _TOPIC]
-    return _times([*command, "-q"])
+def latest_command(lake: str) -> list[str]:
+    """Return the command that brings the table up to date."""
+    return [sys.executable, "-m", "seglake", "latest", "--lake", lake, "--topics", _TOPIC, "-q"]
 
 
 def _of_spark(way: str, lake: str) -> Times:
