@@ -289,7 +289,7 @@ def test_clusters_are_named_and_one_without_a_registry_has_no_schemas(tmp_path: 
     alone = count_decodable(
         str(lake), LocalStorage(), SILENT, SelectSettings(topics=("t",)), source_id="west"
     )
-    assert (alone.exit_code, alone.without_registry) == (ExitCode.DONE, [])
+    assert (alone.exit_code, alone.notes) == (ExitCode.DONE, [])
 
 
 _RECORD = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "%s"}]}'

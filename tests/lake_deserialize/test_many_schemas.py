@@ -37,7 +37,10 @@ print(topic.typed_rows, grown >> 10, len(made), *(len(each.signatures) for each 
 
 @pytest.mark.parametrize(
     ("schemas", "records_each", "most_mib"),
-    [(40, 2, 150), pytest.param(1000, 20, 1200, marks=pytest.mark.slow)],
+    [
+        (40, 2, 150),
+        pytest.param(1000, 20, 1200, marks=[pytest.mark.slow, pytest.mark.timeout(3000)]),
+    ],
 )
 def test_many_schemas_are_read_once_compile_nothing_and_need_bounded_memory(
     schemas: int, records_each: int, most_mib: int, tmp_path: Path

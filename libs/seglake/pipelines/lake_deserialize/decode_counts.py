@@ -31,15 +31,13 @@ class DecodeCounts:
     Attributes:
         parts: the counts of each topic's keys and values.
         left_out: topics that a run would leave out, each with a reason.
-        notes: notes on globs that select nothing, on registries whose records the lake lacks, and
-            on types that get columns of their own.
-        without_registry: clusters without a registry, of which only JSON decodes.
+        notes: notes on globs that select nothing, on clusters without a registry, on registries
+            whose records the lake lacks, and on types that get columns of their own.
     """
 
     parts: Sequence[PartCounts]
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
-    without_registry: Sequence[str] = ()
 
     @property
     def exit_code(self) -> ExitCode:
@@ -71,7 +69,6 @@ class DecodeCounts:
             "parts": [part.to_mapping() for part in self.parts],
             "left_out": {**self.left_out},
             "notes": [*self.notes],
-            "without_registry": [*self.without_registry],
             "exit_code": self.exit_code,
         }
 
@@ -81,20 +78,15 @@ class DecodeCounts:
 
     def to_text(self) -> str:
         """Return the counts as text for a person."""
-        return as_lines([self._headline(), *self._part_lines(), *self._left_out_lines()])
+        left_out = self.findings.lines([FindingKind.LEFT_OUT])
+        notes = [f"note: {note}" for note in self.notes]
+        return as_lines([self._headline(), *self._part_lines(), *left_out, *notes])
 
     def _part_lines(self) -> Iterator[str]:
         """Yield the lines of all parts; they name the cluster if there are several."""
         are_several = len({part.source_id for part in self.parts}) > 1
         for part in self.parts:
             yield from _lines(part, f" of {part.source_id}" if are_several else "")
-
-    def _left_out_lines(self) -> Iterator[str]:
-        """Yield the clusters and topics that were not read, with reasons."""
-        for source_id in self.without_registry:
-            yield f"note: {source_id} has no registry; give its schemas with --schemas"
-        yield from self.findings.lines([FindingKind.LEFT_OUT])
-        yield from (f"note: {note}" for note in self.notes)
 
     def _headline(self) -> str:
         """Return the line with the number of keys and values that decode."""

@@ -111,7 +111,6 @@ def deserialize(
         left_out=unmatched.missing,
         fails_on_rejects=settings.limits.fail_on_rejects,
         retries=choice.again.rejects,
-        without_registry=[each.source_id for each in sources if each.is_empty],
     )
     reporter.step("completing what earlier runs began")
     create_value_tables(tables)

@@ -62,6 +62,8 @@ def incomplete_registries(registries: Iterable[LakeRegistry]) -> list[str]:
     """Return a note for each registry of which the lake may lack schemas that values name."""
     notes = []
     for each in registries:
+        if each.is_empty:
+            notes.append(f"{each.source_id} has no registry; give its schemas with --schemas")
         missing = sum(gap.next_offset - gap.start_offset for gap in each.gaps)
         parts = [f"the lake lacks {show_count(missing, 'record')}"] if missing else []
         unread = len(each.registry.unread)

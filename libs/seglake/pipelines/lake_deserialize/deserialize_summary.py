@@ -77,8 +77,8 @@ class DeserializeSummary:
         retries: whether the run was to decode rejected values again.
         left_out: topics that should have been decoded but were not, each with a reason.
         without_schemas: topics whose values neither name schemas nor are JSON.
-        without_registry: clusters without a registry, of which only JSON is decoded.
-        notes: notes on registries of which the lake may lack schemas.
+        notes: notes on clusters without a registry, of which only JSON is decoded, and on
+            registries of which the lake may lack schemas.
         recovered: topics with an unfinished commit of a dead run that this run has completed.
         seconds: duration of the run.
     """
@@ -92,7 +92,6 @@ class DeserializeSummary:
     retries: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
     without_schemas: list[str] = field(default_factory=list)
-    without_registry: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     recovered: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -123,9 +122,6 @@ class DeserializeSummary:
             text = f"{name}: {show_count(self._standing_count, 'reject')} in {self._named()}"
             found.add([Finding(FindingKind.LIMIT_CROSSED, text, facts={"limit": name})])
         found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
-        for source_id in self.without_registry:
-            text = f"{source_id} has no registry; give its schemas with --schemas"
-            found.add([Finding(FindingKind.NOTE, text, source_id)])
         found.add_texts(FindingKind.NOTE, self.notes)
         return found
 

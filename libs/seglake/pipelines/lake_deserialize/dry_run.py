@@ -65,7 +65,6 @@ def count_decodable(
     tables.require()
     given = [] if schemas is None else schemas_at(schemas, storage)
     registries = lake_registries(tables, topic, source_id, given, everywhere=True)
-    lacking = [each.source_id for each in registries if each.is_empty]
     named = subjects or {}
     unmatched = checked_topics(tables.topics(), registries, select, named)
     parts: list[PartCounts] = []
@@ -81,7 +80,7 @@ def count_decodable(
         notes += apart
         reporter.step("decoding keys and values")
         parts += _counts(tables, facts, readers, reasons)
-    return DecodeCounts(parts, left_out, notes, lacking)
+    return DecodeCounts(parts, left_out, notes)
 
 
 def _facts(
