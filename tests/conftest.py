@@ -112,7 +112,7 @@ def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
 @pytest.fixture(autouse=True)
 def _quick_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each Spark that a test starts on its own a quick one, unless it says otherwise."""
-    if request.node.get_closest_marker("own_spark") is not None:
+    if started_for(request.node) not in (None, "spark", "browser", "image"):
         folder = request.getfixturevalue("tmp_path_factory").mktemp("spark-conf")
         monkeypatch.setenv("SPARK_CONF_DIR", str(write_defaults(folder)))
 

@@ -8,7 +8,6 @@ from deltalake import DeltaTable
 
 from seglake.findings.kinds import FindingKind
 from seglake.pipelines.lake_audit.text_report import to_text
-from seglake.task_engine.engine import SparkEngine
 from support.audits import audited, kinds
 from support.erasures import erased, erased_at
 from support.keyed_logs import Values, abort, commit, data, write, write_batches
@@ -95,23 +94,3 @@ def test_transactions_that_were_settled_later_are_proved(tmp_path: Path) -> None
         ingested(write_batches(disk, log[:end]), lake, read={"upper_bound": "log_end"})
         updated(lake, "orders")
         assert not audited(lake).findings.of(FindingKind.LATEST_ROWS)
-
-
-@pytest.mark.spark
-def test_spark_proves_the_same(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    engine = SparkEngine(request.getfixturevalue("spark_session").sparkContext)
-    disk, lake = tmp_path / "disk", tmp_path / "lake"
-    log = [data(7, "a"), data(8, "b"), commit(7), data(7, "a"), abort(8), abort(7)]
-    for end in (2, 6):
-        ingested(write_batches(disk, log[:end]), lake, read={"upper_bound": "log_end"})
-        updated(lake, "orders")
-    sound = audited(lake, engine=engine, small_bytes=0)
-    assert sound.latest is not None
-    assert (sound.latest.findings, len(sound.latest.topics)) == ([], 1)
-    DeltaTable(str(lake / "latest" / "orders")).delete('"offset" = 0')
-    texts = [
-        [str(each) for each in audit.findings.of(FindingKind.LATEST_ROWS)]
-        for audit in (audited(lake, engine=engine, small_bytes=0), audited(lake))
-    ]
-    assert len(texts[0]) == 1
-    assert texts[0] == texts[1]

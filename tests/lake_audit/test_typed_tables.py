@@ -13,7 +13,6 @@ from seglake.errors import ExitCode
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_audit.text_report import to_text
 from seglake.pipelines.lake_audit.typed_proof import TypedAudit
-from seglake.task_engine.engine import SparkEngine
 from support.audits import audited
 from support.dying import Died, dying
 from support.lakes import ingested, retaken
@@ -58,17 +57,6 @@ def test_superseded_and_retaken_rows_are_proved_too(sound: Path) -> None:
     assert (found(audit), audit.exit_code) == ({}, ExitCode.DONE)
     assert typed(audit).line() == "typed: 4 typed rows of 1 topic; rejected: 1 value, 0 keys"
     assert typed(audit).line() in to_text(audit)
-
-
-@pytest.mark.spark
-def test_spark_proves_the_same(lake: Path, request: pytest.FixtureRequest) -> None:
-    engine = SparkEngine(request.getfixturevalue("spark_session").sparkContext)
-    audit = audited(lake, engine=engine, small_bytes=0)
-    assert (found(audit), audit.exit_code) == ({}, ExitCode.DONE)
-    DeltaTable(str(lake / "typed" / "t")).delete("_offset = 0")
-    broken = audited(lake, engine=engine, small_bytes=0)
-    assert found(broken) == found(audited(lake))
-    assert [*found(broken)] == ["typed_rows", "typed_sums"]
 
 
 def _without(table: str, condition: str) -> Callable[[Path], None]:

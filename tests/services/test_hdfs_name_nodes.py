@@ -16,7 +16,7 @@ from support.hdfs_runs import DISK, LOCAL, fetched, ingested_in_waves, names_of,
 from support.made_logs import made_records, make_log_dir
 from support.servers.hadoop_programs import write_conf
 from support.servers.hdfs_cluster import HdfsCluster
-from support.servers.hdfs_pair import hdfs_pair
+from support.servers.hdfs_pair import HdfsPair, hdfs_pair
 from support.servers.processes import LOOPBACK
 from support.taken import records_taken
 
@@ -33,6 +33,19 @@ def silent() -> Iterator[str]:
     """The address of a host that takes connections and never answers."""
     with socket.create_server((LOOPBACK, 0)) as server:
         yield f"{LOOPBACK}:{server.getsockname()[1]}"
+
+
+@pytest.fixture(scope="module")
+def _started_pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HdfsPair]:
+    with hdfs_pair(tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
+
+
+@pytest.fixture
+def pair(_started_pair: HdfsPair) -> HdfsPair:
+    """Two name nodes that stand by, whatever an earlier test did to them."""
+    _started_pair.stand_by()
+    return _started_pair
 
 
 @pytest.mark.parametrize("lake", ["hdfs://prod/x", "viewfs://view/lakes/x", "viewfs://view/x"])
@@ -61,44 +74,47 @@ def test_silent_name_node_is_passed_over(hdfs: HdfsCluster, silent: str, tmp_pat
 
 
 @pytest.mark.parametrize("kind", ["retires", "dies"])
-def test_a_stand_by_takes_over_in_the_middle_of_a_run(kind: str, tmp_path: Path) -> None:
+def test_a_stand_by_takes_over_in_the_middle_of_a_run(
+    pair: HdfsPair, kind: str, tmp_path: Path
+) -> None:
     edges = {("orders", number): [0, 500, 1000] for number in range(2)}
-    source = make_log_dir(tmp_path / "data", edges)
-    with hdfs_pair(tmp_path / "hdfs") as pair:
-        pair.make_active("nn2")
-        changed: list[str] = []
+    source, lake = make_log_dir(tmp_path / "data", edges), f"hdfs://prod/{kind}"
+    pair.make_active("nn2")
+    changed: list[str] = []
 
-        def change(step: str) -> None:
-            changed.append(step)
-            if changed.count("records") == 1 and step == "records":
-                pair.make_stand_by("nn2") if kind == "retires" else pair.name_nodes["nn2"].kill()
-                pair.make_active("nn1")
+    def change(step: str) -> None:
+        changed.append(step)
+        if changed.count("records") == 1 and step == "records":
+            pair.make_stand_by("nn2") if kind == "retires" else pair.name_nodes["nn2"].kill()
+            pair.make_active("nn1")
 
-        summary = ingested_in_waves(str(source), "hdfs://prod/lake", pair.properties, change)
-        assert summary.exit_code == 0
-        assert changed.count("records") > 1
-        expected = made_records({key: range(stops[-1]) for key, stops in edges.items()})
-        assert records_taken(fetched(pair, "/lake", tmp_path / "lake")) == expected
-        again = ("ingest", "--source", str(source), "--lake", "hdfs://prod/lake", *LOCAL)
-        assert "nothing new" in seglake({"HADOOP_CONF_DIR": str(pair.conf)}, *again).out
+    summary = ingested_in_waves(str(source), lake, pair.properties, change)
+    assert summary.exit_code == 0
+    assert changed.count("records") > 1
+    expected = made_records({key: range(stops[-1]) for key, stops in edges.items()})
+    assert records_taken(fetched(pair, f"/{kind}", tmp_path / "lake")) == expected
+    again = ("ingest", "--source", str(source), "--lake", lake, *LOCAL)
+    assert "nothing new" in seglake({"HADOOP_CONF_DIR": str(pair.conf)}, *again).out
 
 
-def test_a_stand_by_may_take_over_from_one_that_says_nothing(tmp_path: Path) -> None:
-    with hdfs_pair(tmp_path / "hdfs") as pair, ThreadPoolExecutor(1) as pool:
-        pair.make_active("nn2")
-        os.kill(pair.name_nodes["nn2"].pid, signal.SIGSTOP)
+def test_a_stand_by_may_take_over_from_one_that_says_nothing(pair: HdfsPair) -> None:
+    pair.make_active("nn2")
+    silent = pair.name_nodes["nn2"]
+    os.kill(silent.pid, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
         environment = {"HADOOP_CONF_DIR": str(pair.conf)}
         places = ("--source", str(DISK), "--lake", "hdfs://prod/lake")
         running = pool.submit(seglake, environment, "ingest", *places, *LOCAL)
         time.sleep(_BEFORE_SECONDS)
         pair.make_active("nn1")
         ended = running.result()
+    silent.kill()
     assert ended.code == 3, ended.errors
     assert ended.out.startswith("2070 records")
 
 
-def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(tmp_path: Path) -> None:
-    with hdfs_pair(tmp_path / "hdfs") as pair, ThreadPoolExecutor(1) as pool:
+def test_delta_rs_waits_until_one_of_two_that_stand_by_takes_over(pair: HdfsPair) -> None:
+    with ThreadPoolExecutor(1) as pool:
         patient = {"dfs.client.failover.max.attempts": "30"}  # the command below may need a while
         storage = HdfsStorage(HadoopProperties({**pair.properties, **patient}))
         told = pool.submit(storage.delta_options, "hdfs://prod/lake")

@@ -61,7 +61,7 @@ def _run(environment: Mapping[str, str], command: Sequence[str | Path]) -> Ended
     inherited = {
         name: value
         for name, value in without_aws(os.environ).items()
-        if name not in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")
+        if name not in ("HADOOP_CONF_DIR", "SPARK_HOME")
     }
     packages = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(

@@ -30,7 +30,7 @@ LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
 
 _COPIED_AT_A_TIME = 16  # with one replica a close waits half a second
 _TRIES = 4  # on a loaded machine both data nodes may miss the client's deadline for a block
-_HADOOPS = ("HADOOP_", "SPARK_CONF_DIR", "SPARK_HOME")
+_HADOOPS = ("HADOOP_", "SPARK_HOME")
 _DEAD = "127.0.0.1:1"
 
 

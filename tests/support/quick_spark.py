@@ -17,6 +17,7 @@ QUICK_SPARK = (
     ("spark.sql.shuffle.partitions", "1"),
     ("spark.databricks.delta.snapshotPartitions", "1"),
     ("spark.driver.extraJavaOptions", QUICK_JAVA),
+    ("spark.executor.extraJavaOptions", QUICK_JAVA),
 )
 
 

@@ -14,7 +14,7 @@ from support.servers.hadoop_programs import (
     wait_for,
     write_conf,
 )
-from support.servers.processes import LOOPBACK, free_port
+from support.servers.processes import LOOPBACK, Running, free_port
 
 NAMES = ("nn1", "nn2")
 _ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
@@ -22,7 +22,7 @@ _PROXY = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvi
 
 
 class HdfsPair:
-    """Two running name nodes and a data node; both stand by until one is made active.
+    """Two name nodes and a data node; both stand by until one is made active.
 
     Attributes:
         uri: of the root folder, without a slash at its end.
@@ -34,7 +34,9 @@ class HdfsPair:
     uri = "hdfs://prod"
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
-        ports = {name: free_port() for name in NAMES}
+        self._stack = stack
+        self._active = ""
+        self._ports = ports = {name: free_port() for name in NAMES}
         self.properties = {
             "fs.defaultFS": self.uri,
             "dfs.nameservices": "prod",
@@ -54,17 +56,29 @@ class HdfsPair:
         self._programs = HadoopPrograms(folder, self.properties | own | edits)
         self._programs.format_names(*_identity(NAMES[0]))
         shutil.copytree(folder / NAMES[0], folder / NAMES[1])
-        self.name_nodes = {
-            name: stack.enter_context(self._programs.running(name, NAME_NODE, *_identity(name)))
-            for name in NAMES
-        }
+        self.name_nodes = {name: self._started(name) for name in NAMES}
         place = ("-D", f"dfs.datanode.data.dir=file://{folder / 'blocks'}")
         stack.enter_context(self._programs.running("data-node", DATA_NODE, *place))
+        self.stand_by()
+
+    def _started(self, name: str) -> Running:
+        node = self._programs.running(name, NAME_NODE, *_identity(name))
+        return self._stack.enter_context(node)
+
+    def stand_by(self) -> None:
+        """Let both name nodes stand by, also one that was killed."""
         for name, node in self.name_nodes.items():
-            node.wait_for_port(ports[name], seconds=START_SECONDS)
+            if not node.is_running:
+                self.name_nodes[name] = self._started(name)
+            elif name == self._active:
+                self.make_stand_by(name)
+        for name, node in self.name_nodes.items():
+            node.wait_for_port(self._ports[name], seconds=START_SECONDS)
+        self._active = ""
 
     def make_active(self, name: str) -> None:
         """Let a name node that stands by serve."""
+        self._active = name
         self._programs.run_tool(_ADMIN, "-transitionToActive", "--forceactive", name)
         wait_for(lambda: is_up(self._pages[name], 1), f"{name} did not find its data node")
 

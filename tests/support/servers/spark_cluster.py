@@ -13,6 +13,7 @@ from pathlib import Path
 import pyspark
 
 from seglake.environment.java_home import provide_java
+from support.quick_spark import QUICK_JAVA
 from support.servers.processes import LOOPBACK, Running, started
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -115,6 +116,7 @@ def _environment(folder: Path, home: Path) -> dict[str, str]:
         "SPARK_LOG_DIR": str(folder),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_DAEMON_MEMORY": "512m",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
         "PYTHONPATH": "",
         "PYSPARK_PYTHON": "",
     }
