@@ -107,6 +107,10 @@ test-ci: setup setup-airflow ## run what CI runs: the same, and tests with S3, H
 test-all: setup setup-airflow ## run all tests but the slow ones: the whole matrix of cases, and all servers
 	$(BIN)/python -m pytest $(SPREAD_SERVERS) -m "not slow"
 
+.PHONY: collect
+collect: setup ## find all tests, which compiles them once for all workers of a run
+	@$(BIN)/python -m pytest --collect-only -q | tail -1
+
 .PHONY: test-times
 test-times: setup ## run the default tests, and say where the time goes
 	$(BIN)/python -m pytest $(SPREAD) --time-spent -m "$(DEFAULT)"

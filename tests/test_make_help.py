@@ -7,7 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TARGETS = [
     *("help", "setup", "setup-airflow", "setup-browser", "fmt", "lint", "type"),
-    *("test", "test-ci", "test-all", "test-times", "mutants", "flips", "value-pairs"),
+    *("test", "test-ci", "test-all", "collect", "test-times", "mutants", "flips"),
+    "value-pairs",
     "torture",
     *("test-s3", "test-hdfs"),
     *("test-cluster", "test-airflow", "test-browser", "test-image", "test-codec", "test-spark"),
