@@ -18,6 +18,37 @@ class Window(NamedTuple):
 
 
 # Any: params hold all types that their schema allows.
+def job_arguments(
+    command: str,
+    lake: Lake,
+    params: Mapping[str, Any],
+    *,
+    run_label: str,
+    window: Window | None = None,
+) -> list[str]:
+    """Return the arguments of the job that runs a command.
+
+    Args:
+        command: "ingest", "audit", "deserialize", "latest" or "maintain".
+        lake: the lake.
+        params: the run's params; see `seglake_dags.run_params`.
+        run_label: label of the run.
+        window: for an ingest, the data interval; None for all new data.
+    """
+    match command:
+        case "ingest":
+            return ingest_arguments(lake, params, run_label=run_label, window=window)
+        case "audit":
+            return audit_arguments(lake, params)
+        case "deserialize":
+            return deserialize_arguments(lake, params, run_label=run_label)
+        case "latest":
+            return latest_arguments(lake, run_label=run_label)
+        case _:
+            return maintain_arguments(lake, params, run_label=run_label)
+
+
+# Any: params hold all types that their schema allows.
 def ingest_arguments(
     lake: Lake, params: Mapping[str, Any], *, run_label: str, window: Window | None
 ) -> list[str]:

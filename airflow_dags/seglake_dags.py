@@ -17,14 +17,7 @@ from seglake_airflow import (
     PythonOperator,
     asset_of,
 )
-from seglake_arguments import (
-    Window,
-    audit_arguments,
-    deserialize_arguments,
-    ingest_arguments,
-    latest_arguments,
-    maintain_arguments,
-)
+from seglake_arguments import Window, job_arguments
 from seglake_job import SeglakeJob
 from seglake_lakes import Lake
 from seglake_outcome import ExitCode
@@ -78,7 +71,6 @@ def maintain_dag(lake: Lake) -> DAG:
         _job(
             lake,
             "maintain",
-            _maintain_arguments(lake),
             fails_on_look=True,
             pool=lake.pool_name,
         )
@@ -161,14 +153,13 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
     ingest = _job(
         lake,
         "ingest",
-        _ingest_arguments(lake, by_interval=by_interval),
+        by_interval=by_interval,
         pool=lake.pool_name,
         outlets=[asset_of(lake.identity, lake.asset_uri)],
     )
     audit = _job(
         lake,
         "audit",
-        _audit_arguments(lake),
         fails_on_look=True,
         pre_execute=_skip_unless_audited,
     )
@@ -179,71 +170,30 @@ def _add_tasks(lake: Lake, *, by_interval: bool) -> None:
         doc_md="Red: the data is committed and published, but a person should look.",
     )
     ingest >> [look, audit]
-    for command, topics, arguments in (
-        ("deserialize", lake.deserialize, _deserialize_arguments(lake)),
-        ("latest", lake.latest, _latest_arguments(lake)),
-    ):
+    for command, topics in (("deserialize", lake.deserialize), ("latest", lake.latest)):
         if topics:
-            ingest >> _job(lake, command, arguments, fails_on_look=True, pool=lake.pool_name)
+            ingest >> _job(lake, command, fails_on_look=True, pool=lake.pool_name)
 
 
 # Any: further arguments of the operator.
-def _job(lake: Lake, command: str, arguments: Arguments, **more: Any) -> SeglakeJob:
+def _job(lake: Lake, command: str, *, by_interval: bool = False, **more: Any) -> SeglakeJob:
     """Return the Airflow task that runs a command; the task's id is the command's name."""
     return SeglakeJob(
         task_id=command,
-        application_args=arguments,
+        application_args=_arguments(lake, command, by_interval=by_interval),
         venv=lake.venv,
         **lake.submitted(command),
         **more,
     )
 
 
-def _ingest_arguments(lake: Lake, *, by_interval: bool) -> Arguments:
+def _arguments(lake: Lake, command: str, *, by_interval: bool) -> Arguments:
     """Return a function for `application_args`; Airflow calls it and shows its result."""
 
     def arguments(context: Context, jinja_env: object) -> list[str]:
         window = _window(context) if by_interval else None
         label = context["dag_run"].run_id
-        return ingest_arguments(lake, context["params"], run_label=label, window=window)
-
-    return arguments
-
-
-def _audit_arguments(lake: Lake) -> Arguments:
-    """Return a function for the audit's `application_args`."""
-
-    def arguments(context: Context, jinja_env: object) -> list[str]:
-        return audit_arguments(lake, context["params"])
-
-    return arguments
-
-
-def _deserialize_arguments(lake: Lake) -> Arguments:
-    """Return a function for the `application_args` of the task `deserialize`."""
-
-    def arguments(context: Context, jinja_env: object) -> list[str]:
-        label = context["dag_run"].run_id
-        return deserialize_arguments(lake, context["params"], run_label=label)
-
-    return arguments
-
-
-def _latest_arguments(lake: Lake) -> Arguments:
-    """Return a function for the `application_args` of the task `latest`."""
-
-    def arguments(context: Context, jinja_env: object) -> list[str]:
-        return latest_arguments(lake, run_label=context["dag_run"].run_id)
-
-    return arguments
-
-
-def _maintain_arguments(lake: Lake) -> Arguments:
-    """Return a function for the maintenance's `application_args`."""
-
-    def arguments(context: Context, jinja_env: object) -> list[str]:
-        label = context["dag_run"].run_id
-        return maintain_arguments(lake, context["params"], run_label=label)
+        return job_arguments(command, lake, context["params"], run_label=label, window=window)
 
     return arguments
 

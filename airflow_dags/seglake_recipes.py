@@ -7,13 +7,7 @@ an operator renders them when its task starts.
 from collections.abc import Mapping
 from typing import Any
 
-from seglake_arguments import (
-    audit_arguments,
-    deserialize_arguments,
-    ingest_arguments,
-    latest_arguments,
-    maintain_arguments,
-)
+from seglake_arguments import job_arguments
 from seglake_lakes import Lake, LakesFileError
 
 _RUN = "{{ run_id }}"
@@ -32,17 +26,7 @@ def arguments_of(lake: Lake, command: str) -> list[str]:
         lake: the lake, whose values are the params.
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
     """
-    params = lake.params
-    if command == "ingest":
-        found = ingest_arguments(lake, params, run_label=_RUN, window=None)
-    elif command == "audit":
-        found = audit_arguments(lake, params)
-    elif command == "deserialize":
-        found = deserialize_arguments(lake, params, run_label=_RUN)
-    elif command == "latest":
-        found = latest_arguments(lake, run_label=_RUN)
-    else:
-        found = maintain_arguments(lake, params, run_label=_RUN)
+    found = job_arguments(command, lake, lake.params, run_label=_RUN)
     return [f"{text}{_NO_FILE}" if text.endswith(_FILE_ENDS) else text for text in found]
 
 
