@@ -9,11 +9,10 @@ import pytest
 
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary
-from seglake.pipelines.lake_retake.retake_plan import Selection
 from support.audits import audited, checked
 from support.encoder import Partition, Record, Segment, record_batch
 from support.erasures import erased
-from support.lakes import ingested, maintained, read_table, replayed, retaken
+from support.lakes import ingested, maintained, read_table, replayed
 from support.made_logs import write_over
 from support.reports import reported
 from support.views import viewed
@@ -85,17 +84,17 @@ def test_erased_records_on_both_sides_of_a_batch_s_edge_hold_nothing_back(
         for offset in range(10)
     ]
     batches = [record_batch(start, records[start : start + _BATCH]) for start in (0, 5)]
-    disk = write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, batches)])])
-    first = write_over(tmp_path / "first", [Partition("orders", 0, [Segment(0, batches[:1])])])
+    other = Partition("orders", 1, [Segment(0, [record_batch(0, records[-1:])])])
     lake = tmp_path / "lake"
-    if is_before:
-        ingested(first, lake)
+    if is_before:  # the rule is applied while both batches are decoded
+        ingested(write_over(tmp_path / "disk", [other]), lake)
         erased(lake, key="ann")
-        retaken(lake, disk, selection=Selection(is_whole=True), select={"topics": ["orders"]})
+    partitions = [Partition("orders", 0, [Segment(0, batches)]), other]
+    disk = write_over(tmp_path / "disk", partitions)
     ingested(disk, lake)
     erased(lake, key="ann")
     [expired] = _expired(lake).expired
-    assert (expired.next_offset, _offsets(lake)) == (5, [6, 7, 8, 9])
+    assert (expired.next_offset, _offsets(lake)) == (5, [0, 6, 7, 8, 9])
     _assert_whole(lake, disk)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from seglake.ingest_steps.run_context import RunContext
-from seglake.lake.compaction import Replacement, TableView, commit_replacements, view_of
-from seglake.lake.errors import CommitUnknownError
+from seglake.lake.commit_tries import CommitTries
+from seglake.lake.compaction import Replacement, TableView, commit_replacements
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.table_changes import allow_removals
@@ -54,26 +54,25 @@ def change_rows(
     Raises:
         CommitUnknownError: all attempts to commit failed.
     """
-    failure = ""
-    for pause_s in _PAUSES_S:
-        time.sleep(pause_s)
-        view = view_of(context.tables, table)
+    done = ChangedTable(table.name)
+    tries = CommitTries(context.tables, lambda: table, _PAUSES_S)
+    for view in tries:
         found = [(file, rows) for file, rows in _searched(view, search) if len(rows)]
         row_count = sum(len(rows) for _, rows in found)
         done = ChangedTable(table.name, row_count, tuple(file for file, _ in found))
         if context.is_dry_run or not (found or fences):
-            return done
+            break
         if found:
             allow_removals(context.tables, table)
             if context.tables.state(table).version != view.handle.version():
-                failure = "another version was committed"
+                tries.failure = "another version was committed"
                 continue
-        failure = _commit(context, view, found, fences, keeps_rows=keeps_rows)
-        if not failure:
+        tries.failure = _commit(context, view, found, fences, keeps_rows=keeps_rows)
+        if not tries.failure:
             context.after(f"erased from {table.name}")
-            return done
+            break
         context.tables.forget_handles()
-    raise CommitUnknownError(table=table.name, attempt_count=len(_PAUSES_S), reason=failure)
+    return done
 
 
 def _searched(view: TableView, search: Search) -> list[tuple[StoredFile, FoundRows]]:
