@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from support.failures import OneScreen
-from support.quick_spark import QUICK_SPARK, write_defaults
+from support.quick_spark import QUICK_JAVA, QUICK_SPARK, write_defaults
 from support.spread import arranged, mark_further_cases, started_for
 from support.time_spent import TimeSpent
 from support.walk_tables import WalkTables
@@ -115,6 +115,8 @@ def _quick_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     if started_for(request.node) not in (None, "spark", "browser", "image"):
         folder = request.getfixturevalue("tmp_path_factory").mktemp("spark-conf")
         monkeypatch.setenv("SPARK_CONF_DIR", str(write_defaults(folder)))
+        # A command sets Java options of its own, which replace those of the file.
+        monkeypatch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 
 
 @pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
