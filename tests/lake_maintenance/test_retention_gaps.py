@@ -58,7 +58,7 @@ def test_offsets_that_were_lost_before_they_expired_are_named_so(tmp_path: Path)
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     ingested(disk, lake)  # fills [10, 15)
     planned = _expired(lake, dry_run=True)
-    assert "offsets [0, 15), 5 offsets of them lost before, the oldest" in planned.to_text()
+    assert "offsets [0, 15), among them 5 offsets lost before, the oldest" in planned.to_text()
     assert _expired(lake).expired == planned.expired
     for recovery in (audited(lake).recovery, reported(lake).recovery):
         assert recovery.lines() == [

@@ -68,7 +68,8 @@ class Condition:
         try:
             kind = condition_sql.type_of(text, RECORDS.schema.empty_table())
         except duckdb.Error as error:
-            raise _wrong(str(error).strip().splitlines()[0]) from error
+            reason = str(error).strip().splitlines()[0]
+            raise _wrong(f"{reason}{_known_columns(reason)}") from error
         if kind != "BOOLEAN":
             raise _wrong(f"it is of type {kind}, and must be true or false")
         return cls(text, _columns(nodes))
@@ -119,6 +120,14 @@ def _parsed(text: str) -> dict[str, Any]:
         raise _wrong("the condition must be one expression")
     where: dict[str, Any] = node["where_clause"]
     return where
+
+
+def _known_columns(reason: str) -> str:
+    """Return the columns that a condition may name, if the reason is that it names another."""
+    if not reason.startswith("Binder Error: Referenced column"):
+        return ""
+    texts = [f"{name}_text" for name in condition_sql.PAYLOADS]
+    return f" It may name {', '.join([*RECORDS.schema.names, *texts])}"
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

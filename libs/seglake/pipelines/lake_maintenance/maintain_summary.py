@@ -84,7 +84,7 @@ class ExpiredPartition:
         since = f", the oldest of {self.oldest}" if self.oldest else ""
         until = f", the newest of {self.newest}" if self.newest else ""
         lost = show_count(self.lost_offsets, "offset")
-        before = f", {lost} of them lost before" if self.lost_offsets else ""
+        before = f", among them {lost} lost before" if self.lost_offsets else ""
         name = f"{self.topic}-{self.partition}"
         return f"{name}: {count} {verb}, offsets {span}{before}{since}{until}"
 
