@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seglake.value_codec.avro.column_tree import WORDS, Columns, Form, Node
 from seglake.value_codec.avro.json_text import json_text
 from seglake.value_codec.avro.schema_types import Kind, Logical
-from seglake.value_codec.decoded import ArrowArray
+from seglake.value_codec.decoded import ArrowArray, TooManyItemsError
 
 _Flags = NDArray[np.uint8]
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -157,7 +157,7 @@ class ArrayMaker(NamedTuple):
     def _bytes(self, arrow: pa.DataType, ranges: NDArray[np.int64], bitmap: Any) -> ArrowArray:
         size = int(ranges[:, 1].sum())
         if size > _LARGEST_OFFSET:
-            raise OverflowError  # the caller reads fewer bodies at once
+            raise TooManyItemsError
         offsets, content = np.empty(len(ranges) + 1, np.int32), np.empty(size, np.uint8)
         self.copy(ranges, self.data, offsets, content)
         return _made(

@@ -17,7 +17,7 @@ from seglake.value_codec.decoded import (
     TooManyItemsError,
 )
 from seglake.value_codec.protobuf.columns import Faults, columns_of
-from seglake.value_codec.protobuf.wire_faults import list_entries, wire_fault
+from seglake.value_codec.protobuf.wire_faults import has_more_entries, wire_fault
 from seglake.value_codec.reject_reasons import RejectReason
 
 _AT_ONCE = 2_000  # parsed messages at a time; more would not fit the CPU's caches
@@ -85,8 +85,8 @@ class ProtobufReader:
         """Return whether the columns of a body need too much memory."""
         if len(body) <= self._safe_bytes:
             return False
-        entries = list_entries(bytes(body), self._message, self._columns.counts)
-        return entries * _ENTRY_BYTES > MOST_BYTES
+        most = MOST_BYTES // _ENTRY_BYTES
+        return has_more_entries(bytes(body), self._message, self._columns.counts, most)
 
     def _part(
         self, bodies: list[memoryview], reasons: NDArray[np.uint8], positions: NDArray[np.int64]
@@ -95,18 +95,17 @@ class ProtobufReader:
         if len(bodies) == 1 and self._is_too_large(bodies[0]):
             reasons[0] = RejectReason.TOO_LARGE.code
             return cast("Any", pa).nulls(1, self.type)
-        parsed = self._parsed(bodies)
         faults: Faults = {}
         try:
-            found, is_sound = self._built(parsed, faults)
+            found, is_sound = self._built(self._parsed(bodies), faults)
         except (UnicodeDecodeError, pa.ArrowInvalid):  # older schemas allow texts of any bytes
             if len(bodies) > 1:
                 middle = len(bodies) // 2
                 halves = slice(0, middle), slice(middle, len(bodies))
                 parts = [self._part(bodies[h], reasons[h], positions[h]) for h in halves]
                 return pa.concat_arrays(parts)
-            parsed = [None]
-            found, is_sound = self._built(parsed, faults)
+            faults = {}
+            found, is_sound = self._built([None], faults)
         for row in np.flatnonzero(~is_sound).tolist():
             fault = wire_fault(bytes(bodies[row]), self._message)
             reason, positions[row] = fault or (RejectReason.BAD_VARINT, UNKNOWN_POSITION)

@@ -4,7 +4,7 @@ Where the library refuses bytes it does not say which; and it needs memory for e
 list before anybody can ask how many there are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from seglake.value_codec.reject_reasons import RejectReason
@@ -41,29 +41,36 @@ def wire_fault(content: bytes, message: Any) -> tuple[RejectReason, int] | None:
     return None
 
 
-def list_entries(content: bytes, message: Any, counts: Mapping[str, int]) -> int:
-    """Return how many entries columns need for the items of lists; 0 if bytes are no message.
+def has_more_entries(content: bytes, message: Any, counts: Mapping[str, int], most: int) -> bool:
+    """Return whether columns need more entries for the items of lists than a limit.
+
+    Items in front of a fault count, too: the library makes them before it refuses the body.
 
     Args:
         content: the body of a value.
         message: descriptor of the message.
         counts: number of columns of an item, by the full name of its message.
+        most: the limit.
     """
+    found = 0
     try:
-        return _entries(content, (0, len(content)), message, counts, 0)[0]
+        for entries in _entries(content, (0, len(content)), message, counts, 0):
+            found += entries
+            if found > most:
+                return True
     except _WireError:
-        return 0
+        pass
+    return False
 
 
 def _entries(
     content: bytes, bounds: tuple[int, int], message: Any, counts: Mapping[str, int], depth: int
-) -> tuple[int, int]:
-    """Return the entries of the items in a message or a group, and the index after it."""
+) -> Generator[int, None, int]:
+    """Yield the entries of each item in a message or a group; return the index after it."""
     at, end = bounds
     if depth > _MOST_LEVELS:
         raise _WireError(RejectReason.DEPTH, at)
     fields: Mapping[int, Any] = {} if message is None else message.fields_by_number
-    found = 0
     while at < end:
         tag, at = _varint(content, at, end)
         kind, field = tag & 7, fields.get(tag >> 3)
@@ -78,13 +85,12 @@ def _entries(
             size, at = _varint(content, at, end) if kind == _LENGTH else (end - at, at)
             after = min(at + size, end)
             if field is not None and inner is not None and field.is_repeated:
-                found += counts.get(inner.full_name, 1)
+                yield counts.get(inner.full_name, 1)
             if inner is not None or kind == _GROUP:
-                more, stop = _entries(content, (at, after), inner, counts, depth + 1)
-                found += more
+                stop = yield from _entries(content, (at, after), inner, counts, depth + 1)
                 after = stop if kind == _GROUP else after
             at = after
-    return found, at
+    return at
 
 
 def _message(content: bytes, at: int, end: int, message: Any, depth: int, group: int) -> int:
