@@ -107,7 +107,9 @@ def test_batches_of_another_leader_epoch_or_that_were_refused_are_not_offered(da
     request = _request(data, batches, (0, 20))
     epochs = leader_epochs_of([EpochStart(1, 0)])
     assert _spans(replace(request, leader_epochs=epochs)) == [(0, 10, 10, True)]
+    assert search(replace(request, leader_epochs=epochs)).unused == [(0, (10, 20))]
     refused = frozenset({Refused(request.files[0].name, 0, 4)})
+    assert search(replace(request, faulty=refused)).unused == [(0, (0, 5))]
     assert _spans(replace(request, misplaced=refused)) == [(5, 20, 15, True)]
     assert _spans(replace(request, faulty=refused)) == [(5, 20, 15, True)]
     replayed = replace(request, faulty=refused, is_replay=True)
@@ -119,10 +121,10 @@ def test_a_replica_that_cannot_be_read_offers_nothing_and_says_so(data: Path) ->
     path = Path(request.files[0].path)
     path.unlink()
     path.mkdir()
-    assert search(request) == ([], f"cannot open {path}: it is a folder", [])
+    assert search(request) == ([], f"cannot open {path}: it is a folder", [], [(0, (0, 10))])
 
 
 def test_a_segment_that_went_meanwhile_is_no_failure(data: Path) -> None:
     request = _request(data, made_batches(*_ORDERS, range(10)), (0, 10))
     Path(request.files[0].path).unlink()
-    assert search(request) == ([], "", [])
+    assert search(request) == ([], "", [], [(0, (0, 10))])

@@ -42,6 +42,7 @@ def search(request: SearchRequest) -> Searched:
     """Search a copy for batches in gaps; a file that cannot be read contributes nothing."""
     spans: list[FoundSpan] = []
     absent: list[RemoteGap] = []
+    unused: list[tuple[int, OffsetRange]] = []
     unread = ""
     proved = max((stop for _, stop in request.gaps), default=0)
     for index, (file, limit) in enumerate(with_limits(request.files, proved)):
@@ -54,18 +55,19 @@ def search(request: SearchRequest) -> Searched:
             continue
         count = len(spans)
         try:
-            _search_file(request, index, limit, gaps, spans)
-        except TierObjectError as error:
-            del spans[count:]
-            absent += [
-                RemoteGap(max(start, file.base_offset), min(stop, limit), str(error))
+            _search_file(request, index, limit, gaps, spans, unused)
+        except (TierObjectError, StorageError, SegmentCodecError) as error:
+            del spans[count:]  # an unreadable file contributes nothing
+            parts = [
+                (max(start, file.base_offset), min(stop, limit))
                 for start, stop in (request.gaps[number] for number in gaps)
             ]
-        except (StorageError, SegmentCodecError) as error:
-            del spans[count:]  # an unreadable file contributes nothing
-            if not isinstance(error, NotFoundError):  # the log cleaner may have deleted the file
+            unused += zip(gaps, parts, strict=True)
+            if isinstance(error, TierObjectError):
+                absent += [RemoteGap(*part, str(error)) for part in parts]
+            elif not isinstance(error, NotFoundError):  # the log cleaner may have deleted the file
                 unread = unread or str(error)
-    return Searched(spans, unread, absent)
+    return Searched(spans, unread, absent, unused)
 
 
 def _search_file(
@@ -74,8 +76,9 @@ def _search_file(
     limit: int,
     gaps: Sequence[int],
     spans: list[FoundSpan],
+    unused: list[tuple[int, OffsetRange]],
 ) -> None:
-    """Search one segment for batches in some gaps, and add the found spans to `spans`."""
+    """Search one segment for batches in some gaps; add to `spans`, and ignored ones to `unused`."""
     file = request.files[file_index]
     index = read_index(request.storage, file)
     is_last = file_index + 1 == len(request.files)
@@ -95,7 +98,7 @@ def _search_file(
                 anchors=anchors(request.storage, file),
                 run_breaks=(start, stop),
             )
-            collector = _Collector(request, number, file_index, spans)
+            collector = _Collector(request, number, file_index, spans, unused)
             for item in _items(window, bounds, position):
                 if isinstance(item, Defect):
                     collector.damage(item)
@@ -115,13 +118,29 @@ class _Collector:
     """Collector of one segment's byte spans that may fill one gap, in the order of bytes."""
 
     def __init__(
-        self, request: SearchRequest, gap: int, file_index: int, spans: list[FoundSpan]
+        self,
+        request: SearchRequest,
+        gap: int,
+        file_index: int,
+        spans: list[FoundSpan],
+        unused: list[tuple[int, OffsetRange]],
     ) -> None:
-        """Start at the first batch or damage in the gap; `spans` receives the spans."""
+        """Start at the first batch or damage in the gap.
+
+        Args:
+            request: the search.
+            gap: index of the gap.
+            file_index: index of the segment.
+            spans: receives the spans.
+            unused: receives the offsets of the gap in ignored batches.
+        """
         self._request = request
         self._gap = gap
         self._file_index = file_index
         self._spans = spans
+        self._unused = unused
+        self._sound_next = request.files[file_index].base_offset  # end of the last valid batch
+        self._is_ignoring = False  # whether the next ignored batch extends the newest of `unused`
         self._damage: list[Defect] = []  # damage since the last valid batch
         self._is_open = False  # whether the next batch or damage extends the newest span
 
@@ -134,11 +153,12 @@ class _Collector:
         request, file = self._request, self._request.files[self._file_index]
         first_offset = _first_offset(unit, request)
         self.settle_damage(unit.first_offset if first_offset is None else first_offset)
-        if first_offset is not None and unit.last_offset >= request.stop_offset:
-            self._stop_proof(first_offset)
+        begun, self._sound_next = self._sound_next, unit.last_offset + 1
         if first_offset is None or not _is_offered(unit, first_offset, request, self._gap, file):
             self._is_open = False
+            self._ignore(begun if first_offset is None else first_offset, unit.last_offset + 1)
             return
+        self._is_ignoring = False
         start, stop = request.gaps[self._gap]
         beside = [start - 1] if first_offset < start else []
         beside += [stop] if unit.last_offset >= stop else []
@@ -172,11 +192,16 @@ class _Collector:
             self._spans.append(FoundSpan(*place, position, position, offset, offset))
         return self._spans[-1]
 
-    def _stop_proof(self, offset: int) -> None:
-        """Record that from an offset on, the copy proves nothing about the gap."""
-        for span in self._spans:
-            if span.gap_index == self._gap and span.proof_stop is None:
-                span.proof_stop = offset
+    def _ignore(self, first_offset: int, next_offset: int) -> None:
+        """Record an ignored batch: it may have records of the gap, which the copy cannot prove."""
+        start, stop = self._request.gaps[self._gap]
+        inside = max(first_offset, start), min(next_offset, stop)
+        if inside[0] >= inside[1]:
+            return
+        if self._is_ignoring:
+            inside = self._unused.pop()[1][0], inside[1]
+        self._unused.append((self._gap, inside))
+        self._is_ignoring = True
 
 
 def _regions(damage: Sequence[Defect], next_offset: int) -> list[OffsetRange]:

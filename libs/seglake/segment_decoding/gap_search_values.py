@@ -101,8 +101,6 @@ class FoundSpan:
         base_offset: first offset of the first valid batch, which may be below the gap.
         crossings: offsets next to the gap, if the batch is partly outside it; such a batch is a
             span by itself.
-        proof_stop: from this offset on, the copy proves nothing about the gap, because a batch at
-            this offset is ignored; None if no batch is ignored.
         events: transaction markers, and each producer's first transactional batch after a marker.
     """
 
@@ -117,8 +115,12 @@ class FoundSpan:
     is_whole: bool = True
     base_offset: int | None = None
     crossings: tuple[Crossing, ...] = ()
-    proof_stop: int | None = None
     events: list[Marker | DataSpan] = field(default_factory=list)
+
+    @property
+    def offsets(self) -> OffsetRange:
+        """Return the range of the valid batches' offsets within the gap."""
+        return self.first_offset, self.next_offset
 
     def add_damage(self, defect: Defect) -> None:
         """Extend the span by the damage after it."""
@@ -165,8 +167,10 @@ class Searched(NamedTuple):
         spans: byte spans that may fill the gaps.
         unread: why a file could not be read; empty if all were read.
         absent: parts of the gaps that are in unreadable objects of a remote tier.
+        unused: offsets in ignored batches and in unreadable files, each with the index of its gap.
     """
 
     spans: list[FoundSpan]
     unread: str
     absent: list[RemoteGap]
+    unused: list[tuple[int, OffsetRange]]

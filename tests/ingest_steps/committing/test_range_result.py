@@ -1,11 +1,12 @@
 """How splits are put together, and what is missing at the seams between them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from seglake.ingest_steps.committing.range_result import RangeResult, combine_reports
-from seglake.ingest_steps.planning.plan import RangePlan, plan_ranges
+from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap, plan_ranges
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.offset_gaps import GapCause
 from seglake.settings.settings import Settings
@@ -87,3 +88,19 @@ def test_gaps_inside_pieces_and_between_them_are_told_together() -> None:
     result = combine_reports(_plan(), [report(0, 50, gaps=inside), report(53, 100)])
     ranges = ((10, 15), (20, 22), (50, 53))
     assert result.gaps_by_cause == {GapCause.MISSING: GapRanges(3, 10, ranges)}
+
+
+def test_a_repair_gives_only_offsets_that_its_copy_explains_another_cause() -> None:
+    plan = replace(
+        _plan(),
+        next_offset=60,
+        cleaner_offset=60,
+        remaining_gap=RemainingGap(GapCause.MISSING, ((0, 10), (20, 50))),
+    )
+    assert _gaps(combine_reports(plan, [report(40, 45)])) == [
+        (0, 10, GapCause.COMPACTED),
+        (10, 20, GapCause.MISSING),
+        (20, 40, GapCause.COMPACTED),
+        (45, 50, GapCause.COMPACTED),
+        (50, 60, GapCause.MISSING),
+    ]

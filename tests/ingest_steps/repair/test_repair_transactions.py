@@ -7,14 +7,24 @@ import pytest
 
 from support.accounts import imbalances_of, standing_gaps
 from support.cases import cases, every
+from support.encoder import write_checkpoint
 from support.lakes import ingested, read_table, replayed
 from support.made_logs import FIRST_MS, STEP_MS
-from support.transaction_logs import TransactionLog, abort, commit, damage_batch, sent, write_log
+from support.transaction_logs import (
+    Step,
+    TransactionLog,
+    abort,
+    commit,
+    damage_batch,
+    sent,
+    write_log,
+)
 
 _LOG = TransactionLog.of(
     [sent(), sent(1), sent(2), commit(1), sent(), sent(1), abort(2), abort(1), sent(2), commit(2)]
 )
 _EDGES = (0, 6, 13)
+_CUTS = (0, 3, 6, 10)
 _BATCHES = range(len(_LOG.placed))
 _DATA_BATCHES = [index for index in _BATCHES if _LOG.placed[index].step.is_commit is None]
 _ISOLATIONS = ["read_committed", "read_uncommitted"]
@@ -88,6 +98,43 @@ def test_an_end_that_may_lie_where_nothing_was_taken_yet_is_waited_for(tmp_path:
     ingested(disks[1], lake)
     assert _states(lake) == log.states(log.next_offset)
     assert standing_gaps(lake) == []
+
+
+@pytest.mark.parametrize("isolation", _ISOLATIONS)
+@pytest.mark.parametrize("is_commit", [True, False])
+def test_data_before_offsets_that_the_cleaner_removed_is_not_compacted(
+    tmp_path: Path, isolation: str, *, is_commit: bool
+) -> None:
+    # Offsets: 0-2 plain, 3-5 data of 1, 6-8 plain and removed, 9 the end of 1, 10-12 plain.
+    end = commit(1) if is_commit else abort(1)
+    log, disks = _lost_middle(tmp_path, end)
+    removed, marker = (batch.data for batch in log.batches(6, 10))
+    path = disks[1] / "orders-0" / f"{6:020}.log"
+    assert path.read_bytes() == removed + marker
+    path.write_bytes(marker)
+    lake = tmp_path / "lake"
+    ingested(disks[0], lake, isolation=isolation)
+    ingested(disks[1], lake, isolation=isolation)
+    assert _states(lake) == {
+        offset: state
+        for offset, state in log.states(log.next_offset).items()
+        if offset not in range(6, 9) and (state != "aborted" or isolation == "read_uncommitted")
+    }
+    (gap,) = standing_gaps(lake)
+    assert (gap.start_offset, gap.next_offset, gap.cause) == (6, 9, "compacted")
+    assert imbalances_of(lake) == []
+
+
+def _lost_middle(folder: Path, end: Step) -> tuple[TransactionLog, list[Path]]:
+    """A disk that has lost its segments of [3, 10), and a copy whose cleaner has got beyond it."""
+    log = TransactionLog.of([sent(), sent(1), sent(), end, sent()])
+    disks = [folder / "1", folder / "2"]
+    for disk in disks:
+        write_log(disk, log, _CUTS, has_files=False)
+    for lost in _CUTS[1:3]:
+        (disks[0] / "orders-0" / f"{lost:020}.log").unlink()
+    write_checkpoint(disks[1] / "cleaner-offset-checkpoint", {("orders", 0): 10})
+    return log, disks
 
 
 def _at(offset: int) -> str:

@@ -31,7 +31,7 @@ def _ingested(*, key: PartitionKey = KEY) -> RangeResult:
 
 def _repaired(start: int, stop: int, *brought: tuple[int, int]) -> RangeResult:
     (plan,) = plan_ranges(surveyed(), Settings())
-    gap = RemainingGap(GapCause.MISSING, None)
+    gap = RemainingGap(GapCause.MISSING)
     plan = replace(plan, start_offset=start, next_offset=stop, remaining_gap=gap)
     return combine_reports(plan, [report(*offsets) for offsets in brought])
 

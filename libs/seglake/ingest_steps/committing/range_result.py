@@ -230,7 +230,7 @@ def _edges(plan: RangePlan, start: int, stop: int) -> list[int]:
     edges.update(edge for gap in plan.remote_gaps for edge in (gap.start_offset, gap.next_offset))
     edges.update(() if plan.undeleted is None else plan.undeleted.offsets)
     if plan.remaining_gap is not None:
-        edges.update(plan.remaining_gap.explained_range or ())
+        edges.update(edge for part in plan.remaining_gap.explained_ranges for edge in part)
     return [start, *sorted(edge for edge in edges if start < edge < stop), stop]
 
 
@@ -238,8 +238,7 @@ def _remaining_cause(remaining: RemainingGap | None, start: int, stop: int) -> G
     """Return the cause that a gap keeps after a repair; None if the replica shows another one."""
     if remaining is None:
         return None
-    explained = remaining.explained_range
-    is_explained = explained is not None and explained[0] <= start and stop <= explained[1]
+    is_explained = not subtracted_near((start, stop), remaining.explained_ranges)
     return None if is_explained else remaining.cause
 
 

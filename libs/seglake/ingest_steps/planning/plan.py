@@ -39,11 +39,11 @@ class RemainingGap(NamedTuple):
 
     Attributes:
         cause: the gap's cause before the repair.
-        explained_range: offsets in the replica's log: the replica shows their cause.
+        explained_ranges: merged ranges of offsets whose cause the replica's log shows.
     """
 
     cause: GapCause
-    explained_range: OffsetRange | None
+    explained_ranges: Sequence[OffsetRange] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,6 +92,6 @@ def _plan(gap: CurrentGap, start: _Start) -> RangePlan:
         cleaner_offset=0,
         remote_gaps=(rest,) if gap.detail and above < gap.next_offset else (),
         undeleted=None if is_deleted else UndeletedStart((0, start.offset), start.cause),
-        remaining_gap=RemainingGap(gap.cause, (0, start.offset)),
+        remaining_gap=RemainingGap(gap.cause, ((0, start.offset),)),
         kind=RangeKind.REPAIR,
     )

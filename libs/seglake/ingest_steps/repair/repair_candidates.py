@@ -1,6 +1,8 @@
 """Searches copies for offsets that the lake lacks, and plans the repairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
+from operator import not_
 from typing import Any, NamedTuple
 
 from seglake.ingest_steps.planning.plan import RangePlan
@@ -76,7 +78,7 @@ def found_repairs(
             unread.setdefault(name, []).append(searched.unread)
         absent.setdefault(copy.key, []).extend(searched.absent)
         if searched.spans:
-            candidate = _candidate(copy, searched.spans, state, notes)
+            candidate = _candidate(copy, searched, state, notes)
             candidates.setdefault(copy.key, []).append(candidate)
     ranges, fills = _planned(candidates, state, notes)
     reasons = {name: "; ".join(texts) for name, texts in unread.items()}
@@ -84,10 +86,10 @@ def found_repairs(
 
 
 def _candidate(
-    copy: RepairSource, spans: Sequence[FoundSpan], state: RepairState, notes: list[str]
+    copy: RepairSource, searched: Searched, state: RepairState, notes: list[str]
 ) -> CandidateReplica:
     """Return a copy's batches for gaps, except gaps next to which copy and lake differ."""
-    asked = {span.gap_index for span in spans}
+    asked = {span.gap_index for span in searched.spans}
     other = {index for index in asked if is_contradicted(copy, copy.gaps[index], state)}
     if other:
         notes.append(
@@ -103,7 +105,13 @@ def _candidate(
             goes_on(crossing, copy.key, state, is_inside=is_inside) for crossing in span.crossings
         )
 
-    return CandidateReplica(copy, tuple(filter(is_offered, spans)))
+    offered = [is_offered(span) for span in searched.spans]
+    others = compress(searched.spans, map(not_, offered))
+    return CandidateReplica(
+        copy,
+        tuple(compress(searched.spans, offered)),
+        (*searched.unused, *((span.gap_index, span.offsets) for span in others)),
+    )
 
 
 def _request(copy: RepairSource, state: RepairState, *, is_replay: bool) -> SearchRequest:

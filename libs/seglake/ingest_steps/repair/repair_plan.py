@@ -7,6 +7,7 @@ recorded as gaps again.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.ingest_steps.planning.plan import RangePlan, RemainingGap
 from seglake.ingest_steps.repair.repair_sources import RepairSource
 from seglake.kafka_log.offset_gaps import GapCause
@@ -22,15 +23,24 @@ from seglake.segment_decoding.tasks import PartitionSplit, SegmentSplit
 
 
 class CandidateReplica(NamedTuple):
-    """Batches of one copy that may fill gaps; spans name segments and gaps by their indexes."""
+    """Batches of one copy that may fill gaps; spans name segments and gaps by their indexes.
+
+    Attributes:
+        unused: further offsets that the copy may have, but that fill nothing, each with the index
+            of its gap.
+    """
 
     copy: RepairSource
     spans: tuple[FoundSpan, ...]
+    unused: tuple[tuple[int, OffsetRange], ...] = ()
 
 
 class _Choice(NamedTuple):
+    """Span that fills a part of a gap; `unused` are the gap's offsets that the copy leaves open."""
+
     copy: RepairSource
     span: FoundSpan
+    unused: Sequence[OffsetRange]
 
     @property
     def gap(self) -> CurrentGap:
@@ -111,14 +121,17 @@ def repair_plans(
     by_gap: dict[CurrentGap, list[list[_Choice]]] = {}
     unsettled = 0
     for candidate in candidates:
-        by_candidate: dict[CurrentGap, list[_Choice]] = {}
-        for choice in (_Choice(candidate.copy, span) for span in candidate.spans):
-            if _is_settled(choice.span, log, lost, reads_undecided=reads_undecided):
-                by_candidate.setdefault(choice.gap, []).append(choice)
-            elif choice.gap.cause is not GapCause.UNDECIDED:
-                unsettled += choice.span.sound_offsets
-        for gap, choices in by_candidate.items():
-            by_gap.setdefault(gap, []).append(choices)
+        copy, settled, others = candidate.copy, list[FoundSpan](), list[FoundSpan]()
+        for span in candidate.spans:
+            is_settled = _is_settled(span, log, lost, reads_undecided=reads_undecided)
+            (settled if is_settled else others).append(span)
+            if not is_settled and copy.gaps[span.gap_index].cause is not GapCause.UNDECIDED:
+                unsettled += span.sound_offsets
+        open_spans = ((span.gap_index, span.offsets) for span in others)
+        unused = grouped((*candidate.unused, *open_spans))
+        choices = [_Choice(copy, span, unused.get(span.gap_index, ())) for span in settled]
+        for gap, of_gap in grouped((choice.gap, choice) for choice in choices).items():
+            by_gap.setdefault(gap, []).append(of_gap)
     gaps_filled = sorted(by_gap, key=lambda gap: gap.start_offset)
     chosen = [_chosen(gap, by_gap[gap]) for gap in gaps_filled]
     return Plans(
@@ -180,7 +193,7 @@ def _is_apart(one: FoundSpan, other: FoundSpan) -> bool:
 def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ...]) -> RangePlan:
     replica = choices[0].copy.replica
     log_start = replica.log_start_offset
-    explained = _explained_range(choices[0]) if gap.lacks_evidence else None
+    explained = _explained_ranges(choices[0]) if gap.lacks_evidence else ()
     return RangePlan(
         key=gap.key,
         start_offset=gap.start_offset,
@@ -195,14 +208,17 @@ def _plan(gap: CurrentGap, choices: Sequence[_Choice], markers: tuple[Marker, ..
     )
 
 
-def _explained_range(choice: _Choice) -> OffsetRange:
-    """Return the part of a gap whose cause the chosen copy shows."""
-    start, stop = choice.copy.requested[choice.span.gap_index]
-    return start, stop if choice.span.proof_stop is None else min(stop, choice.span.proof_stop)
+def _explained_ranges(choice: _Choice) -> Sequence[OffsetRange]:
+    """Return the parts of a gap whose cause the chosen copy shows.
+
+    The copy may have further records at the offsets that it leaves open, so these keep the gap's
+    cause: a copy of which the cleaner has removed neighbours does not show that they are compacted.
+    """
+    return subtracted(choice.copy.requested[choice.span.gap_index], merged(choice.unused))
 
 
 def _split(gap: CurrentGap, choice: _Choice, markers: tuple[Marker, ...]) -> PartitionSplit:
-    copy, span = choice
+    copy, span = choice.copy, choice.span
     file = copy.files[span.file_index]
     is_last = span.file_index + 1 == len(copy.files)
     limit = (
