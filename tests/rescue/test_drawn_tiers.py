@@ -36,7 +36,7 @@ def test_a_disk_and_its_tier_are_the_log_of_a_consumer(
     assert audited(lake).exit_code == 0, drawn.facts
 
 
-@pytest.mark.parametrize("number", [*range(6), 219])  # 219: a cleaned follower fills a gap
+@pytest.mark.parametrize("number", range(6))
 def test_a_disk_first_and_its_tier_later_come_to_the_same(
     number: int, tmp_path: Path, lake: Path
 ) -> None:
@@ -46,6 +46,15 @@ def test_a_disk_first_and_its_tier_later_come_to_the_same(
     replayed(lake, *drawn.sources, tiered=drawn.settings, read=drawn.read)
     assert in_lake(lake) == drawn.rows(isolation), drawn.facts
     assert audited(lake).exit_code == 0, drawn.facts
+
+
+def test_a_tier_brings_what_a_cleaned_follower_had_and_could_not_settle(
+    tmp_path: Path, lake: Path
+) -> None:
+    drawn = drawn_cluster(random.Random("replay/219"), tmp_path)
+    ingested(drawn.disks, lake, isolation="read_uncommitted", read=drawn.read)
+    replayed(lake, *drawn.sources, tiered=drawn.settings, read=drawn.read)
+    assert in_lake(lake) == drawn.rows("read_uncommitted"), drawn.facts
 
 
 @pytest.mark.parametrize("number", range(7))
