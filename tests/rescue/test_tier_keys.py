@@ -29,7 +29,18 @@ from support.encoder import (
     write_log_dir,
 )
 from support.lakes import ingested, replayed
-from support.tiers import CLUSTER, ENC, KEYS, LOCAL, PLAIN, consumed, gaps_of, in_lake, new_id
+from support.tiers import (
+    CLUSTER,
+    ENC,
+    KEYS,
+    LOCAL,
+    PLAIN,
+    consumed,
+    copied,
+    gaps_of,
+    in_lake,
+    new_id,
+)
 
 _WITHOUT_KEY = ("plain-0 [0, 380)", "plain-1 [0, 360)", "retained-0 [1160, 1240)", "tx-0 [0, 246)")
 
@@ -182,6 +193,24 @@ def test_a_replay_names_all_offsets_that_it_cannot_decrypt(lake: Path, given: st
     why = "the segment is encrypted with key key1: give --tiered-key key1=FILE (given: key2)"
     assert {*summary.left_out.values()} == {f"{name}: {why}" for name in _WITHOUT_KEY}
     assert summary.exit_code == 3
+
+
+def test_a_tier_that_could_mend_damage_is_named_without_its_key(tmp_path: Path, lake: Path) -> None:
+    disk = copied(ENC, tmp_path / "disk")
+    first = min(disk.remote.rglob("plain-*/0/*.log"))
+    damaged = bytearray(first.read_bytes())
+    damaged[len(damaged) // 2] ^= 0xFF
+    first.write_bytes(damaged)
+    ingested(disk.folder, lake, isolation="read_committed", tiered=KEYS)
+    ((start, stop, cause, _),) = gaps_of(lake, "plain")
+    assert cause == "quarantined"
+    why = f"plain-0 [{start}, {stop}): the segment is encrypted with key key1: give --tiered-key"
+    later = ingested(unpacked(ENC), lake, isolation="read_committed")
+    assert f"not read: {why} key1=FILE" in later.to_text()
+    summary = replayed(lake, unpacked(ENC))
+    assert (summary.exit_code, [*summary.left_out.values()]) == (3, [f"{why} key1=FILE"])
+    assert replayed(lake, unpacked(ENC), tiered=KEYS).exit_code == 0
+    assert in_lake(lake) == consumed(ENC, "read_committed")
 
 
 def test_cat_names_the_offsets_that_it_cannot_read(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,8 +23,8 @@ class LastUpload(NamedTuple):
         modified_at_ms: modification time of the object, in ms since 1970.
         stored_bytes: size of the object.
         next_offset: exclusive end of the segment.
-        rivals: ids of other uploads that begin within the segment, joined by commas. They are the
-            same batches again, or lost an election.
+        rivals: ids of other uploads that begin within the segment, joined by commas. These
+            uploads have the same batches again, or lost an election.
     """
 
     size_bytes: int
@@ -112,9 +112,10 @@ class SettledLog:
     def _recorded(self, files: Sequence[SegmentFile]) -> list[SegmentFile]:
         """Return the last upload with its recorded size and end; empty if it must be read.
 
-        If other uploads begin within it, leader epochs show which one is in the log, and these are
-        not recorded. So it must be read if they are not those of the earlier run. Those of the
-        earlier run are returned up to their first offset, so that the last upload is chosen again.
+        If other uploads begin within it, leader epochs show which one is in the log. Epochs are not
+        recorded. So if the listing has other such uploads than the earlier run saw, the last upload
+        must be read. If it has the same ones, each is returned with its first offset only, so the
+        last upload wins again.
         """
         last = self.last
         if last is None or last.next_offset > self.covered:

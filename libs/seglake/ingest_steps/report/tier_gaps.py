@@ -1,6 +1,6 @@
 """Offsets that a given remote tier should have and cannot provide, with the reasons."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from seglake.findings.findings import Finding
@@ -55,18 +55,29 @@ def standing_tier_gaps(
     """Yield the offsets of the lake's gaps that the given tier cannot provide.
 
     Args:
-        replicas: replicas of the sources, with their logs in the tier.
-        searched: offsets that searches of the tier for gaps did not find.
-        standing: gaps of the lake.
+        replicas: replicas of the sources. Offsets that their listing lacks in the tier count only
+            within gaps `remote`.
+        searched: offsets of gaps that searches of the tier could not read.
+        standing: gaps of the lake that another copy could fill.
         ledger: the lake's ledger.
     """
     listed = ((ledger.of_copy(copy).key, copy.remote_gaps) for copy in replicas if copy.remote_gaps)
-    for key, absent in chain(listed, *(found.items() for found in searched)):
-        of_key = standing.get(key, ())
-        remote = merged(gap.offsets for gap in of_key if gap.cause is GapCause.REMOTE)
-        for gap in absent:
-            for part in common(remote, (gap.start_offset, gap.next_offset)):
-                yield str(key), RemoteGap(*part, gap.reason)
+    yield from _within(standing, listed, causes={GapCause.REMOTE})
+    for found in searched:
+        yield from _within(standing, found.items(), causes={*GapCause})
+
+
+def _within(
+    standing: Mapping[PartitionKey, Sequence[CurrentGap]],
+    absent: Iterable[tuple[PartitionKey, Sequence[RemoteGap]]],
+    causes: Collection[GapCause],
+) -> TierGaps:
+    """Yield the absent offsets that are in gaps with these causes."""
+    for key, of_key in absent:
+        gaps = merged(gap.offsets for gap in standing.get(key, ()) if gap.cause in causes)
+        for start, stop, reason in of_key:
+            for part in common(gaps, (start, stop)):
+                yield str(key), RemoteGap(*part, reason)
 
 
 def tier_gap_reasons(gaps: TierGaps) -> dict[str, str]:
