@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import ExitCode
+from seglake.lake.delta_tables import LakeTables
+from seglake.lake.errors import TypedTableError
+from seglake.lake.typed_tables import create_or_extend, typed_tables
 from seglake.pipelines.lake_deserialize.deserialize_summary import DeserializeSummary
+from seglake.storage.local_storage import LocalStorage
 from seglake.value_codec import schema_readers
 from support.dying import Died, dying
 from support.lakes import ingested, read_table
@@ -190,3 +194,15 @@ def test_topics_with_protobuf_are_left_out_without_its_packages(
     assert summary.exit_code is ExitCode.LOOK
     monkeypatch.undo()
     assert [each.topic for each in decoded(lake, topic).topics] == [topic]
+
+
+def test_a_table_that_another_run_created_and_filled_meanwhile_is_no_foreign_folder(
+    tmp_path: Path,
+) -> None:
+    lake = made(tmp_path, ID_1 + b"\x02")
+    decoded(lake, "t")
+    tables = LakeTables(str(lake), LocalStorage())
+    [there] = typed_tables(tables)
+    assert create_or_extend(LakeTables(str(lake), LocalStorage()), there, {}) == there
+    with pytest.raises(TypedTableError, match=r"it is the table of topic t$"):
+        create_or_extend(tables, there._replace(topic="other"), {})

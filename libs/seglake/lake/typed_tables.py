@@ -173,7 +173,7 @@ def check_writable(
     Args:
         tables: the lake.
         requested: the table with the types that it needs.
-        known: the typed tables that exist, by name.
+        known: the typed tables that were found, by name; another run may have created more.
 
     Raises:
         TypedTableError: the table is of another topic or record, a column has another type, or the
@@ -184,10 +184,13 @@ def check_writable(
     if there is None:
         own = (LOG_FOLDER, OWN_FOLDER)
         strange = [each.name for each in tables.entries(name) if each.name not in own]
-        if strange:
-            reason = f"its folder holds {strange[0]} and is not a table"
-            raise TypedTableError(table=name, reason=reason)
-        return
+        # Look for the table after its files: another run may just have created and filled it.
+        if not tables.has(requested.table):
+            if strange:
+                reason = f"its folder holds {strange[0]} and is not a table"
+                raise TypedTableError(table=name, reason=reason)
+            return
+        there = _found(tables, name)
     is_other_form = there.value_form and there[2:4] != requested[2:4]
     if there[:2] != requested[:2] or is_other_form:
         raise TypedTableError(table=name, reason=f"it is the table of topic {there.topic}")
