@@ -125,18 +125,23 @@ class Retention:
         if limit_ms is None:
             return
         young = first_young(tables, topic, source_id, ledger, limit_ms)
-        rows = tables.rows(GAPS, source_id, GAP_COLUMNS)
-        gaps = fillable_gaps(fillable_rows(rows), ledger)
+        borders: dict[PartitionKey, int] = {}
         for key in sorted((key for key in ledger.partitions() if key.topic == topic), key=str):
             log = ledger.of(key)
             held_by = young.get(key)
             ends = [held_by.base_offset if held_by else (log.covered or [(0, 0)])[-1][1]]
             ends += [start for start, _ in log.superseded]  # a retake of this range comes first
             border = whole_border(tables, source_id, log, min(ends))
-            plan = planned(log, source_id, border, held_by, gaps.get(key, ()))
-            if border > log.expired_to and any(
-                part.sums is None or part.sums.records for part in plan.parts
-            ):
+            if border > log.expired_to:
+                borders[key] = border
+        if not borders:
+            return
+        pruned = [("start_offset", "<", max(borders.values()))]
+        rows = tables.rows(GAPS, source_id, GAP_COLUMNS, pruned_by=pruned)
+        gaps = fillable_gaps(fillable_rows(rows), ledger)
+        for key, border in borders.items():
+            plan = planned(ledger.of(key), source_id, border, young.get(key), gaps.get(key, ()))
+            if any(part.sums is None or part.sums.records for part in plan.parts):
                 yield plan
 
     def _removed(self, topic: str, plans: Sequence[PartitionExpiry]) -> list[Rewritten]:

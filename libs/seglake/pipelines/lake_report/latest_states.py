@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.lake.app_versions import app_id
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LatestTableError
@@ -34,11 +35,14 @@ def latest_states(tables: LakeTables, ledger: Ledger) -> tuple[LatestTableState,
         tables: the lake.
         ledger: its ledger.
     """
-    commits = {
-        (log.source_id, log.key.topic, row["generation"])
-        for log, rows in ledger.rows.items()
-        for row in rows
-    }
+    commits = grouped(
+        (topic, (source, generation))
+        for source, topic, generation in {
+            (log.source_id, log.key.topic, row["generation"])
+            for log, rows in ledger.rows.items()
+            for row in rows
+        }
+    )
     try:
         there = latest_tables(tables)
     except LatestTableError as error:
@@ -48,8 +52,7 @@ def latest_states(tables: LakeTables, ledger: Ledger) -> tuple[LatestTableState,
         state = tables.state(table)
         lacks = sum(
             generation > state.generation(app_id(source, topic))
-            for source, name, generation in commits
-            if name == topic
+            for source, generation in commits.get(topic, ())
         )
         at_ms = commit_of(tables, table, state.version).get("timestamp")
         changed = datetime.fromtimestamp(at_ms / 1000, UTC) if isinstance(at_ms, int) else None
