@@ -20,7 +20,7 @@ def store_schemas(tables: LakeTables, registries: Sequence[LakeRegistry], run_id
     """Update the rows of these registries in `schemas`; rows of other registries stay.
 
     Schemas that another run stored meanwhile stay, too, if no schema of these registries has their
-    id: later runs decode with all schemas of the table.
+    id, or their GUID if they have no id: later runs decode with all schemas of the table.
     """
     stamp = {"run_id": run_id, "written_at": time.time_ns() // 1000}
     found = [{**row, **stamp} for each in registries for row in _rows(each)]

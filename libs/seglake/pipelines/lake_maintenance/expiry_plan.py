@@ -87,7 +87,7 @@ class PartitionExpiry:
 
     @property
     def gaps(self) -> Iterator[tuple[OffsetRange, str | None]]:
-        """Yield the gaps of the expired range, each with the cause of an earlier loss."""
+        """Yield gaps of the expired range with the cause of an earlier loss; None without one."""
         yield from ((gap.offsets, str(gap.cause)) for gap in self.lost)
         rest = subtracted(self.offsets, merged(gap.offsets for gap in self.lost))
         yield from ((offsets, None) for offsets in rest)
