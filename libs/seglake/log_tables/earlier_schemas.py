@@ -11,7 +11,7 @@ from uuid import UUID
 
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.value_tables import SCHEMAS
-from seglake.value_codec.registry.registry_records import Registration
+from seglake.value_codec.registry.registry_records import Deletion, Registration
 from seglake.value_codec.registry.schemas import Reference, SchemaContent, SubjectVersion
 
 _COLUMNS = (
@@ -48,6 +48,6 @@ def _registration(row: Mapping[str, Any]) -> Registration:
         SubjectVersion(row["subject"], row["version"]),
         row["schema_id"],
         content,
-        is_deleted=row["deletion"] is not None,
+        deletion=Deletion(row["deletion"]) if row["deletion"] else None,
         guid=UUID(row["guid"]).bytes,
     )

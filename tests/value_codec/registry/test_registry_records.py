@@ -2,7 +2,7 @@
 
 import pytest
 
-from seglake.value_codec.registry.registry_records import RecordKind, registry_record
+from seglake.value_codec.registry.registry_records import Deletion, RecordKind, registry_record
 from seglake.value_codec.registry.schemas import Reference, SchemaContent, SubjectVersion
 from support.typed_disk import schema_pair, subject_deletion
 
@@ -14,7 +14,7 @@ def test_a_schema_without_a_type_is_avro_and_unknown_members_are_ignored() -> No
     assert found is not None
     assert (found.place, found.schema_id) == (SubjectVersion("a", 3), 7)
     assert found.content == SchemaContent(schema_type="AVRO", text='"int"')
-    assert not found.is_deleted
+    assert found.deletion is None
 
 
 def test_references_and_a_soft_deletion_are_read() -> None:
@@ -22,7 +22,7 @@ def test_references_and_a_soft_deletion_are_read() -> None:
     found = registry_record(*schema_pair("a", 1, 1, references=[reference], deleted=True))
     assert found.registration is not None
     assert found.registration.content.references == (Reference("x.Y", "b", 2),)
-    assert found.registration.is_deleted
+    assert found.registration.deletion is Deletion.SOFT
 
 
 @pytest.mark.parametrize("value", [None, b""])

@@ -4,15 +4,14 @@ from collections.abc import Iterable
 
 import pytest
 
-from seglake.value_codec.registry.registry_records import registry_record
+from seglake.value_codec.registry.registry_records import Deletion, Registration, registry_record
 from seglake.value_codec.registry.schema_registry import (
-    Deletion,
     RecordedAt,
     ResolveError,
     SchemaRegistry,
     StoredSchema,
 )
-from seglake.value_codec.registry.schemas import SubjectVersion
+from seglake.value_codec.registry.schemas import SchemaContent, SubjectVersion
 from support.typed_disk import Pair, schema_pair, subject_deletion
 
 
@@ -135,3 +134,13 @@ def test_records_that_cannot_be_read_are_kept_with_their_place() -> None:
 def test_a_context_is_the_start_of_a_subject() -> None:
     places = [SubjectVersion(subject, 1) for subject in (":.lab:a:b", ":a", "a", ":.:a", ":.lab:")]
     assert [place.context for place in places] == [".lab", ".", ".", ".", ".lab"]
+
+
+@pytest.mark.parametrize("deletion", [None, *Deletion])
+def test_a_schema_that_an_earlier_run_knew_stays_deleted_as_it_was(
+    deletion: Deletion | None,
+) -> None:
+    found = SchemaRegistry()
+    content = SchemaContent(schema_type="AVRO", text='"int"')
+    found.complete([Registration(SubjectVersion("a", 1), 7, content, deletion)])
+    assert deletions(found) == [(1, deletion)]

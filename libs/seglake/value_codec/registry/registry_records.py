@@ -43,20 +43,27 @@ class RecordKind(StrEnum):
     UNREADABLE = "unreadable"
 
 
+class Deletion(StrEnum):
+    """Kinds of deletion; softly deleted schemas are kept for readers of their ids."""
+
+    SOFT = "soft"
+    HARD = "hard"
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
     """A schema under a subject and version of a registry.
 
     Attributes:
         schema_id: id of the schema, or NO_ID.
-        is_deleted: deleted softly: the registry keeps it for readers of its id.
+        deletion: how the schema was deleted; None if it was not.
         guid: GUID of the schema in a file, in addition to the GUID computed from its text.
     """
 
     place: SubjectVersion
     schema_id: int
     content: SchemaContent
-    is_deleted: bool = False
+    deletion: Deletion | None = None
     guid: bytes | None = None
 
 
@@ -160,8 +167,8 @@ def registration_of(value: dict[str, Any], place: SubjectVersion) -> Registratio
         metadata=_optional(value, "metadata", dict),
         rule_set=_optional(value, "ruleSet", dict),
     )
-    is_deleted = value.get("deleted") is True
-    return Registration(place, member_of(value, "id", int), content, is_deleted)
+    deletion = Deletion.SOFT if value.get("deleted") is True else None
+    return Registration(place, member_of(value, "id", int), content, deletion)
 
 
 def _optional(value: dict[str, Any], name: str, kind: type[_T]) -> _T | None:

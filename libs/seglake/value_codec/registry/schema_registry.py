@@ -8,13 +8,13 @@ share it.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import NamedTuple
 from uuid import UUID
 
 from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
 from seglake.value_codec.registry.registry_records import (
     NO_ID,
+    Deletion,
     RecordKind,
     Registration,
     RegistryRecord,
@@ -29,13 +29,6 @@ from seglake.value_codec.registry.schemas import (
 
 _LATEST = -1
 _DEEPEST_REFERENCE = 32
-
-
-class Deletion(StrEnum):
-    """Kinds of deletion; softly deleted schemas are kept for readers of their ids."""
-
-    SOFT = "soft"
-    HARD = "hard"
 
 
 class RecordedAt(NamedTuple):
@@ -154,7 +147,7 @@ class SchemaRegistry:
             schema_id=found.schema_id,
             content=found.content,
             recorded_at=recorded_at if known is None else known.recorded_at,
-            deletion=Deletion.SOFT if found.is_deleted else None,
+            deletion=found.deletion,
         )
 
     def _delete(self, entries: Iterable[_Entry], how: Deletion) -> None:
