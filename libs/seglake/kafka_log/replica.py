@@ -200,8 +200,12 @@ class Replica:
 
     @property
     def durable_offset(self) -> int:
-        """Return the offset below which records are known to be replicated or synced to disk."""
-        return self.checkpoints.durable_offset
+        """Return the offset below which records are known to be replicated or synced to disk.
+
+        Brokers upload only replicated records.
+        """
+        last = self.segments[-1].remote if self.segments else None
+        return max(self.checkpoints.durable_offset, 0 if last is None else last.next_offset)
 
     def may_be_duplicate_of(self, other: "Replica") -> bool:
         """Return whether both are live copies on one broker, possibly in different log dirs."""

@@ -17,6 +17,7 @@ from seglake.kafka_log.replica import PartitionKey, RemoteObject, SegmentFile
 from seglake.kafka_log.settled_logs import NOTHING_SETTLED, SettledLog
 from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
 from seglake.log_dirs.log_dir_files import read_epochs
+from seglake.log_dirs.plausible_checkpoints import is_far
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX, SideFile
 from seglake.segment_codec.formats.side_files.tier_names import local_file, local_folder
@@ -163,7 +164,7 @@ class LocalLayout:
             return settled.get(file.path) or Upload(
                 segment_id=found.segment_id,
                 start_offset=found.start_offset,
-                next_offset=end_of(storage, file),
+                next_offset=_plausible_end(storage, file),
                 epochs=_epochs_of(storage, found),
                 file=file,
             )
@@ -243,6 +244,15 @@ def end_of(storage: Storage, file: SegmentFile) -> int:
     request = BatchRequest(storage, file, OFFSET_MAX, is_last=True, window_bytes=_WINDOW_BYTES)
     end = find_batch(request)
     return max(end.next_offset if isinstance(end, LogEnd) else 0, file.base_offset + 1)
+
+
+def _plausible_end(storage: Storage, file: SegmentFile) -> int:
+    """Return the exclusive end of a segment that nothing but its last header states.
+
+    If the end is far above all offsets that the segment's bytes can have, it is left open.
+    """
+    end = end_of(storage, file)
+    return file.base_offset + 1 if is_far(end, file.base_offset + file.size_bytes) else end
 
 
 def _epochs_of(storage: Storage, found: _Object) -> tuple[EpochStart, ...]:

@@ -3,7 +3,7 @@
 import cProfile
 from pathlib import Path
 
-from seglake.kafka_log.replica import Checkpoints, PartitionKey, SegmentFile
+from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.pipelines.lake_audit.disk_check.disk_check_task import (
@@ -54,7 +54,8 @@ def _checked(folder: Path, count: int) -> tuple[PieceReport, int]:
         broker_id=0,
         files=(SegmentFile(0, str(path), path.name, path.stat().st_size, None),),
         stop_offset=None,
-        checkpoints=Checkpoints(),
+        durable_offset=0,
+        cleaner_offset=0,
         log_start_offset=0,
         known_start_offset=0,
         covered=tuple((2 * n, 2 * n + 1) for n in range(count)),

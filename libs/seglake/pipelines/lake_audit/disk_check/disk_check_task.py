@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from seglake.kafka_log.batch_headers import counted_offset
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
-from seglake.kafka_log.replica import Checkpoints, SegmentFile
+from seglake.kafka_log.replica import SegmentFile
 from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.parquet_rows import NULL_NUMBER
 from seglake.lake.tables import CLUSTER_METADATA
@@ -66,7 +66,8 @@ class DiskPiece:
         broker_id: the disk's broker; None if unknown.
         files: the segments, by base offset.
         stop_offset: start of the segment after the last one; None if it is the last one of the log.
-        checkpoints: the replica's checkpoints.
+        durable_offset: offset below which the replica's records are known to be durable.
+        cleaner_offset: offset up to which the log cleaner has cleaned the log; 0 if unknown.
         log_start_offset: the replica's log start.
         known_start_offset: the highest log start in the lake.
         covered: merged ranges that the lake has ingested.
@@ -79,7 +80,8 @@ class DiskPiece:
     broker_id: int | None
     files: tuple[SegmentFile, ...]
     stop_offset: int | None
-    checkpoints: Checkpoints
+    durable_offset: int
+    cleaner_offset: int
     log_start_offset: int
     known_start_offset: int
     covered: tuple[OffsetRange, ...]
@@ -212,15 +214,14 @@ class _Check:
     def _read(self, index: int) -> None:
         piece, file = self._piece, self._piece.files[index]
         is_last = piece.stop_offset is None and index + 1 == len(piece.files)
-        durable_offset = piece.checkpoints.durable_offset
         bounds = SegmentBounds(
             base_offset=file.base_offset,
-            limit_offset=limit_after(file.base_offset, durable_offset),
+            limit_offset=limit_after(file.base_offset, piece.durable_offset),
             is_last=is_last,
-            durable_offset=durable_offset,
+            durable_offset=piece.durable_offset,
             anchors=anchors(piece.source, file),
             run_breaks=tuple(edge for offsets in piece.covered for edge in offsets),
-            may_have_holes=file.base_offset < (piece.checkpoints.cleaner_offset or 0),
+            may_have_holes=file.base_offset < piece.cleaner_offset,
         )
         with open_segment(piece.source, file) as reader:
             check_size(file, reader.size_bytes, is_last=is_last)
