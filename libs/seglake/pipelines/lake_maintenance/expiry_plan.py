@@ -126,15 +126,15 @@ def planned(
         gaps: current gaps of the partition that another copy could fill.
     """
     start = log.expired_to
+    offsets = start, border
     parts = [
         part
         for block in blocks_of(log)
         if block.offsets[0] < border and start < block.offsets[1]
-        for part in _parts(block, log, source_id, (start, border))
+        for part in _parts(block, log, source_id, offsets)
     ]
-    holes = subtracted((start, border), log.covered)
+    holes = subtracted(offsets, log.covered)
     lost = [gap for gap in gaps if gap.cause in LOSS_OF_GAP and start <= gap.start_offset < border]
-    offsets = start, border
     return PartitionExpiry(log, offsets, held_by, tuple(parts), tuple(holes), tuple(lost))
 
 

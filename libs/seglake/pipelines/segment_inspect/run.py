@@ -231,7 +231,7 @@ class _Inspection:
                     path=path, reason="it is an archive: unpack it, and inspect the unpacked files"
                 )
             else:
-                self.needs_a_look = True  # nothing is inspected, so that nothing was checked
+                self.needs_a_look = True  # nothing is inspected, so nothing is checked
         if kind in SEGMENT_KINDS:
             return inspect_segment(storage, path, kind, shown)
         if self._part.offset is not None:

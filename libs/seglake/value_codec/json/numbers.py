@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from seglake.value_codec.json.texts import Texts, text_slices
 from seglake.value_codec.kernels import json_operations as op
+from seglake.value_codec.kernels.arguments import in_one_form
 
 _CERTAIN_DIGITS = 15  # a normal double keeps this number of digits exactly
 _LEAST_EXPONENT, _GREATEST_EXPONENT = -290, 290
@@ -89,9 +90,7 @@ def _significant(
     from seglake.value_codec.kernels.json_texts import significant_digits  # imports numba
 
     digits, counts, exponents = np.empty((3, len(starts)), np.int64)
-    content = data.view()
-    content.flags.writeable = False
-    significant_digits(content, starts, ends, digits, counts, exponents)
+    significant_digits(*in_one_form(data, starts, ends), digits, counts, exponents)
     return digits, counts, exponents
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from seglake.value_codec.decoded import ArrowArray
 from seglake.value_codec.kernels import json_operations as op
+from seglake.value_codec.kernels.arguments import in_one_form
 from seglake.value_codec.kernels.json_operations import Paths, Stack, Tape, Work
 from seglake.value_codec.reject_reasons import RejectReason
 
@@ -75,17 +76,15 @@ def read_nodes(
     """
     from seglake.value_codec.kernels.json_tape import most_nodes, read_texts  # imports numba, 0.2 s
 
-    content = data.view()
-    content.flags.writeable = False  # arrays of one kind, so that the kernel compiles once
-    bounds = np.ascontiguousarray(starts), np.ascontiguousarray(ends)
-    tape = _tape(most_nodes(content, *bounds))
+    bodies = in_one_form(data, starts, ends)
+    tape = _tape(most_nodes(*bodies))
     outcomes, positions = np.empty((2, len(starts)), np.int64)
     firsts = np.empty(len(starts), np.int64)
     longest = int((ends - starts).max(initial=0))
     stack = Stack(*np.zeros((4, _LEVELS), np.int64))
     scratch = np.empty(longest + 1, np.uint8)
     work = Work(tape, paths, stack, scratch, np.zeros(5, np.int64))
-    read_texts(content, *bounds, work, firsts, outcomes, positions)
+    read_texts(*bodies, work, firsts, outcomes, positions)
     reasons = np.zeros(len(starts), np.uint8)
     for outcome, reason in _REASONS.items():
         reasons[outcomes == outcome] = reason.code
@@ -142,12 +141,10 @@ def text_slices(
     """
     from seglake.value_codec.kernels.json_texts import copy_strings  # imports numba
 
-    content = data.view()
-    content.flags.writeable = False
     escaped = np.zeros(len(starts), np.bool_) if are_escaped is None else are_escaped
     out = np.empty(int((ends - starts).sum()), np.uint8)
     offsets = np.zeros(len(starts) + 1, np.int32)
-    copy_strings(content, starts, ends, escaped, out, offsets)
+    copy_strings(*in_one_form(data, starts, ends), escaped, out, offsets)
     bits = None if are_valid is None else validity(are_valid)
     return pa.Array.from_buffers(
         pa.string(), len(starts), [bits, pa.py_buffer(offsets.data), pa.py_buffer(out.data)]
