@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import pytest
 import zstandard
 
+from seglake.pipelines.lake_retake.retake_plan import Selection
 from seglake.task_engine.engine import Engine
 from support import aiven_objects
 from support.audits import audited
 from support.broker_disks import unpacked
-from support.lakes import ingested, read_table, replayed
+from support.lakes import ingested, read_table, replayed, retaken
 from support.tiers import AIVEN, ENC, KEYS, LOCAL, PLAIN, ZSTD, consumed, copied, gaps_of, in_lake
 
 
@@ -99,6 +100,7 @@ def _stored_sizes(manifest: Path) -> list[int]:
     return [base + int.from_bytes(size) for size in each] + [int.from_bytes(data[-4:])]
 
 
+_COMMITTED = {"isolation": "read_committed"}
 _FEW = base64.b64encode(zstandard.ZstdCompressor().compress(aiven_objects.packed_sizes([7, 7])))
 _OTHER = "it belongs to segment"
 
@@ -251,3 +253,30 @@ def test_the_oldest_object_of_a_tier_alone_is_not_taken_for_deleted(
     manifest.write_bytes(kept)
     assert replayed(lake, tier).exit_code == 0
     assert in_lake(lake)["plain-0"][0][0] == 0
+
+
+def test_every_run_names_a_quarantined_segment_that_the_tier_has_no_longer(
+    tmp_path: Path, lake: Path
+) -> None:
+    disk = copied(PLAIN, tmp_path / "disk").folder
+    (log,) = disk.rglob(f"plain-*/0/{0:020d}-*.log")
+    _flipped(300)(log)
+    ingested(disk, lake, isolation="read_committed")
+    ((start, stop, cause, _),) = gaps_of(lake, "plain")
+    assert cause == "quarantined"
+    log.unlink()
+    why = f"plain-0 [{start}, {stop}): the tier has no object of segment"
+    later = ingested(disk, lake, isolation="read_committed")
+    assert (later.exit_code, f"not read: {why}" in later.to_text()) == (0, True)
+    whole = Selection(frozenset({1}), is_whole=True)
+    of_plain = {"topics": ["plain"]}
+    summaries = (
+        replayed(lake, disk),
+        retaken(lake, disk, selection=whole, select=of_plain, read=_COMMITTED),
+    )
+    for summary in summaries:
+        (reason,) = summary.left_out.values()
+        assert (summary.exit_code, reason.startswith(why)) == (3, True)
+    done = retaken(lake, unpacked(PLAIN), selection=whole, select=of_plain, read=_COMMITTED)
+    assert (done.exit_code, done.left_out) == (0, {})
+    assert in_lake(lake)["plain-0"] == consumed(PLAIN, "read_committed")["plain-0"]

@@ -1,6 +1,6 @@
 """Offsets that a given remote tier should have and cannot provide, with the reasons."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from seglake.findings.findings import Finding
@@ -55,27 +55,15 @@ def standing_tier_gaps(
     """Yield the offsets of the lake's gaps that the given tier cannot provide.
 
     Args:
-        replicas: replicas of the sources. Offsets that their listing lacks in the tier count only
-            within gaps `remote`.
+        replicas: replicas of the sources, with the offsets that their listing lacks in the tier.
         searched: offsets of gaps that searches of the tier could not read.
-        standing: gaps of the lake that another copy could fill.
+        standing: gaps of the lake that another copy could fill, whatever their cause.
         ledger: the lake's ledger.
     """
     listed = ((ledger.of_copy(copy).key, copy.remote_gaps) for copy in replicas if copy.remote_gaps)
-    yield from _within(standing, listed, causes={GapCause.REMOTE})
-    for found in searched:
-        yield from _within(standing, found.items(), causes={*GapCause})
-
-
-def _within(
-    standing: Mapping[PartitionKey, Sequence[CurrentGap]],
-    absent: Iterable[tuple[PartitionKey, Sequence[RemoteGap]]],
-    causes: Collection[GapCause],
-) -> TierGaps:
-    """Yield the absent offsets that are in gaps with these causes."""
-    for key, of_key in absent:
-        gaps = merged(gap.offsets for gap in standing.get(key, ()) if gap.cause in causes)
-        for start, stop, reason in of_key:
+    for key, absent in chain(listed, *(found.items() for found in searched)):
+        gaps = merged(gap.offsets for gap in standing.get(key, ()))
+        for start, stop, reason in absent:
             for part in common(gaps, (start, stop)):
                 yield str(key), RemoteGap(*part, reason)
 

@@ -21,12 +21,14 @@ from seglake.ingest_steps.run_context import (
     opened_lake,
     published,
 )
+from seglake.ingest_steps.report.tier_gaps import standing_tier_gaps, tier_gap_reasons
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
 from seglake.kafka_log.replica import PartitionKey, Replica
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.delta_commit import recover
+from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_retake.retake_ledger import RetakeLedger
 from seglake.pipelines.lake_retake.retake_plan import (
     NOTHING_YET,
@@ -130,14 +132,17 @@ def _retake(
     summary.findings.add_reasons(FindingKind.LEFT_OUT, left_out)
     if context.is_dry_run:
         return
-    _name_waiting(keys - lost, context, summary)
-    repairs = repair(replicas if committed else (), context)
-    summary.add_findings(committed, repairs, context.settings)
-
-
-def _name_waiting(keys: set[PartitionKey], context: RunContext, summary: RetakeSummary) -> None:
-    """Add a reason for each superseded range above the offset up to which its log may be read."""
     _, ledger = published(context, [])
+    _name_waiting(keys - lost, ledger, summary)
+    searched = replicas if committed else ()
+    repairs = repair(searched, context)
+    summary.add_findings(committed, repairs, context.settings)
+    absent = standing_tier_gaps(searched, [repairs.absent], repairs.standing, ledger)
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, tier_gap_reasons(absent))
+
+
+def _name_waiting(keys: set[PartitionKey], ledger: SourceLedger, summary: RetakeSummary) -> None:
+    """Add a reason for each superseded range above the offset up to which its log may be read."""
     for key in sorted(keys, key=str):
         ranges = ledger.of(key).superseded
         if ranges and str(key) not in summary.left_out:

@@ -30,7 +30,6 @@ from seglake.ingest_steps.report.refills import (
 )
 from seglake.ingest_steps.report.run_report import damaged_spans, defect_counts
 from seglake.ingest_steps.report.shown_lines import shown_damage
-from seglake.ingest_steps.report.tier_gaps import tier_gap_reasons
 from seglake.ingest_steps.report.too_large import log_dirs_of, too_large
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import Replica
@@ -127,8 +126,6 @@ class RetakeSummary(WithFindings):
         notes = [*older_copies_note(repairs.left_offsets), *repairs.notes]
         self.findings.add_texts(FindingKind.NOTE, [*notes, *erased_notes(both)])
         self.findings.add_reasons(FindingKind.LEFT_OUT, repairs.unread)
-        absent = ((str(key), gap) for key, gaps in repairs.absent.items() for gap in gaps)
-        self.findings.add_reasons(FindingKind.LEFT_OUT, tier_gap_reasons(absent))
 
     def close(
         self, limits: LimitsSettings, replicas: Iterable[Replica], notes: Iterable[str]
