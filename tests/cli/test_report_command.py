@@ -20,9 +20,6 @@ def test_report_prints_the_answer_and_writes_the_page(
     said = capsys.readouterr().out
     assert said.endswith(f"5 of 12 partitions need a look: {page}\n")
     assert page.read_text("utf-8")[:15] == "<!DOCTYPE html>"
-    quiet = ["--lake", str(tmp_path / "lake"), "--output", str(page), "-q"]
-    assert report_command.main(quiet) == 0
-    assert capsys.readouterr().out == ""
 
 
 def test_settings_say_how_long_a_bound_may_stand(

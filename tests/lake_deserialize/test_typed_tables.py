@@ -5,8 +5,11 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
+from seglake.cli.main import main
 from seglake.errors import ExitCode
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import TypedTableError
@@ -194,6 +197,64 @@ def test_topics_with_protobuf_are_left_out_without_its_packages(
     assert summary.exit_code is ExitCode.LOOK
     monkeypatch.undo()
     assert [each.topic for each in decoded(lake, topic).topics] == [topic]
+
+
+def _foreign(lake: Path, name: str) -> Path:
+    """Write a Delta table of another program into `typed`."""
+    folder = lake / "typed" / name
+    write_deltalake(folder, pa.table({"_offset": [1, 2]}))
+    return folder
+
+
+def _files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _command(lake: Path, name: str, *options: str) -> ExitCode:
+    return ExitCode(main([name, "--lake", str(lake), *options]))
+
+
+def test_a_table_of_another_program_beside_the_typed_tables_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = made(tmp_path, ID_1 + b"\x02", None)
+    foreign = _foreign(lake, "mine")
+    before = _files(foreign)
+    assert decoded(lake).exit_code == ExitCode.DONE
+    assert numbers(lake) == [1, None]
+    local = ("--engine", "local")
+    assert _command(lake, "deserialize", "--dry-run") == ExitCode.DONE
+    assert _command(lake, "deserialize", "--rebuild", "--topics", "t", *local) == ExitCode.DONE
+    assert _command(lake, "audit") == ExitCode.DONE
+    assert _command(lake, "report", "--output", str(tmp_path / "page.html")) == ExitCode.DONE
+    assert _command(lake, "maintain", *local) == ExitCode.DONE
+    assert _command(lake, "latest", "--topics", "t") == ExitCode.DONE
+    capsys.readouterr()
+    assert _command(lake, "sql", "SELECT count(*) AS n FROM typed_t") == ExitCode.DONE
+    assert "2" in capsys.readouterr().out
+    assert _command(lake, "sql", "SHOW TABLES") == ExitCode.DONE
+    assert "mine" not in capsys.readouterr().out
+    assert _command(lake, "erase", "--topics", "t", "--key", "k", *local) == ExitCode.DONE
+    assert numbers(lake) == []
+    assert _files(foreign) == before
+
+
+def test_a_topic_whose_table_another_program_made_is_left_out(tmp_path: Path) -> None:
+    lake = made(tmp_path, ID_1 + b"\x02")
+    foreign = _foreign(lake, "t")
+    before = _files(foreign)
+    counted = _command(lake, "deserialize", "--dry-run")
+    summary = decoded(lake)
+    assert counted == summary.exit_code == ExitCode.LOOK
+    assert summary.to_text().startswith("nothing decoded (")
+    [reason] = summary.left_out.values()
+    assert reason.startswith(
+        "t: table typed/t cannot be written: it is a table that seglake did not create;"
+    )
+    assert _files(foreign) == before
+    foreign.rename(tmp_path / "moved")
+    assert decoded(lake).exit_code == ExitCode.DONE
+    assert numbers(lake) == [1]
 
 
 def test_a_table_that_another_run_created_and_filled_meanwhile_is_no_foreign_folder(

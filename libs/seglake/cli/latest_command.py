@@ -33,6 +33,6 @@ def _latest(arguments: argparse.Namespace) -> int:
     done = run_latest(arguments.lake, settings, options)
     if arguments.json:
         sys.stdout.write(f"{done.to_json()}\n")
-    elif not arguments.quiet:
+    else:
         sys.stdout.write(f"{done.to_text()}\n")
     return done.exit_code

@@ -36,6 +36,5 @@ def _register(arguments: argparse.Namespace) -> int:
     else:
         metastore = arguments.metastore
         done = run_register(*place, settings, metastore=metastore, verbosity=verbosity)
-    if not arguments.quiet:
-        sys.stdout.write(f"{done.to_text()}\n")
+    sys.stdout.write(f"{done.to_text()}\n")
     return ExitCode.DONE

@@ -23,6 +23,5 @@ def _report(arguments: argparse.Namespace) -> int:
 
     check_report_place(arguments.output, settings)
     found = run_report(arguments.lake, arguments.output, settings)
-    if not arguments.quiet:
-        sys.stdout.write(f"{found.headline}: {arguments.output}\n")
+    sys.stdout.write(f"{found.headline}: {arguments.output}\n")
     return ExitCode.DONE

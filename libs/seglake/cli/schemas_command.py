@@ -36,6 +36,6 @@ def _schemas(arguments: argparse.Namespace) -> int:
             print(f"seglake: {show_count(count, 'file')} in {arguments.export}", file=sys.stderr)
     if arguments.json:
         sys.stdout.write(f"{found.to_json()}\n")
-    elif not arguments.quiet:
+    else:
         sys.stdout.write(f"{found.to_text()}\n")
     return found.exit_code

@@ -101,26 +101,46 @@ def is_typed(table: Table) -> bool:
 
 
 def typed_tables(tables: LakeTables) -> list[TypedTable]:
-    """Return the typed tables of a lake with their present columns, sorted by name."""
-    found = []
-    for entry in tables.entries(TYPED_FOLDER):
-        name = f"{TYPED_FOLDER}/{entry.name}"
-        if entry.is_folder and tables.has(Table(name, pa.schema([]), (), ())):
-            found.append(_found(tables, name))
-    return sorted(found, key=lambda each: each.table.name)
+    """Return the typed tables of a lake with their present columns, sorted by name.
+
+    A Delta table in the same folder that seglake did not create is skipped.
+    """
+    names = (f"{TYPED_FOLDER}/{each.name}" for each in tables.entries(TYPED_FOLDER) if each.is_folder)
+    there = (name for name in names if tables.has(_named(name)))
+    found = (_found(tables, name) for name in sorted(there))
+    return [each for each in found if each is not None]
 
 
-def _found(tables: LakeTables, name: str) -> TypedTable:
-    state = tables.unchecked_state(Table(name, pa.schema([]), (), ()))
+def _named(name: str) -> Table:
+    return Table(name, pa.schema([]), (), ())
+
+
+def _found(tables: LakeTables, name: str) -> TypedTable | None:
+    """Return the typed table with a name; None for another Delta table.
+
+    Raises:
+        TypedTableError: the table's columns are not as seglake creates them.
+    """
+    state = tables.unchecked_state(_named(name))
     topic, record, key, value = (state.settings.get(name, "") for name in _PROPERTIES)
+    if name not in (typed_name(topic), typed_name(topic, record)):
+        return None
     fields = tables.columns(state)
     names = {field.name for field in PLACE_FIELDS}
     made = typed_table(
         name, (topic, record, key, value), [field for field in fields if field.name not in names]
     )
-    if not topic or made.table.schema.names != fields.names:
+    if made.table.schema.names != fields.names:
         raise TypedTableError(table=name, reason="it is not as seglake creates it")
     return made
+
+
+def _own(tables: LakeTables, name: str) -> TypedTable:
+    """Return the typed table with a name; raise TypedTableError for another Delta table."""
+    found = _found(tables, name)
+    if found is None:
+        raise TypedTableError(table=name, reason="it is a table that seglake did not create")
+    return found
 
 
 def commit_tables(found: Iterable[TypedTable]) -> CommitTables:
@@ -154,7 +174,7 @@ def create_or_extend(
     if name not in known:
         facts = dict(zip(_PROPERTIES, requested[:4], strict=True))
         create_table(tables, requested.table, {APPEND_ONLY: "false", **facts})
-    there = _found(tables, name)
+    there = _own(tables, name)
     check_writable(tables, requested, {name: there})  # another run may have been faster
     if not there.value_form:
         for form, value in zip(FORMS, requested[2:4], strict=True):
@@ -162,7 +182,7 @@ def create_or_extend(
                 tables, there.table, form, value, purpose="forms", check=lambda settings: None
             )
     extend_table(tables, there.table, requested.table.schema)
-    return _found(tables, name)
+    return _own(tables, name)
 
 
 def check_writable(
@@ -190,7 +210,7 @@ def check_writable(
                 reason = f"its folder holds {strange[0]} and is not a table"
                 raise TypedTableError(table=name, reason=reason)
             return
-        there = _found(tables, name)
+        there = _own(tables, name)
     is_other_form = there.value_form and there[2:4] != requested[2:4]
     if there[:2] != requested[:2] or is_other_form:
         raise TypedTableError(table=name, reason=f"it is the table of topic {there.topic}")

@@ -162,7 +162,7 @@ class DeserializeSummary:
         rejects = sum(each.value_rejects + each.key_rejects for each in self.topics)
         text = f"{show_count(typed, 'typed row')} of {show_count(len(self.topics), 'topic')}"
         if not self.topics:
-            text = "nothing new to decode"
+            text = "nothing decoded" if self.left_out else "nothing new to decode"
             if self.retries and self.standing and not self.retried:
                 text += "; no rejected value decodes now"
             elif self.standing:
