@@ -50,7 +50,7 @@ def test_cluster_must_reach_the_driver() -> None:
     conf = told(master="spark://host:7077")
     assert conf["spark.master"] == "spark://host:7077"
     assert {name for name in conf if name.startswith("spark.driver.")} == {
-        "spark.driver.extraJavaOptions"
+        "spark.driver.defaultJavaOptions"
     }
 
 
@@ -95,8 +95,8 @@ def test_jvm_says_nothing_that_no_job_asked_for() -> None:
     ("verbosity", "level"), [(-1, "off"), (0, "off"), (1, "warn"), (9, "info")]
 )
 def test_jvm_says_more_with_v(verbosity: int, level: str) -> None:
-    options = told(verbosity, spark__driver__extraJavaOptions="-Da=b")[
-        "spark.driver.extraJavaOptions"
+    options = told(verbosity, spark__driver__defaultJavaOptions="-Da=b")[
+        "spark.driver.defaultJavaOptions"
     ]
     assert options.split()[1:] == [f"-Dseglake.log.level={level}", "-Da=b"]
 
@@ -113,13 +113,13 @@ def test_java_compiles_quickly_in_a_command_whose_work_python_does(
     is_command: bool, master: str, expected: list[str]
 ) -> None:
     conf = SparkConf(loadDefaults=False).setMaster(master)
-    conf.set("spark.driver.extraJavaOptions", "-Da=b")
+    conf.set("spark.driver.defaultJavaOptions", "-Da=b")
     before = ends_process.set(is_command)
     try:
         _compile_quickly(conf)
     finally:
         ends_process.reset(before)
-    assert (conf.get("spark.driver.extraJavaOptions") or "").split() == expected
+    assert (conf.get("spark.driver.defaultJavaOptions") or "").split() == expected
 
 
 def test_jars_of_the_settings_come_after_delta(own_jars: Path) -> None:
@@ -167,4 +167,4 @@ def test_secrets_are_not_on_the_jvm_s_command_line(monkeypatch: pytest.MonkeyPat
     assert "spark.hadoop.fs.s3a.secret.key" not in told
     assert told["spark.hadoop.fs.s3a.endpoint"] == "http://127.0.0.1:9"
     assert told["spark.master"] == "local[2]"
-    assert "seglake.log.level" in told["spark.driver.extraJavaOptions"]
+    assert "seglake.log.level" in told["spark.driver.defaultJavaOptions"]

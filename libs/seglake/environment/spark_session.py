@@ -38,7 +38,8 @@ _S3A = "s3a:"
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _HDFS_USER = "HADOOP_USER_NAME"
 _PYTHON_OF_WORKERS = "spark.pyspark.python"
-_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+# Spark puts these options before spark.driver.extraJavaOptions, which the user may have set.
+_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _LOG_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _LOG_LEVELS = ("off", "warn", "info")  # the index is the number of -v options
 
