@@ -2,7 +2,8 @@
 
 import pytest
 
-from seglake.findings.recovery import Loss, NoLoss, PartitionRecovery
+from seglake.findings.loss_causes import Loss, NoLoss
+from seglake.findings.recovery import PartitionRecovery
 from seglake.kafka_log.gap_ranges import GapRanges
 
 

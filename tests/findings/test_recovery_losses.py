@@ -6,14 +6,8 @@ from typing import Any
 import pytest
 
 from seglake.findings.losing_tails import LosingTail, LosingTailKind
-from seglake.findings.recovery import (
-    UNKNOWN,
-    Loss,
-    NoLoss,
-    PartitionRecovery,
-    Recovery,
-    losses_of_log,
-)
+from seglake.findings.loss_causes import UNKNOWN, Loss, NoLoss, losses_of_log
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import NOT_ON_DISK, LeftRange, Observation, StoppedBy
 from seglake.kafka_log.offset_ranges import OffsetRange

@@ -2,7 +2,8 @@
 
 import pytest
 
-from seglake.findings.recovery import UNKNOWN, Loss, PartitionRecovery
+from seglake.findings.loss_causes import UNKNOWN, Loss
+from seglake.findings.recovery import PartitionRecovery
 from seglake.findings.unread_places import loss_of, recovery_with, with_unread
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import NOT_ON_DISK, UnreadPlace

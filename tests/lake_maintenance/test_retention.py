@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import LOSS_OF_GAP, NoLoss
+from seglake.findings.loss_causes import LOSS_OF_GAP, NoLoss
 from seglake.pipelines.lake_audit.lake_audit import LakeAudit
 from seglake.pipelines.lake_maintenance.maintain import MaintenanceChoice
 from seglake.pipelines.lake_maintenance.maintain_summary import MaintainSummary

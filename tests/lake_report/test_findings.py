@@ -9,7 +9,7 @@ import pytest
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import LOSS_ABOVE, Loss
+from seglake.findings.loss_causes import LOSS_ABOVE, Loss
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import LeftRange, Observation, StoppedBy
 from seglake.kafka_log.replica import PartitionKey

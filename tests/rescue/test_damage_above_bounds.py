@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import Loss
+from seglake.findings.loss_causes import Loss
 from seglake.pipelines.lake_report.model import Level
 from seglake.task_engine.engine import Engine
 from support.audits import audited

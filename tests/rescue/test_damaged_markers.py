@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import NoLoss
+from seglake.findings.loss_causes import NoLoss
 from seglake.task_engine.engine import Engine
 from support.audits import audited, kinds
 from support.broker_disks import log_dir

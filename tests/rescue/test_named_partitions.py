@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import Loss
+from seglake.findings.loss_causes import Loss
 from seglake.ingest_steps.report.ingest_summary import IngestSummary
 from seglake.pipelines.lake_report.model import Level
 from seglake.task_engine.engine import Engine

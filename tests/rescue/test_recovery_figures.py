@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from seglake.findings.recovery import Loss, NoLoss, PartitionRecovery, Recovery
+from seglake.findings.loss_causes import Loss, NoLoss
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from support import broker_disks
 from support.audits import audited
 from support.broker_disks import PartitionFacts

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import Loss
+from seglake.findings.loss_causes import Loss
 from seglake.pipelines.lake_report.model import Level
 from support.audits import audited
 from support.encoder import Partition, Segment

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from seglake.findings.recovery import UNKNOWN, Loss, PartitionRecovery, Recovery
+from seglake.findings.loss_causes import UNKNOWN, Loss
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import UnreadPlace
 from seglake.kafka_log.offset_ranges import merged, without

@@ -105,7 +105,9 @@ def typed_tables(tables: LakeTables) -> list[TypedTable]:
 
     A Delta table in the same folder that seglake did not create is skipped.
     """
-    names = (f"{TYPED_FOLDER}/{each.name}" for each in tables.entries(TYPED_FOLDER) if each.is_folder)
+    names = (
+        f"{TYPED_FOLDER}/{each.name}" for each in tables.entries(TYPED_FOLDER) if each.is_folder
+    )
     there = (name for name in names if tables.has(_named(name)))
     found = (_found(tables, name) for name in sorted(there))
     return [each for each in found if each is not None]

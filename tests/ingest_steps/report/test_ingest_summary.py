@@ -7,7 +7,8 @@ import pytest
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import Loss, NoLoss, PartitionRecovery, Recovery
+from seglake.findings.loss_causes import Loss, NoLoss
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from seglake.ingest_steps.committing.concurrent_ranges import (
     ConcurrentRange,
     concurrent_findings,

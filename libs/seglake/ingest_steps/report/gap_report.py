@@ -2,12 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from seglake.findings.recovery import (
-    LOSS_OF_GAP,
-    NO_LOSS_OF_GAP,
-    loss_lines,
-    no_loss_lines,
-)
+from seglake.findings.loss_causes import LOSS_OF_GAP, NO_LOSS_OF_GAP
+from seglake.findings.recovery import loss_lines, no_loss_lines
 from seglake.findings.shown_offsets import GapsByPartition
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition
 from seglake.ingest_steps.planning.plan import RangePlan

@@ -2,15 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from seglake.findings.recovery import (
-    LOSS_OF_GAP,
-    NO_LOSS_OF_GAP,
-    Loss,
-    NoLoss,
-    PartitionRecovery,
-    Recovery,
-    losses_of_log,
-)
+from seglake.findings.loss_causes import LOSS_OF_GAP, NO_LOSS_OF_GAP, Loss, NoLoss, losses_of_log
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from seglake.findings.unread_places import recovery_with
 from seglake.grouping import grouped
 from seglake.ingest_steps.committing.range_result import RangeResult, by_partition

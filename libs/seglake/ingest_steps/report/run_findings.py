@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from seglake.findings.findings import Finding, Findings
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import KIND_OF_STOP
+from seglake.findings.loss_causes import KIND_OF_STOP
 from seglake.findings.shown_offsets import shown_range
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
 from seglake.ingest_steps.report.doubts import doubts_of, doubts_of_logs

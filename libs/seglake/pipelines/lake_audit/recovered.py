@@ -5,16 +5,15 @@ Ingest and report use the same texts for the causes, but count offsets separatel
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from seglake.findings.recovery import (
+from seglake.findings.loss_causes import (
     LOSS_ABOVE,
     LOSS_OF_GAP,
     UNKNOWN,
     Loss,
     NoLoss,
-    PartitionRecovery,
-    Recovery,
     no_loss_of_gaps,
 )
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import StoppedBy
 from seglake.kafka_log.offset_gaps import GapCause

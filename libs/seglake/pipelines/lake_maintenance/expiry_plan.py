@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from seglake.findings.recovery import LOSS_OF_GAP
+from seglake.findings.loss_causes import LOSS_OF_GAP
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.removed_rows import RemovedSums, RowChoice

@@ -7,7 +7,7 @@ from operator import attrgetter
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.findings.losing_tails import LosingTailKind, TailsOfPartition, shown_tail
-from seglake.findings.recovery import KIND_OF_STOP, Loss
+from seglake.findings.loss_causes import KIND_OF_STOP, Loss
 from seglake.findings.shown_offsets import shown_ranges
 from seglake.findings.unread_places import loss_of
 from seglake.kafka_log.gap_ranges import GapRanges

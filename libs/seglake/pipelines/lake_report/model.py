@@ -7,7 +7,8 @@ from enum import IntEnum, StrEnum
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind, Look
-from seglake.findings.recovery import Loss, PartitionRecovery, Recovery
+from seglake.findings.loss_causes import Loss
+from seglake.findings.recovery import PartitionRecovery, Recovery
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey

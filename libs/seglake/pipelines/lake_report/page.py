@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from seglake.errors import ExitCode
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import Loss
+from seglake.findings.loss_causes import Loss
 from seglake.grouping import grouped
 from seglake.pipelines.lake_report.commands import (
     command_for,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
-from seglake.findings.recovery import Loss, PartitionRecovery
+from seglake.findings.loss_causes import Loss
+from seglake.findings.recovery import PartitionRecovery
 from seglake.findings.unread_places import with_unread
 from seglake.grouping import grouped
 from seglake.kafka_log.observation import Observation, UnreadPlace

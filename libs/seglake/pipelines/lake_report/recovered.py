@@ -3,14 +3,8 @@
 from collections.abc import Mapping
 
 from seglake.findings.losing_tails import TailsOfPartition
-from seglake.findings.recovery import (
-    LOSS_OF_GAP,
-    Loss,
-    NoLoss,
-    PartitionRecovery,
-    losses_of_log,
-    no_loss_of_gaps,
-)
+from seglake.findings.loss_causes import LOSS_OF_GAP, Loss, NoLoss, losses_of_log, no_loss_of_gaps
+from seglake.findings.recovery import PartitionRecovery
 from seglake.kafka_log.gap_ranges import GapRanges
 from seglake.kafka_log.observation import Observation
 from seglake.kafka_log.offset_gaps import GapCause

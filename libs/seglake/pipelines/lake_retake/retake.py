@@ -13,6 +13,7 @@ from seglake.ingest_steps.committing.wave import (
     run_waves,
 )
 from seglake.ingest_steps.repair.repair import repair
+from seglake.ingest_steps.report.tier_gaps import standing_tier_gaps, tier_gap_reasons
 from seglake.ingest_steps.run_context import (
     RunContext,
     ScanContext,
@@ -21,7 +22,6 @@ from seglake.ingest_steps.run_context import (
     opened_lake,
     published,
 )
-from seglake.ingest_steps.report.tier_gaps import standing_tier_gaps, tier_gap_reasons
 from seglake.kafka_log.leader_epochs import OPEN_END
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.read_policy import Isolation
