@@ -225,3 +225,27 @@ def test_partition_with_a_hole_is_named_and_not_valid(tmp_path: Path) -> None:
         "hole-0, 6-8: not there",
     ]
     assert (lines[at + 3][0], lines[at + 3][-1]) == ("t-0", "valid")
+
+
+@pytest.mark.parametrize("folder", ["orders-0", "disk", "new"])
+def test_check_does_not_pass_a_folder_in_which_no_record_is_checked(
+    folder: str, tmp_path: Path
+) -> None:
+    disk = write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, [])])])
+    assert run(disk, "--check").returncode == 0
+    for segment in disk.rglob("*.log"):
+        segment.unlink()
+    (tmp_path / "new").mkdir()
+    shutil.copy(disk / "meta.properties", tmp_path / "new")
+    done = run((disk if folder == "orders-0" else tmp_path) / folder, "--check")
+    assert (done.returncode, "so no record was checked" in done.stdout) == (3, True)
+    assert "valid" not in done.stdout.partition("summary")[0]
+
+
+@pytest.mark.parametrize("kind", ["future", "delete", "stray"])
+def test_check_passes_a_folder_without_segments_that_no_ingest_reads(
+    kind: str, tmp_path: Path
+) -> None:
+    disk = write_over(tmp_path / "disk", [Partition("orders", 0, [Segment(0, [])])])
+    (disk / f"orders-1.{'0' * 32}-{kind}").mkdir()
+    assert run(disk, "--check").returncode == 0

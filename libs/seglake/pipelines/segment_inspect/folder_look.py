@@ -30,6 +30,8 @@ from seglake.segment_codec.formats.side_files.log_dir import FolderKind, parse_f
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
 
+_NO_SEGMENT = "there is no segment, so no record was checked"
+_NO_PARTITION = "there is no partition folder, so no record was checked"
 _GIVEN_UP = "an ingest does not read it"
 _USES = {
     FolderKind.FUTURE: "an ingest reads it if the partition has no other folder",
@@ -106,6 +108,8 @@ def _inspect_log_dir(
         elif entry.is_folder:
             text = f"{entry.name} is a folder, but no partition's"
             found.append(Finding(FindingKind.NOTE, text, entry.path))
+    if not log_dir.partition_folders:
+        found.append(Finding(FindingKind.LEFT_OUT, f"{path}: {_NO_PARTITION}", path))
     yield from found
     yield LogSummary(path, PathKind.LOG_DIR, totals)
     return totals
@@ -164,9 +168,17 @@ def _walk_folder(
         yield from scan.segment(place_in(storage, partition, files.segments, index))
     if packed:
         findings.append(Finding(FindingKind.LEFT_OUT, described(packed), path))
+    elif not files.segments and not _is_given_up(path):
+        findings.append(Finding(FindingKind.LEFT_OUT, f"{path}: {_NO_SEGMENT}", path))
     yield from findings
     yield from scan.finish(path, kind, log_start_offset, unread_segments=len(packed))
     return scan.totals
+
+
+def _is_given_up(path: str) -> bool:
+    """Return whether a folder's name says that the broker no longer uses it, or not yet."""
+    folder = parse_folder_name(path.rstrip("/").rpartition("/")[2])
+    return folder is not None and folder.kind is not FolderKind.LIVE
 
 
 def _other_files(

@@ -161,7 +161,9 @@ class TextReport:
             offsets = f"{totals.first_offset}-{totals.next_offset - 1}"
         # Batches that are out of order fill holes, so the smaller number counts.
         lost = min(self._lost_offsets, totals.offsets_not_there)
-        state = f"DAMAGED: {counts_text(totals.defects)}" if totals.defects else "valid"
+        state = "valid" if totals.segments or found.unread_segments else "-"
+        if totals.defects:
+            state = f"DAMAGED: {counts_text(totals.defects)}"
         if lost:
             missing = f"MISSING: {show_count(lost, 'offset')}"
             state = f"{state}, {missing}" if totals.defects else missing
