@@ -108,7 +108,7 @@ def _inspect_log_dir(
         elif entry.is_folder:
             text = f"{entry.name} is a folder, but no partition's"
             found.append(Finding(FindingKind.NOTE, text, entry.path))
-    if not log_dir.partition_folders:
+    if not (log_dir.partition_folders or log_dir.unreadable):
         found.append(Finding(FindingKind.LEFT_OUT, f"{path}: {_NO_PARTITION}", path))
     yield from found
     yield LogSummary(path, PathKind.LOG_DIR, totals)
@@ -168,7 +168,7 @@ def _walk_folder(
         yield from scan.segment(place_in(storage, partition, files.segments, index))
     if packed:
         findings.append(Finding(FindingKind.LEFT_OUT, described(packed), path))
-    elif not files.segments and not _is_given_up(path):
+    elif not (files.segments or _is_given_up(path) or any(entry.problem for entry in entries)):
         findings.append(Finding(FindingKind.LEFT_OUT, f"{path}: {_NO_SEGMENT}", path))
     yield from findings
     yield from scan.finish(path, kind, log_start_offset, unread_segments=len(packed))
