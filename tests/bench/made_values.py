@@ -8,7 +8,7 @@ from typing import Any
 
 import fastavro
 
-DISTINCT = 20_000
+DISTINCT = 200_000
 AVRO_HEAD, PROTOBUF_HEAD = b"\0\0\0\0\x01", b"\0\0\0\0\x01\0"
 _PLACE = {
     "type": "record",
@@ -56,7 +56,7 @@ def orders() -> list[dict[str, Any]]:
             "kind": chance.choice("ABC"),
             "note": chance.choice([None, f"note {number}"]),
             "tags": [f"t{tag}" for tag in range(chance.randrange(3))],
-            "place": {"lat": 1.5, "lon": 2.5},
+            "place": {"lat": chance.uniform(-90, 90), "lon": chance.uniform(-180, 180)},
             "at": 1_700_000_000_000 + number,
         }
         for number in range(DISTINCT)

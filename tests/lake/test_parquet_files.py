@@ -4,18 +4,18 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from seglake.lake import parquet_files
+from seglake.lake import column_encodings
 from seglake.lake.errors import SchemaError, TimestampRangeError
 from seglake.lake.parquet_files import DataFile, ParquetFile
 from seglake.lake.tables import GAPS, RECORDS, TABLES, Table
-from seglake.lake.typed_tables import PLACE_FIELDS
+from seglake.lake.typed_tables import PLACE_FIELDS, typed_table
 from seglake.storage.errors import StorageError
 from seglake.storage.local_storage import LocalStorage
 from support.lake_rows import Lake, lake_at, rows, write_file
@@ -240,6 +240,48 @@ def test_encodings_are_the_measured_ones(place: Lake) -> None:
     assert {column.compression for column in columns.values()} == {"ZSTD"}
 
 
+def test_columns_of_distinct_values_have_no_dictionary(place: Lake) -> None:
+    distinct, few = range(5000), [number % 3 for number in range(5000)]
+    columns: dict[str, Any] = {
+        "number": pa.array(distinct),
+        "price": pa.array([number / 7 for number in distinct]),
+        "text": pa.array([f"note {number}" for number in distinct]),
+        "kind": pa.array([f"kind {number}" for number in few]),
+        "stars": pa.array(few),
+        "items": pa.array([[{"at": number}] for number in distinct]),
+        "inner": pa.array(
+            [{"id": number, "kind": "a"} if number % 2 else None for number in distinct]
+        ),
+        "counts": pa.array(
+            [{f"key {number}": 1} for number in distinct], pa.map_(pa.string(), pa.int32())
+        ),
+    }
+    fields = [pa.field(name, values.type) for name, values in columns.items()]
+    table = typed_table("typed/t", ("t", "", "none", "json"), fields).table
+    batch = pa.RecordBatch.from_arrays(
+        [
+            columns.get(name) or pa.nulls(5000, table.schema.field(name).type)
+            for name in table.schema.names
+        ],
+        schema=table.schema,
+    )
+    file = write_file(place, table, "t", batch)
+    group = pq.ParquetFile(path_of(place, file)).metadata.row_group(0)
+    found = {
+        group.column(i).path_in_schema: group.column(i).encodings for i in range(group.num_columns)
+    }
+    with_dictionary = {name for name, encodings in found.items() if "RLE_DICTIONARY" in encodings}
+    assert {name for name in with_dictionary if not name.startswith("_")} == {
+        *("kind", "stars", "inner.kind", "counts.key_value.value"),
+    }
+    for name in ("number", "items.list.element.at", "inner.id"):
+        assert "DELTA_BINARY_PACKED" in found[name]
+    assert (
+        pq.read_table(path_of(place, file)).column("inner").to_pylist()
+        == columns["inner"].to_pylist()
+    )
+
+
 @pytest.mark.parametrize(
     "module",
     ["seglake.storage.storage", "seglake.lake.parquet_files", "seglake.task_engine.engine"],
@@ -261,7 +303,7 @@ def test_storage_needs_no_arrow() -> None:
 
 
 def test_columns_that_are_written_otherwise_are_those_of_tables() -> None:
-    named = [*parquet_files._DELTA_COLUMNS.items(), *parquet_files._PLAIN_COLUMNS.items()]
+    named = [*column_encodings._DELTA_COLUMNS.items(), *column_encodings._PLAIN_COLUMNS.items()]
     tables = {table.name: table.schema for table in TABLES}
     tables |= {"typed": pa.schema(PLACE_FIELDS)}
     for table, columns in named:

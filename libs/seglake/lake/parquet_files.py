@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from seglake.lake.column_encodings import encodings
 from seglake.lake.errors import SchemaError
 from seglake.lake.statistics import Statistics
 from seglake.lake.table_checks import check
@@ -24,35 +25,6 @@ from seglake.lake.tables import Table
 from seglake.storage.errors import OutputError, StorageError
 from seglake.storage.storage import Storage
 
-# Measured: numbers that grow in small steps compress best as deltas, payloads without encoding. All
-# other columns have few distinct values and compress best as dictionaries.
-_DELTA_COLUMNS = {
-    "records": "offset timestamp timestamp_ms",
-    "batches": (
-        "base_offset last_offset record_count row_count size_bytes uncompressed_bytes "
-        "base_timestamp_ms max_timestamp_ms base_sequence crc position"
-    ),
-    "quarantine": "position length_bytes base_offset last_offset previous_offset next_offset",
-    "gaps": "start_offset next_offset",
-    "consumer_offsets": "offset commit_timestamp commit_timestamp_ms "
-    "record_offset record_timestamp record_timestamp_ms",
-    "transaction_state": "last_update_timestamp last_update_timestamp_ms "
-    "record_offset record_timestamp record_timestamp_ms",
-    "cluster_metadata": "record_offset",
-    "remote_log_metadata": "start_offset end_offset max_timestamp max_timestamp_ms "
-    "event_timestamp event_timestamp_ms record_offset record_timestamp record_timestamp_ms",
-    "checkpoints": "start_offset next_offset",
-    "salvaged_records": "offset timestamp timestamp_ms",
-    "typed": "_offset _timestamp _timestamp_ms",
-}
-_PLAIN_COLUMNS = {
-    "records": "key value headers.list.element.value",
-    "quarantine": "raw raw_sha256",
-    "consumer_offsets": "key value",
-    "transaction_state": "key value",
-    "remote_log_metadata": "custom_metadata key value",
-    "salvaged_records": "key value headers.list.element.value",
-}
 # Measured: files are as small as with 1 MiB pages, and zstd takes up to a tenth less time.
 _PAGE_BYTES = 64 << 10
 # Arrow's default of 20,000 rows is for page indexes, which seglake does not write. With fewer
@@ -154,7 +126,7 @@ class ParquetFile:
             if self._writer is None:
                 self._output = self._storage.open_output(self._path)
                 self._writer = _open_writer(
-                    self._output, self._table, rows.schema, self._compression_level
+                    self._output, self._table, rows, self._compression_level
                 )
             self._writer.write_table(pa.Table.from_batches([rows]), row_group_size=rows.num_rows)
         except (OSError, StorageError) as error:
@@ -276,17 +248,14 @@ def folder_value(topic: str) -> str:
 
 
 def _open_writer(
-    output: BinaryIO, table: Table, schema: pa.Schema, compression_level: int
+    output: BinaryIO, table: Table, rows: pa.RecordBatch, compression_level: int
 ) -> pq.ParquetWriter:
-    """Return a Parquet writer with the encoding of each column."""
-    deltas = _DELTA_COLUMNS.get(table.name.partition("/")[0], "").split()
-    without_dictionary = {*deltas, *_PLAIN_COLUMNS.get(table.name, "").split()}
-    leaves = [leaf for field in table.file_schema for leaf in _leaves(field.name, field.type)]
-    dictionaries = [leaf for leaf in leaves if leaf not in without_dictionary]
+    """Return a Parquet writer with the encoding of each column; `rows` are the first ones."""
+    dictionaries, deltas = encodings(table, rows)
     numbers = [f.name for f in table.file_schema if _is_number(f.type)]
     return pq.ParquetWriter(
         output,
-        schema,
+        rows.schema,
         version="2.6",
         compression="zstd",
         compression_level=compression_level,
@@ -297,18 +266,6 @@ def _open_writer(
         write_statistics=numbers,
         store_schema=False,
     )
-
-
-def _leaves(name: str, kind: pa.DataType) -> list[str]:
-    """Return the Parquet paths of a column's primitive fields, without booleans."""
-    if pa.types.is_list(kind):
-        return _leaves(f"{name}.list.element", kind.value_type)
-    if pa.types.is_map(kind):
-        inside = (("key", kind.key_type), ("value", kind.item_type))
-        return [leaf for of, t in inside for leaf in _leaves(f"{name}.key_value.{of}", t)]
-    if pa.types.is_struct(kind):
-        return [leaf for field in kind for leaf in _leaves(f"{name}.{field.name}", field.type)]
-    return [] if pa.types.is_boolean(kind) else [name]
 
 
 def _is_number(kind: pa.DataType) -> bool:
