@@ -4,8 +4,11 @@ Summaries, `--json`, exit codes, events, metrics and the report use it. docs/mes
 each row in the same order.
 """
 
+import tomllib
 from collections.abc import Mapping
 from enum import Enum, StrEnum
+from functools import cache
+from importlib.resources import files
 from typing import Self
 
 
@@ -49,7 +52,7 @@ class FindingKind(StrEnum):
     @property
     def to_do(self) -> str:
         """Return the advice, which docs/messages.md repeats."""
-        return _TO_DO.get(self, _BROKEN if self.needs_a_look else "nothing")
+        return _advice().get(self, _BROKEN if self.needs_a_look else "nothing")
 
     NO_HIGH_WATERMARK = "no_high_watermark", _YES, "No high watermark", "blocked"
     STUCK = "stuck", _YES, "Stuck: the log grows, but its high watermark does not move"
@@ -182,136 +185,6 @@ class FindingKind(StrEnum):
 _BROKEN = (
     "find out who else wrote to the lake, and ingest into a new lake; if nobody did, report a bug"
 )
-_TO_DO: Mapping[FindingKind, str] = {
-    FindingKind.NO_HIGH_WATERMARK: (
-        "for a dead cluster, `seglake ingest` with `--upper-bound log_end`; a running broker "
-        "writes the file every 5 s"
-    ),
-    FindingKind.STUCK: (
-        "look at the cluster: followers that do not fetch, too few in-sync replicas, or a "
-        "transaction that never ends (hanging transactions)"
-    ),
-    FindingKind.MISSING: (
-        "look for a replica that has these offsets, and run `seglake replay --source` with it"
-    ),
-    FindingKind.SUPERSEDED: "`seglake retake` with the same source",
-    FindingKind.NOTHING_INGESTED: "run `seglake ingest`, and read its summary",
-    FindingKind.PROBLEM: "look up the line in the section Audit of docs/messages.md",
-    FindingKind.TYPED_ROWS: "`seglake deserialize --rebuild` writes the topic's typed tables anew",
-    FindingKind.TYPED_SUMS: "`seglake deserialize --rebuild` writes the topic's typed tables anew",
-    FindingKind.LATEST_ROWS: "`seglake latest --rebuild` computes the topic's rows anew",
-    FindingKind.DISK_DIFFERS: "check the disk; see the section Audit of docs/messages.md",
-    FindingKind.REFUSED: (
-        "do what the line says; another log of the same partition belongs into another lake"
-    ),
-    FindingKind.LEFT_OUT: (
-        "do what the line says: decompress, unpack or rename, and ingest again; if a read failed, "
-        "run again, and check the disk if the same read fails again"
-    ),
-    FindingKind.REJECTED: (
-        "see why: `SELECT topic, part, reason, count(*) FROM current_value_rejects GROUP BY ALL`; "
-        "schemas that turn up later: `seglake deserialize --retry-rejects`; if you accept them: "
-        "`limits.fail_on_rejects` `false`"
-    ),
-    FindingKind.NO_KEY: "give the private key: `--tiered-key ID=FILE`",
-    FindingKind.UNPROVED_TIER: (
-        "check that the tier is this cluster's; a log dir of the cluster, given too, proves it. "
-        "Later runs know its topics"
-    ),
-    FindingKind.NOT_COMPACTED: (
-        "nothing, if the next maintenance compacts the table; else see the reason in the line"
-    ),
-    FindingKind.UNSEARCHED: (
-        "if you cannot rule it out, run the same command with `--drop-undecodable`; before, "
-        "`seglake replay --source` with another copy brings the other records of these batches"
-    ),
-    FindingKind.NOT_SWEPT: "`seglake maintain` with the same settings, which ends the removal",
-    FindingKind.NOT_ERASED: (
-        "nothing, if it is running; if it was killed, run the command in the line, which ends it"
-    ),
-    FindingKind.NOTHING_ERASED: (
-        "look at some keys of the topic, and give the whole key with `--key-hex`, or a condition "
-        "with `--where`"
-    ),
-    FindingKind.NOT_DELETED: "mend what the line names, and run the same command again",
-    FindingKind.NOT_READ: "do what the line says",
-    FindingKind.NOT_ON_DISK: (
-        "look for another disk or replica that has these offsets; if there is none, set "
-        "`limits.fail_on_short_log` to `false`"
-    ),
-    FindingKind.NAMED_ONLY: "look for another disk or a backup that has a folder of it",
-    FindingKind.OUTCOME: "warn the users of the topic, with the producer and offsets in the line",
-    FindingKind.CONTRADICTED: (
-        "warn the users of the topic, with the producer and offsets in the line"
-    ),
-    FindingKind.DOUBTFUL_OUTCOME: (
-        "ingest another replica, or check the records that the line names"
-    ),
-    FindingKind.TWO_LOGS: "find out which log is right; ingest the other into another lake",
-    FindingKind.REPLICAS_DIFFER: "compare the two batches with `seglake inspect --offset`",
-    FindingKind.ELECTION_WON: (
-        "see `superseded`; to compare: `SELECT * FROM quarantine WHERE defect_code = "
-        "'replica_conflict'`"
-    ),
-    FindingKind.TOO_LARGE: "run the command in the line, which decodes them with a higher limit",
-    FindingKind.QUARANTINED: (
-        "`seglake replay --source` with another replica fills the gaps, if it has the records"
-    ),
-    FindingKind.DAMAGED: "another replica may have the records; `seglake ingest` keeps the bytes",
-    FindingKind.TORN_END: "nothing while the broker runs; else another replica may have the rest",
-    FindingKind.DAMAGED_FILE: (
-        "nothing is lost: an ingest reads the segments without it; check if the disk is failing"
-    ),
-    FindingKind.NO_RECORD: "look at the lines above: a hole, damage, or the batch that lacks it",
-    FindingKind.UNDECIDED: (
-        "ingest another disk, which may have the ends; or `--set "
-        "read.undecided_transactions=rows`, which ingests the records and marks them open"
-    ),
-    FindingKind.REMOTE: "`seglake replay --source` with the tier fills the gaps: tiered storage",
-    FindingKind.TIER_GAP: (
-        "do what the line says, then `seglake replay --source` with the tier or with another copy"
-    ),
-    FindingKind.DELETED_OR_LOST: (
-        "nothing, if the topic had retention or DeleteRecords; else look for a replica or an older"
-        " copy that has them"
-    ),
-    FindingKind.DAMAGED_ABOVE: (
-        "nothing while the cluster runs; for a dead cluster, `seglake ingest` with `--rescue`. An "
-        "object of a remote tier: bring it back, or give another copy"
-    ),
-    FindingKind.LIMIT_CROSSED: (
-        "see the other lines; set the limit to `false` once you know the loss and accept it"
-    ),
-    FindingKind.OPEN_TRANSACTION: "nothing; if it never ends, see hanging transactions",
-    FindingKind.BLOCKING_TRANSACTION: "nothing; if it never ends, see hanging transactions",
-    FindingKind.UNDECIDED_TRANSACTION: (
-        "ingest another disk, which may have its end; or `--set "
-        "read.undecided_transactions=rows`, which ingests the records and marks them open"
-    ),
-    FindingKind.OPEN_ROWS: "use the view `settled_records`",
-    FindingKind.UNKNOWN_OUTCOME: "ingest another replica, whose marker may be sound",
-    FindingKind.UNLISTED_TAIL: (
-        "nothing; for a dead cluster, `seglake ingest --rescue` puts the batches into `quarantine`"
-    ),
-    FindingKind.LOST_TAIL: (
-        "nothing; to read the records, run the command in the line, which decodes them into "
-        "`salvaged_records`"
-    ),
-    FindingKind.NEVER_INGESTED: (
-        "nothing, if you left these times out on purpose; else run `seglake ingest` again "
-        "without `--from-timestamp` and `--to-timestamp`"
-    ),
-    FindingKind.WAITING: (
-        "nothing; a later run ingests them. For a dead cluster, `seglake ingest` with `--rescue`"
-    ),
-    FindingKind.TAIL: (
-        "nothing; a later run ingests the batch when it is complete. On a dead disk it never is: "
-        "run `seglake ingest` with `--rescue`"
-    ),
-    FindingKind.IN_TIER: "see tiered storage",
-    FindingKind.NOTE: "see Notes",
-}
-
 CONFLICTS = (
     FindingKind.TWO_LOGS,
     FindingKind.REPLICAS_DIFFER,
@@ -319,3 +192,9 @@ CONFLICTS = (
     FindingKind.LOST_TAIL,
 )
 """Kinds of conflicts between replicas and tables; their fact `batches` is the number of batches."""
+
+
+@cache
+def _advice() -> Mapping[str, str]:
+    """Return the texts of advice.toml by kind."""
+    return tomllib.loads(files(__package__).joinpath("advice.toml").read_text("utf-8"))
