@@ -1,6 +1,6 @@
 """Names of the tables and views that depend on a lake's topics."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 from seglake.lake.delta_tables import LakeTables
@@ -21,6 +21,7 @@ from seglake.pipelines.lake_query.topic_views import (
     OF_TOPICS,
     OF_TYPED_TABLES,
     UNWRAPPED,
+    ViewNames,
 )
 from seglake.pipelines.lake_query.views import Dialect, escaped, query, topic_view
 from seglake.proof.queries import typed_places
@@ -125,21 +126,32 @@ class LakeNames:
                     found[f"{NEWEST}{UNWRAPPED}{name}"] = unwrapped
         return found
 
-    def views(self, dialect: Dialect) -> Iterator[tuple[str, str, str]]:
-        """Yield name, description and SQL of each view."""
-        for name, topic in OF_TOPICS.views(self.topics).items():
-            yield name, f"records of the topic {topic}", topic_view(topic)
+    def views(
+        self, dialect: Dialect, is_asked: Callable[[str], bool] = lambda prefix: True
+    ) -> Iterator[tuple[str, str, str]]:
+        """Yield name, description and SQL of each view, in creation order.
+
+        Args:
+            dialect: the SQL of the views.
+            is_asked: whether views whose names begin with a prefix are needed.
+        """
+        if is_asked(OF_TOPICS.prefix):
+            for name, topic in OF_TOPICS.views(self.topics).items():
+                yield name, f"records of the topic {topic}", topic_view(topic)
         for name, sql in VALUE_VIEWS.items() if self.has_values else ():
             yield name, "keys and values that do not decode", sql
-        if self.has_values:
-            yield TYPED_PLACES, "places of the rows of all typed tables", self.places()
-        for name, each in self.typed.items():
-            yield name, f"decoded values of the topic {each.topic}", typed_view(name, each)
-        for name, sql in self.unwrapped(dialect).items():
-            yield name, "rows in Debezium's envelopes", sql
-        for name, state in self.latest.items():
-            yield name, f"newest record of each key of the topic {state.topic}", latest_view(name)
-        for name, sql in self.newest(dialect).items():
+        if is_asked(OF_TYPED_TABLES.prefix):
+            if self.has_values:
+                yield TYPED_PLACES, "places of the rows of all typed tables", self.places()
+            for name, each in self.typed.items():
+                yield name, f"decoded values of the topic {each.topic}", typed_view(name, each)
+            for name, sql in self.unwrapped(dialect).items():
+                yield name, "rows in Debezium's envelopes", sql
+        if is_asked(OF_LATEST_TABLES.prefix):
+            for name, state in self.latest.items():
+                about = f"newest record of each key of the topic {state.topic}"
+                yield name, about, latest_view(name)
+        for name, sql in self.newest(dialect).items() if is_asked(NEWEST) else ():
             yield name, "newest row of each decoded key", sql
 
     def places(self) -> str:
@@ -150,23 +162,23 @@ class LakeNames:
 
     def confused(self) -> list[str]:
         """Return the names, in lower case, that could mean several topics or tables."""
-        typed = map(name_of, self._typed())
-        latest = [each.topic for each in self._latest()]
-        return [
-            *OF_TOPICS.confused(self.topics),
-            *OF_TYPED_TABLES.confused(typed),
-            *OF_LATEST_TABLES.confused(latest),
-        ]
+        families = self._families()
+        return [name for family, sources in families for name in family.confused(sources())]
 
     def confusion(self, name: str) -> str | None:
         """Return an explanation of a name that could mean several topics or tables."""
-        if name.casefold().startswith(OF_TOPICS.prefix):
-            return OF_TOPICS.confusion(name, self.topics)
-        if name.casefold().startswith(OF_TYPED_TABLES.prefix):
-            return OF_TYPED_TABLES.confusion(name, map(name_of, self._typed()))
-        if name.casefold().startswith(OF_LATEST_TABLES.prefix):
-            return OF_LATEST_TABLES.confusion(name, [each.topic for each in self._latest()])
+        for family, sources in self._families():
+            if name.casefold().startswith(family.prefix):
+                return family.confusion(name, sources())
         return None
+
+    def _families(self) -> tuple[tuple[ViewNames, Callable[[], Iterable[str]]], ...]:
+        """Return the views of topics and of their tables, each with a function for its sources."""
+        return (
+            (OF_TOPICS, lambda: self.topics),
+            (OF_TYPED_TABLES, lambda: map(name_of, self._typed())),
+            (OF_LATEST_TABLES, lambda: [each.topic for each in self._latest()]),
+        )
 
 
 def name_of(typed: TypedTable) -> str:

@@ -12,8 +12,6 @@ from seglake.pipelines.lake_query.lake_names import (
     TYPED_PLACES,
     VALUE_VIEWS,
     LakeNames,
-    latest_view,
-    typed_view,
 )
 from seglake.pipelines.lake_query.statements import shows_names, tokens
 from seglake.pipelines.lake_query.topic_views import (
@@ -23,7 +21,7 @@ from seglake.pipelines.lake_query.topic_views import (
     OF_TOPICS,
     OF_TYPED_TABLES,
 )
-from seglake.pipelines.lake_query.views import Dialect, topic_view, view_names, views, views_of
+from seglake.pipelines.lake_query.views import Dialect, view_names, views, views_of
 
 
 def tables_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, Table]:
@@ -75,34 +73,14 @@ def views_in(text: str, names: LakeNames, dialect: Dialect) -> dict[str, str]:
     needed = _needed(text)
     known = _views(dialect)
     found = dict(known) if is_everything else views_of(needed, known)
-    if is_everything or OF_TOPICS.prefix in needed:
-        _require_clear(text, names)
-        found |= {
-            name: topic_view(topic)
-            for name, topic in OF_TOPICS.views(names.topics).items()
-            if is_everything or name.casefold() in needed
-        }
-    if is_everything or OF_TYPED_TABLES.prefix in needed:
-        _require_clear(text, names)
-        if is_everything or TYPED_PLACES in needed:
-            found[TYPED_PLACES] = names.places()
-        found |= {
-            name: typed_view(name, each)
-            for name, each in names.typed.items()
-            if is_everything or name.casefold() in needed
-        }
-        found |= {
-            name: sql
-            for name, sql in names.unwrapped(dialect).items()
-            if is_everything or name.casefold() in needed
-        }
-    if is_everything or OF_LATEST_TABLES.prefix in needed:
-        _require_clear(text, names)
-        found |= {
-            name: latest_view(name)
-            for name in names.latest
-            if is_everything or name.casefold() in needed
-        }
+    _require_clear(text, names)
+    found |= {
+        name: sql
+        for name, _, sql in names.views(
+            dialect, lambda prefix: prefix != NEWEST and (is_everything or prefix in needed)
+        )
+        if is_everything or name.casefold() in needed
+    }
     return {**found, **_newest_in(text, names, dialect)}
 
 
