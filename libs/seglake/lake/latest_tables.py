@@ -9,15 +9,13 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.errors import LatestTableError
 from seglake.lake.foreign_changes import commit_of
 from seglake.lake.log_growth import LogPlace
 from seglake.lake.parquet_files import folder_value
 from seglake.lake.table_creation import create_table
-from seglake.lake.tables import RECORDS, Table
+from seglake.lake.tables import RECORDS, Table, boolean_columns
 
 LATEST_FOLDER = "latest"
 FENCE_APP = "seglake/fence"
@@ -36,11 +34,11 @@ class LatestTable(NamedTuple):
 
 def latest_table(topic: str) -> LatestTable:
     """Return the definition of the table `latest/<topic>`."""
-    table = Table(
-        name=f"{LATEST_FOLDER}/{folder_value(topic)}",
-        schema=pa.schema([*RECORDS.schema, pa.field("is_deleted", pa.bool_())]),
-        partition_by=(),
-        statistics_columns=("partition", "offset", "timestamp"),
+    table = Table.of(
+        f"{LATEST_FOLDER}/{folder_value(topic)}",
+        *RECORDS.schema,
+        *boolean_columns("is_deleted"),
+        statistics="partition offset timestamp",
         topics=frozenset({topic}),
     )
     return LatestTable(topic, table)
@@ -54,7 +52,7 @@ def latest_tables(tables: LakeTables) -> list[LatestTable]:
     """
     found = []
     for entry in tables.entries(LATEST_FOLDER):
-        named = Table(f"{LATEST_FOLDER}/{entry.name}", pa.schema([]), (), ())
+        named = Table.of(f"{LATEST_FOLDER}/{entry.name}")
         if entry.is_folder and tables.has(named):
             topic = tables.unchecked_state(named).settings.get(_TOPIC, "")
             made = latest_table(topic)

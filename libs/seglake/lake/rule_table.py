@@ -3,27 +3,23 @@
 The table takes no part in topics' commits. The first erasure creates it, so most lakes lack it.
 """
 
-import pyarrow as pa
-
-from seglake.lake.tables import Table
-
-_TEXT, _BYTES, _NUMBER = pa.string(), pa.binary(), pa.int64()
-_COLUMNS: tuple[tuple[str, pa.DataType], ...] = (
-    ("topic", _TEXT),
-    ("kind", _TEXT),
-    ("partition", pa.int32()),
-    ("offset", _NUMBER),
-    ("salt", _BYTES),
-    ("hash", _BYTES),
-    ("reason", _TEXT),
-    ("run_id", _TEXT),
-    ("erased_at", pa.timestamp("us", tz="UTC")),
+from seglake.lake.tables import (
+    Table,
+    bigint_columns,
+    binary_columns,
+    int_columns,
+    string_columns,
+    timestamp_columns,
 )
 
-ERASURES = Table(
-    name="erasures",
-    schema=pa.schema(_COLUMNS),
-    partition_by=(),
-    statistics_columns=("partition", "offset", "erased_at"),
+ERASURES = Table.of(
+    "erasures",
+    *string_columns("topic kind"),
+    *int_columns("partition"),
+    *bigint_columns("offset"),
+    *binary_columns("salt hash"),
+    *string_columns("reason run_id"),
+    *timestamp_columns("erased_at"),
+    statistics="partition offset erased_at",
     topics=frozenset(),
 )

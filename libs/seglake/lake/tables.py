@@ -6,12 +6,12 @@ milliseconds. Ranges are half-open.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import pyarrow as pa
 
 # A column of any type; in pyarrow's stubs, fields are generic in their type.
-_Field: TypeAlias = "pa.Field[Any]"
+Column: TypeAlias = "pa.Field[Any]"
 
 
 class Table(NamedTuple):
@@ -33,6 +33,21 @@ class Table(NamedTuple):
     topics: frozenset[str] | None = None
     since: int = 0
     added: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        *columns: Column,
+        statistics: str = "",
+        partition_by: tuple[str, ...] = (),
+        topics: frozenset[str] | None = None,
+        since: int = 0,
+        added: frozenset[str] = frozenset(),
+    ) -> Self:
+        """Return a table; `statistics` has names of columns, separated by blanks."""
+        schema, counted = pa.schema(columns), tuple(statistics.split())
+        return cls(name, schema, partition_by, counted, topics, since, added)
 
     def serves(self, topic: str) -> bool:
         """Return whether the topic's commits add rows to the table."""
@@ -56,261 +71,244 @@ class Table(NamedTuple):
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _columns(kind: pa.DataType, names: str) -> list[_Field]:
+def _columns(kind: pa.DataType, names: str) -> list[Column]:
     """Return columns of one type; `names` are separated by blanks."""
     return [pa.field(name, kind) for name in names.split()]
 
 
-_int = partial(_columns, pa.int32())
-_bigint = partial(_columns, pa.int64())
-_string = partial(_columns, pa.string())
-_binary = partial(_columns, pa.binary())
-_boolean = partial(_columns, pa.bool_())
-_timestamp = partial(_columns, pa.timestamp("us", tz="UTC"))
+int_columns = partial(_columns, pa.int32())
+bigint_columns = partial(_columns, pa.int64())
+string_columns = partial(_columns, pa.string())
+binary_columns = partial(_columns, pa.binary())
+boolean_columns = partial(_columns, pa.bool_())
+timestamp_columns = partial(_columns, pa.timestamp("us", tz="UTC"))
 
 
-def _list_of(kind: pa.DataType) -> "pa.ListType[Any]":
+def list_of(kind: pa.DataType) -> "pa.ListType[Any]":
     """Return a list type, with Parquet's name for its elements."""
     return pa.list_(pa.field("element", kind))
 
 
-HEADERS_TYPE = _list_of(pa.struct([*_string("key"), *_binary("value")]))
-PARTITIONS_TYPE = _list_of(pa.struct([*_string("topic"), *_int("partition")]))
-NOT_INGESTED_TYPE = _list_of(
-    pa.struct([*_string("reason"), *_bigint("from_offset log_end_offset")])
+HEADERS_TYPE = list_of(pa.struct([*string_columns("key"), *binary_columns("value")]))
+PARTITIONS_TYPE = list_of(pa.struct([*string_columns("topic"), *int_columns("partition")]))
+NOT_INGESTED_TYPE = list_of(
+    pa.struct([*string_columns("reason"), *bigint_columns("from_offset log_end_offset")])
 )
-LEADER_EPOCHS_TYPE = _list_of(pa.struct([*_int("leader_epoch"), *_bigint("start_offset")]))
-_INTS = _list_of(pa.int32())
+LEADER_EPOCHS_TYPE = list_of(
+    pa.struct([*int_columns("leader_epoch"), *bigint_columns("start_offset")])
+)
+_INTS = list_of(pa.int32())
 
 # Number of the commit that added the row, counted for each source and topic.
-_GENERATION = _bigint("generation")
+_GENERATION = bigint_columns("generation")
 
 # Topic id, partition and offset of the record from which the row was decoded.
 _RECORD_PLACE = [
-    *_string("record_topic_id"),
-    *_int("record_partition"),
-    *_bigint("record_offset"),
-    *_timestamp("record_timestamp"),
-    *_bigint("record_timestamp_ms"),
+    *string_columns("record_topic_id"),
+    *int_columns("record_partition"),
+    *bigint_columns("record_offset"),
+    *timestamp_columns("record_timestamp"),
+    *bigint_columns("record_timestamp_ms"),
 ]
 
 
-def _table(
-    name: str,
-    *columns: _Field,
-    statistics: str,
-    partition_by: tuple[str, ...] = (),
-    topics: frozenset[str] | None = None,
-    since: int = 0,
-    added: frozenset[str] = frozenset(),
-) -> Table:
-    """Return a table; `statistics` has names of columns, separated by blanks."""
-    return Table(
-        name=name,
-        schema=pa.schema(columns),
-        partition_by=partition_by,
-        statistics_columns=tuple(statistics.split()),
-        topics=topics,
-        since=since,
-        added=added,
-    )
-
-
-RECORDS = _table(
+RECORDS = Table.of(
     "records",
-    *_binary("key value"),
-    *_string("topic"),
-    *_int("partition"),
-    *_bigint("offset"),
-    *_timestamp("timestamp"),
-    *_int("timestampType"),
+    *binary_columns("key value"),
+    *string_columns("topic"),
+    *int_columns("partition"),
+    *bigint_columns("offset"),
+    *timestamp_columns("timestamp"),
+    *int_columns("timestampType"),
     pa.field("headers", HEADERS_TYPE),
-    *_bigint("timestamp_ms"),
-    *_string("source_id topic_id transaction_state"),
-    *_bigint("batch_base_offset"),
-    *_string("run_id"),
+    *bigint_columns("timestamp_ms"),
+    *string_columns("source_id topic_id transaction_state"),
+    *bigint_columns("batch_base_offset"),
+    *string_columns("run_id"),
     *_GENERATION,
     statistics="partition offset timestamp timestamp_ms batch_base_offset",
     partition_by=("topic",),
 )
 
-BATCHES = _table(
+BATCHES = Table.of(
     "batches",
-    *_string("source_id topic_id topic"),
-    *_int("partition"),
-    *_bigint("base_offset last_offset"),
-    *_int("record_count row_count magic"),
-    *_string("codec"),
-    *_int("size_bytes uncompressed_bytes timestamp_type"),
-    *_bigint("base_timestamp_ms max_timestamp_ms delete_horizon_ms"),
-    *_int("leader_epoch"),
-    *_bigint("producer_id"),
-    *_int("producer_epoch base_sequence"),
-    *_boolean("is_transactional is_control"),
-    *_string("control_type transaction_state"),
-    *_bigint("crc"),
-    *_int("broker_id"),
-    *_string("segment"),
-    *_bigint("position"),
-    *_string("state run_id"),
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition"),
+    *bigint_columns("base_offset last_offset"),
+    *int_columns("record_count row_count magic"),
+    *string_columns("codec"),
+    *int_columns("size_bytes uncompressed_bytes timestamp_type"),
+    *bigint_columns("base_timestamp_ms max_timestamp_ms delete_horizon_ms"),
+    *int_columns("leader_epoch"),
+    *bigint_columns("producer_id"),
+    *int_columns("producer_epoch base_sequence"),
+    *boolean_columns("is_transactional is_control"),
+    *string_columns("control_type transaction_state"),
+    *bigint_columns("crc"),
+    *int_columns("broker_id"),
+    *string_columns("segment"),
+    *bigint_columns("position"),
+    *string_columns("state run_id"),
     *_GENERATION,
     statistics="partition base_offset last_offset base_timestamp_ms max_timestamp_ms producer_id",
     partition_by=("topic",),
 )
 
-QUARANTINE = _table(
+QUARANTINE = Table.of(
     "quarantine",
-    *_string("source_id topic_id topic"),
-    *_int("partition broker_id"),
-    *_string("segment"),
-    *_bigint("position length_bytes"),
-    *_string("defect_code defect_detail"),
-    *_bigint("base_offset last_offset"),
-    *_int("record_count magic"),
-    *_string("codec"),
-    *_bigint("expected_crc computed_crc previous_offset next_offset"),
-    *_binary("raw"),
-    *_string("raw_sha256"),
-    *_boolean("raw_is_complete kafka_would_truncate"),
-    *_string("resolution run_id"),
-    *_timestamp("quarantined_at"),
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition broker_id"),
+    *string_columns("segment"),
+    *bigint_columns("position length_bytes"),
+    *string_columns("defect_code defect_detail"),
+    *bigint_columns("base_offset last_offset"),
+    *int_columns("record_count magic"),
+    *string_columns("codec"),
+    *bigint_columns("expected_crc computed_crc previous_offset next_offset"),
+    *binary_columns("raw"),
+    *string_columns("raw_sha256"),
+    *boolean_columns("raw_is_complete kafka_would_truncate"),
+    *string_columns("resolution run_id"),
+    *timestamp_columns("quarantined_at"),
     *_GENERATION,
     statistics="partition position previous_offset next_offset quarantined_at",
 )
 
-GAPS = _table(
+GAPS = Table.of(
     "gaps",
-    *_string("source_id topic_id topic"),
-    *_int("partition"),
-    *_bigint("start_offset next_offset"),
-    *_string("cause detail run_id attempt_id"),
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition"),
+    *bigint_columns("start_offset next_offset"),
+    *string_columns("cause detail run_id attempt_id"),
     statistics="partition start_offset next_offset",
 )
 
-CONSUMER_OFFSETS = _table(
+CONSUMER_OFFSETS = Table.of(
     "consumer_offsets",
-    *_string("source_id kind group_id topic"),
-    *_int("partition"),
-    *_bigint("offset"),
-    *_int("leader_epoch"),
-    *_string("metadata"),
-    *_timestamp("commit_timestamp"),
-    *_bigint("commit_timestamp_ms"),
-    *_timestamp("expire_timestamp"),
-    *_bigint("expire_timestamp_ms"),
-    *_string("topic_id member_id"),
-    *_boolean("is_tombstone"),
-    *_string("detail"),
-    *_int("key_type value_version"),
-    *_binary("key value"),
-    *_string("unread_reason"),
+    *string_columns("source_id kind group_id topic"),
+    *int_columns("partition"),
+    *bigint_columns("offset"),
+    *int_columns("leader_epoch"),
+    *string_columns("metadata"),
+    *timestamp_columns("commit_timestamp"),
+    *bigint_columns("commit_timestamp_ms"),
+    *timestamp_columns("expire_timestamp"),
+    *bigint_columns("expire_timestamp_ms"),
+    *string_columns("topic_id member_id"),
+    *boolean_columns("is_tombstone"),
+    *string_columns("detail"),
+    *int_columns("key_type value_version"),
+    *binary_columns("key value"),
+    *string_columns("unread_reason"),
     *_RECORD_PLACE,
-    *_string("transaction_state run_id"),
+    *string_columns("transaction_state run_id"),
     *_GENERATION,
     statistics="partition offset commit_timestamp record_partition record_offset record_timestamp",
     topics=frozenset({"__consumer_offsets"}),
 )
 
-TRANSACTION_STATE = _table(
+TRANSACTION_STATE = Table.of(
     "transaction_state",
-    *_string("source_id transactional_id"),
-    *_bigint("producer_id"),
-    *_int("producer_epoch timeout_ms"),
-    *_string("state"),
+    *string_columns("source_id transactional_id"),
+    *bigint_columns("producer_id"),
+    *int_columns("producer_epoch timeout_ms"),
+    *string_columns("state"),
     pa.field("partitions", PARTITIONS_TYPE),
-    *_timestamp("last_update_timestamp"),
-    *_bigint("last_update_timestamp_ms"),
-    *_timestamp("start_timestamp"),
-    *_bigint("start_timestamp_ms"),
-    *_bigint("previous_producer_id next_producer_id"),
-    *_int("next_producer_epoch client_transaction_version"),
-    *_boolean("is_tombstone"),
-    *_int("key_type value_version"),
-    *_binary("key value"),
-    *_string("unread_reason"),
+    *timestamp_columns("last_update_timestamp"),
+    *bigint_columns("last_update_timestamp_ms"),
+    *timestamp_columns("start_timestamp"),
+    *bigint_columns("start_timestamp_ms"),
+    *bigint_columns("previous_producer_id next_producer_id"),
+    *int_columns("next_producer_epoch client_transaction_version"),
+    *boolean_columns("is_tombstone"),
+    *int_columns("key_type value_version"),
+    *binary_columns("key value"),
+    *string_columns("unread_reason"),
     *_RECORD_PLACE,
-    *_string("run_id"),
+    *string_columns("run_id"),
     *_GENERATION,
     statistics="producer_id last_update_timestamp record_partition record_offset record_timestamp",
     topics=frozenset({"__transaction_state"}),
 )
 
-CLUSTER_METADATA = _table(
+CLUSTER_METADATA = Table.of(
     "cluster_metadata",
-    *_string("source_id record_type topic topic_id"),
-    *_int("partition"),
+    *string_columns("source_id record_type topic topic_id"),
+    *int_columns("partition"),
     pa.field("replicas", _INTS),
     pa.field("isr", _INTS),
-    *_int("leader leader_epoch partition_epoch node_id"),
-    *_string("resource_type resource_name name value"),
-    *_int("feature_level"),
-    *_boolean("is_redacted"),
-    *_string("detail"),
-    *_int("type_id type_version"),
-    *_string("unread_reason snapshot"),
+    *int_columns("leader leader_epoch partition_epoch node_id"),
+    *string_columns("resource_type resource_name name value"),
+    *int_columns("feature_level"),
+    *boolean_columns("is_redacted"),
+    *string_columns("detail"),
+    *int_columns("type_id type_version"),
+    *string_columns("unread_reason snapshot"),
     *_RECORD_PLACE,
-    *_string("run_id"),
+    *string_columns("run_id"),
     *_GENERATION,
     statistics="partition node_id record_offset record_timestamp",
     topics=frozenset({"__cluster_metadata"}),
 )
 
-REMOTE_LOG_METADATA = _table(
+REMOTE_LOG_METADATA = Table.of(
     "remote_log_metadata",
-    *_string("source_id event topic topic_id"),
-    *_int("partition"),
-    *_string("segment_id state"),
-    *_bigint("start_offset end_offset"),
+    *string_columns("source_id event topic topic_id"),
+    *int_columns("partition"),
+    *string_columns("segment_id state"),
+    *bigint_columns("start_offset end_offset"),
     pa.field("leader_epochs", LEADER_EPOCHS_TYPE),
-    *_int("size_bytes broker_id"),
-    *_timestamp("max_timestamp"),
-    *_bigint("max_timestamp_ms"),
-    *_timestamp("event_timestamp"),
-    *_bigint("event_timestamp_ms"),
-    *_binary("custom_metadata"),
-    *_boolean("is_transaction_index_empty is_tombstone"),
-    *_int("type_id type_version"),
-    *_binary("key value"),
-    *_string("unread_reason"),
+    *int_columns("size_bytes broker_id"),
+    *timestamp_columns("max_timestamp"),
+    *bigint_columns("max_timestamp_ms"),
+    *timestamp_columns("event_timestamp"),
+    *bigint_columns("event_timestamp_ms"),
+    *binary_columns("custom_metadata"),
+    *boolean_columns("is_transaction_index_empty is_tombstone"),
+    *int_columns("type_id type_version"),
+    *binary_columns("key value"),
+    *string_columns("unread_reason"),
     *_RECORD_PLACE,
-    *_string("run_id"),
+    *string_columns("run_id"),
     *_GENERATION,
     statistics="partition start_offset end_offset event_timestamp record_offset record_timestamp",
     topics=frozenset({"__remote_log_metadata"}),
     since=3,
 )
 
-CHECKPOINTS = _table(
+CHECKPOINTS = Table.of(
     "checkpoints",
-    *_string("source_id topic_id topic"),
-    *_int("partition"),
-    *_string("kind"),
-    *_bigint("start_offset next_offset records batches quarantined_batches bytes"),
-    *_bigint("min_timestamp_ms max_timestamp_ms"),
-    *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset"),
-    *_int("leader_epoch"),
-    *_bigint("last_batch_base_offset last_batch_crc"),
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition"),
+    *string_columns("kind"),
+    *bigint_columns("start_offset next_offset records batches quarantined_batches bytes"),
+    *bigint_columns("min_timestamp_ms max_timestamp_ms"),
+    *bigint_columns("log_start_offset high_watermark last_stable_offset log_end_offset"),
+    *int_columns("leader_epoch"),
+    *bigint_columns("last_batch_base_offset last_batch_crc"),
     pa.field("offset_sum", pa.decimal128(38, 0)),
-    *_bigint("key_bytes value_bytes"),
-    *_string("isolation upper_bound run_id attempt_id"),
-    *_timestamp("committed_at"),
+    *bigint_columns("key_bytes value_bytes"),
+    *string_columns("isolation upper_bound run_id attempt_id"),
+    *timestamp_columns("committed_at"),
     *_GENERATION,
     statistics="partition start_offset next_offset committed_at generation",
 )
 
 # What runs have observed about partitions; no other table depends on these rows.
 # They are appended outside of topics' commits.
-OBSERVATIONS = _table(
+OBSERVATIONS = Table.of(
     "observations",
-    *_string("source_id topic_id topic"),
-    *_int("partition broker_id"),
-    *_bigint("log_start_offset high_watermark last_stable_offset log_end_offset next_offset"),
-    *_string("stopped_by detail"),
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition broker_id"),
+    *bigint_columns(
+        "log_start_offset high_watermark last_stable_offset log_end_offset next_offset"
+    ),
+    *string_columns("stopped_by detail"),
     pa.field("not_ingested", NOT_INGESTED_TYPE),
-    *_bigint("first_log_end_offset"),
-    *_timestamp("waiting_since"),
-    *_string("listing run_id"),
-    *_timestamp("observed_at"),
+    *bigint_columns("first_log_end_offset"),
+    *timestamp_columns("waiting_since"),
+    *string_columns("listing run_id"),
+    *timestamp_columns("observed_at"),
     statistics="partition log_end_offset next_offset observed_at",
     topics=frozenset(),
     since=1,
@@ -319,16 +317,16 @@ OBSERVATIONS = _table(
 # Records decoded from damaged batches.
 # A row belongs to the row of `quarantine` with the same position, hash and generation.
 # The view hides it once that row is resolved.
-SALVAGED_RECORDS = _table(
+SALVAGED_RECORDS = Table.of(
     "salvaged_records",
     *RECORDS.schema,
-    *_boolean("is_trusted is_damaged"),
-    *_string("damage damage_field"),
-    *_int("damage_position damage_bit broker_id"),
-    *_string("segment"),
-    *_bigint("position"),
-    *_string("defect_code raw_sha256"),
-    *_timestamp("salvaged_at"),
+    *boolean_columns("is_trusted is_damaged"),
+    *string_columns("damage damage_field"),
+    *int_columns("damage_position damage_bit broker_id"),
+    *string_columns("segment"),
+    *bigint_columns("position"),
+    *string_columns("defect_code raw_sha256"),
+    *timestamp_columns("salvaged_at"),
     statistics="partition offset timestamp timestamp_ms batch_base_offset",
     topics=frozenset(),
     since=2,

@@ -8,7 +8,7 @@ rows, see `align`.
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -20,36 +20,42 @@ from seglake.lake.parquet_files import folder_value
 from seglake.lake.table_changes import APPEND_ONLY, extend_table, set_property
 from seglake.lake.table_commit import add_files
 from seglake.lake.table_creation import create_table
-from seglake.lake.tables import HEADERS_TYPE, CommitTables, Table
+from seglake.lake.tables import (
+    HEADERS_TYPE,
+    Column,
+    CommitTables,
+    Table,
+    bigint_columns,
+    binary_columns,
+    boolean_columns,
+    int_columns,
+    string_columns,
+    timestamp_columns,
+)
 from seglake.lake.value_tables import TYPED_CHECKPOINTS, VALUE_REJECTS, VALUE_TABLES
 
-_Field: TypeAlias = "pa.Field[Any]"  # at run time the class takes no arguments
 TYPED_FOLDER = "typed"
 _PROPERTIES = ("seglake.topic", "seglake.record", "seglake.key_form", "seglake.value_form")
 FORMS = _PROPERTIES[2:]
 """Properties with the forms of keys and of values; "" after a drop of the table's rows."""
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
 
-PLACE_FIELDS: tuple[_Field, ...] = (
-    pa.field("_source_id", pa.string()),
-    pa.field("_topic_id", pa.string()),
-    pa.field("_partition", pa.int32()),
-    pa.field("_offset", pa.int64()),
-    pa.field("_timestamp", _TIMESTAMP),
-    pa.field("_timestamp_ms", pa.int64()),
-    pa.field("_transaction_state", pa.string()),
+PLACE_FIELDS = (
+    *string_columns("_source_id _topic_id"),
+    *int_columns("_partition"),
+    *bigint_columns("_offset"),
+    *timestamp_columns("_timestamp"),
+    *bigint_columns("_timestamp_ms"),
+    *string_columns("_transaction_state"),
     pa.field("_headers", HEADERS_TYPE),
-    pa.field("_generation", pa.int64()),
-    pa.field("_run_id", pa.string()),
-    pa.field("_tombstone", pa.bool_()),
-    pa.field("_schema_id", pa.int32()),
-    pa.field("_schema_guid", pa.string()),
-    pa.field("_key_schema_id", pa.int32()),
-    pa.field("_key_raw", pa.binary()),
+    *bigint_columns("_generation"),
+    *string_columns("_run_id"),
+    *boolean_columns("_tombstone"),
+    *int_columns("_schema_id"),
+    *string_columns("_schema_guid"),
+    *int_columns("_key_schema_id"),
+    *binary_columns("_key_raw"),
 )
 """First columns of each typed table; `_generation` is that of the row in `records`."""
-
-_STATISTICS = ("_partition", "_offset", "_timestamp", "_generation")
 
 
 class TypedTable(NamedTuple):
@@ -74,7 +80,7 @@ def typed_name(topic: str, record: str = "") -> str:
 
 
 def typed_table(
-    name: str, facts: tuple[str, str, str, str], columns: Iterable[_Field]
+    name: str, facts: tuple[str, str, str, str], columns: Iterable[Column]
 ) -> TypedTable:
     """Return the definition of a typed table.
 
@@ -84,11 +90,11 @@ def typed_table(
         columns: columns of the key and of the value.
     """
     fields = [*columns]  # the files may lack any of these columns
-    table = Table(
-        name=name,
-        schema=pa.schema([*PLACE_FIELDS, *fields]),
-        partition_by=(),
-        statistics_columns=_STATISTICS,
+    table = Table.of(
+        name,
+        *PLACE_FIELDS,
+        *fields,
+        statistics="_partition _offset _timestamp _generation",
         topics=frozenset({facts[0]}),
         added=frozenset(field.name for field in fields),
     )
@@ -108,13 +114,9 @@ def typed_tables(tables: LakeTables) -> list[TypedTable]:
     names = (
         f"{TYPED_FOLDER}/{each.name}" for each in tables.entries(TYPED_FOLDER) if each.is_folder
     )
-    there = (name for name in names if tables.has(_named(name)))
+    there = (name for name in names if tables.has(Table.of(name)))
     found = (_found(tables, name) for name in sorted(there))
     return [each for each in found if each is not None]
-
-
-def _named(name: str) -> Table:
-    return Table(name, pa.schema([]), (), ())
 
 
 def _found(tables: LakeTables, name: str) -> TypedTable | None:
@@ -123,7 +125,7 @@ def _found(tables: LakeTables, name: str) -> TypedTable | None:
     Raises:
         TypedTableError: the table's columns are not as seglake creates them.
     """
-    state = tables.unchecked_state(_named(name))
+    state = tables.unchecked_state(Table.of(name))
     topic, record, key, value = (state.settings.get(name, "") for name in _PROPERTIES)
     if name not in (typed_name(topic), typed_name(topic, record)):
         return None

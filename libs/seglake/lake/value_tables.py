@@ -8,97 +8,78 @@
 | `schemas` | each schema that the registries ever had |
 """
 
-from typing import Any, TypeAlias
-
 import pyarrow as pa
 
-from seglake.lake.tables import Table
-
-_Field: TypeAlias = "pa.Field[Any]"  # at run time the class takes no arguments
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
-
-
-def _fields(kind: pa.DataType, names: str) -> list[_Field]:
-    """Return columns of one type; `names` are separated by blanks."""
-    return [pa.field(name, kind) for name in names.split()]
-
-
-VALUE_REJECTS = Table(
-    name="value_rejects",
-    schema=pa.schema(
-        [
-            *_fields(pa.string(), "source_id topic_id topic"),
-            *_fields(pa.int32(), "partition"),
-            *_fields(pa.int64(), "offset"),
-            *_fields(_TIMESTAMP, "timestamp"),
-            *_fields(pa.string(), "part reason"),
-            *_fields(pa.int64(), "position"),
-            *_fields(pa.int32(), "schema_id"),
-            *_fields(pa.string(), "schema_guid"),
-            *_fields(pa.binary(), "raw"),
-            *_fields(pa.bool_(), "raw_is_complete"),
-            *_fields(pa.int64(), "record_generation"),
-            *_fields(pa.string(), "resolution run_id"),
-            *_fields(pa.int64(), "generation"),
-        ]
-    ),
-    partition_by=("topic",),
-    statistics_columns=("partition", "offset", "timestamp", "record_generation"),
+from seglake.lake.tables import (
+    Table,
+    bigint_columns,
+    binary_columns,
+    boolean_columns,
+    int_columns,
+    list_of,
+    string_columns,
+    timestamp_columns,
 )
 
-TYPED_CHECKPOINTS = Table(
-    name="typed_checkpoints",
-    schema=pa.schema(
-        [
-            *_fields(pa.string(), "source_id topic_id topic"),
-            *_fields(pa.int32(), "partition"),
-            *_fields(pa.int64(), "record_generation records typed_rows value_rejects key_rejects"),
-            *_fields(pa.string(), "run_id attempt_id"),
-            *_fields(_TIMESTAMP, "committed_at"),
-            *_fields(pa.int64(), "generation"),
-        ]
-    ),
+VALUE_REJECTS = Table.of(
+    "value_rejects",
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition"),
+    *bigint_columns("offset"),
+    *timestamp_columns("timestamp"),
+    *string_columns("part reason"),
+    *bigint_columns("position"),
+    *int_columns("schema_id"),
+    *string_columns("schema_guid"),
+    *binary_columns("raw"),
+    *boolean_columns("raw_is_complete"),
+    *bigint_columns("record_generation"),
+    *string_columns("resolution run_id"),
+    *bigint_columns("generation"),
     partition_by=("topic",),
-    statistics_columns=("partition", "record_generation", "committed_at", "generation"),
+    statistics="partition offset timestamp record_generation",
+)
+
+TYPED_CHECKPOINTS = Table.of(
+    "typed_checkpoints",
+    *string_columns("source_id topic_id topic"),
+    *int_columns("partition"),
+    *bigint_columns("record_generation records typed_rows value_rejects key_rejects"),
+    *string_columns("run_id attempt_id"),
+    *timestamp_columns("committed_at"),
+    *bigint_columns("generation"),
+    partition_by=("topic",),
+    statistics="partition record_generation committed_at generation",
 )
 
 # Leads from names of columns back to schemas. A row is added when a column or another field of it
 # appears.
-TYPED_COLUMNS = Table(
-    name="typed_columns",
-    schema=pa.schema(
-        [
-            *_fields(pa.string(), "source_id topic table part column"),
-            pa.field("path", pa.list_(pa.field("element", pa.string()))),
-            *_fields(pa.string(), "type since_schema"),
-            *_fields(pa.int32(), "since_schema_id"),
-            *_fields(pa.bool_(), "is_apart"),
-            *_fields(pa.string(), "run_id"),
-            *_fields(_TIMESTAMP, "added_at"),
-        ]
-    ),
+TYPED_COLUMNS = Table.of(
+    "typed_columns",
+    *string_columns("source_id topic table part column"),
+    pa.field("path", list_of(pa.string())),
+    *string_columns("type since_schema"),
+    *int_columns("since_schema_id"),
+    *boolean_columns("is_apart"),
+    *string_columns("run_id"),
+    *timestamp_columns("added_at"),
     partition_by=("topic",),
-    statistics_columns=("since_schema_id", "added_at"),
+    statistics="since_schema_id added_at",
     topics=frozenset(),
 )
 
-SCHEMAS = Table(
-    name="schemas",
-    schema=pa.schema(
-        [
-            *_fields(pa.string(), "source_id registry context"),
-            *_fields(pa.int32(), "schema_id"),
-            *_fields(pa.string(), "guid subject"),
-            *_fields(pa.int32(), "version"),
-            *_fields(pa.string(), "schema_type schema references deletion problem"),
-            *_fields(pa.bool_(), "is_encrypting"),
-            *_fields(pa.int64(), "offset timestamp_ms"),
-            *_fields(pa.string(), "run_id"),
-            *_fields(_TIMESTAMP, "written_at"),
-        ]
-    ),
-    partition_by=(),
-    statistics_columns=("schema_id", "version", "offset"),
+SCHEMAS = Table.of(
+    "schemas",
+    *string_columns("source_id registry context"),
+    *int_columns("schema_id"),
+    *string_columns("guid subject"),
+    *int_columns("version"),
+    *string_columns("schema_type schema references deletion problem"),
+    *boolean_columns("is_encrypting"),
+    *bigint_columns("offset timestamp_ms"),
+    *string_columns("run_id"),
+    *timestamp_columns("written_at"),
+    statistics="schema_id version offset",
     topics=frozenset(),
 )
 
