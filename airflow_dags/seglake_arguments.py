@@ -32,37 +32,25 @@ def job_arguments(
         command: "ingest", "audit", "deserialize", "latest" or "maintain".
         lake: the lake.
         params: the run's params; see `seglake_dags.run_params`.
-        run_label: label of the run.
+        run_label: label in every row that the job writes, to find the rows of an Airflow run.
         window: for an ingest, the data interval; None for all new data.
     """
-    match command:
-        case "ingest":
-            return ingest_arguments(lake, params, run_label=run_label, window=window)
-        case "audit":
-            return audit_arguments(lake, params)
-        case "deserialize":
-            return deserialize_arguments(lake, params, run_label=run_label)
-        case "latest":
-            return latest_arguments(lake, run_label=run_label)
-        case _:
-            return maintain_arguments(lake, params, run_label=run_label)
+    arguments = [f"--lake={lake.lake}"]
+    if command == "ingest":
+        arguments += _sources(params, window)
+    topics = {"ingest": params["topics"], "deserialize": lake.deserialize, "latest": lake.latest}
+    arguments += [f"--topics={glob}" for glob in topics.get(command, ())]
+    if command != "latest":
+        arguments += _records(lake, params, command if window is None else "backfill")
+    if command != "audit":  # a person reads the audit's log
+        arguments += [f"--run-id={run_label}", "--json"]
+    return [*arguments, *lake.further_arguments(command)]
 
 
 # Any: params hold all types that their schema allows.
-def ingest_arguments(
-    lake: Lake, params: Mapping[str, Any], *, run_label: str, window: Window | None
-) -> list[str]:
-    """Return the arguments of `ingest_segments.py`.
-
-    Args:
-        lake: the lake to ingest into.
-        params: the run's params; see `seglake_dags.run_params`.
-        run_label: label in every row that the job writes, to find the rows of an Airflow run.
-        window: the data interval to ingest; None for all new data.
-    """
+def _sources(params: Mapping[str, Any], window: Window | None) -> list[str]:
+    """Return the arguments that say what an ingest reads, except its topics."""
     arguments = [f"--source={source}" for source in params["sources"]]
-    arguments.append(f"--lake={lake.lake}")
-    arguments += [f"--topics={glob}" for glob in params["topics"]]
     if params["isolation"]:
         arguments.append(f"--isolation={params['isolation']}")
     if params["upper_bound"]:
@@ -72,39 +60,10 @@ def ingest_arguments(
     if window is not None:
         arguments.append(f"--from-timestamp={window.start.isoformat()}")
         arguments.append(f"--to-timestamp={window.stop.isoformat()}")
-    arguments += _records(lake, params, "ingest" if window is None else "backfill")
-    return [*arguments, f"--run-id={run_label}", "--json", *lake.arguments]
-
-
-def audit_arguments(lake: Lake, params: Mapping[str, Any]) -> list[str]:
-    """Return the arguments of `audit_lake.py`; without --json, because a person reads the log."""
-    return [f"--lake={lake.lake}", *_records(lake, params, "audit"), *lake.audit_arguments]
+    return arguments
 
 
 # Any: params hold all types that their schema allows.
-def deserialize_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
-    """Return the arguments of `deserialize_values.py`, with the run's label for its commits."""
-    topics = [f"--topics={glob}" for glob in lake.deserialize]
-    records = _records(lake, params, "deserialize")
-    label = f"--run-id={run_label}"
-    return [f"--lake={lake.lake}", *topics, *records, label, "--json", *lake.deserialize_arguments]
-
-
-def latest_arguments(lake: Lake, *, run_label: str) -> list[str]:
-    """Return the arguments of `update_latest.py`, with the run's label for its commits."""
-    topics = [f"--topics={glob}" for glob in lake.latest]
-    label = f"--run-id={run_label}"
-    return [f"--lake={lake.lake}", *topics, label, "--json", *lake.latest_arguments]
-
-
-# Any: params hold all types that their schema allows.
-def maintain_arguments(lake: Lake, params: Mapping[str, Any], *, run_label: str) -> list[str]:
-    """Return the arguments of `maintain_lake.py`, with the run's label for its commits."""
-    records = _records(lake, params, "maintain")
-    label = f"--run-id={run_label}"
-    return [f"--lake={lake.lake}", *records, label, "--json", *lake.maintain_arguments]
-
-
 def _records(lake: Lake, params: Mapping[str, Any], task: str) -> list[str]:
     """Return the arguments for the task's own metrics file, and for lineage."""
     arguments = []

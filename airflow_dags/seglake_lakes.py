@@ -103,6 +103,16 @@ class Lake:
         """Return the path of the job file of a command, such as `ingest`."""
         return f"{self.jobs.rstrip('/')}/{_JOB_FILES[command]}"
 
+    def further_arguments(self, command: str) -> tuple[str, ...]:
+        """Return the lake's own arguments for the job of a command."""
+        return {
+            "ingest": self.arguments,
+            "audit": self.audit_arguments,
+            "deserialize": self.deserialize_arguments,
+            "latest": self.latest_arguments,
+            "maintain": self.maintain_arguments,
+        }[command]
+
     # Any: values of several types.
     def submitted(self, command: str) -> dict[str, Any]:
         """Return the arguments of spark-submit, except the job's arguments."""

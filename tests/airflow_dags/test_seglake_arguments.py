@@ -9,14 +9,7 @@ import pytest
 from seglake.cli.arguments import parser_of, settings_of
 from seglake.kafka_log.read_policy import Isolation, UpperBound
 from seglake.settings.settings import Settings
-from seglake_arguments import (
-    Window,
-    audit_arguments,
-    deserialize_arguments,
-    ingest_arguments,
-    latest_arguments,
-    maintain_arguments,
-)
+from seglake_arguments import Window, job_arguments
 from seglake_lakes import Lake
 
 LAKE = Lake(lake="/lake", sources=("/disk",), jobs="/jobs")
@@ -32,8 +25,15 @@ PARAMS: dict[str, Any] = {
 DAY = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC))
 
 
+def arguments_of(
+    command: str, lake: Lake = LAKE, *, window: Window | None = None, **changed: object
+) -> list[str]:
+    params = PARAMS | changed
+    return job_arguments(command, lake, params, run_label="manual__1", window=window)
+
+
 def parsed(lake: Lake = LAKE, *, window: Window | None = None, **changed: object) -> Namespace:
-    arguments = ingest_arguments(lake, PARAMS | changed, run_label="manual__1", window=window)
+    arguments = arguments_of("ingest", lake, window=window, **changed)
     return parser_of("ingest").parse_args(arguments)
 
 
@@ -85,9 +85,9 @@ def test_further_arguments_of_a_lake_are_handed_on() -> None:
     settings = settings_of(parsed(lake))
     assert settings.select.internal_topics
     assert settings.limits.fail_on_quarantine
-    assert parser_of("audit").parse_args(audit_arguments(lake, PARAMS)).source == ["/disk"]
-    assert parser_of("audit").parse_args(audit_arguments(LAKE, PARAMS)).lake == "/lake"
-    maintain = maintain_arguments(lake, PARAMS, run_label="manual__1")
+    assert parser_of("audit").parse_args(arguments_of("audit", lake)).source == ["/disk"]
+    assert parser_of("audit").parse_args(arguments_of("audit", LAKE)).lake == "/lake"
+    maintain = arguments_of("maintain", lake)
     assert parser_of("maintain").parse_args(maintain).engine == "local"
 
 
@@ -99,8 +99,7 @@ def test_the_topics_of_a_lake_s_typed_tables_are_handed_on() -> None:
         deserialize=("orders*", "!orders-test"),
         deserialize_arguments=("--schemas=/schemas.json", "--set=limits.fail_on_rejects=false"),
     )
-    params = PARAMS | {"metrics_folder": "/metrics"}
-    arguments = deserialize_arguments(lake, params, run_label="manual__1")
+    arguments = arguments_of("deserialize", lake, metrics_folder="/metrics")
     found = parser_of("deserialize").parse_args(arguments)
     assert (found.lake, found.run_id, found.json) == ("/lake", "manual__1", True)
     assert (found.schemas, found.metrics) == (
@@ -120,7 +119,7 @@ def test_the_topics_of_a_lake_s_latest_state_are_handed_on() -> None:
         latest=("customers*", "!customers-test"),
         latest_arguments=("--internal-topics",),
     )
-    found = parser_of("latest").parse_args(latest_arguments(lake, run_label="manual__1"))
+    found = parser_of("latest").parse_args(arguments_of("latest", lake))
     assert (found.lake, found.run_id, found.json) == ("/lake", "manual__1", True)
     select = settings_of(found).select
     assert (select.topics, select.internal_topics) == (("customers*", "!customers-test"), True)
@@ -132,8 +131,8 @@ def test_records_are_off_by_default_and_each_task_has_a_metrics_file_of_its_own(
     wanted: dict[str, Any] = {"metrics_folder": "/metrics/", "openlineage": "http://lineage:5000"}
     assert parsed(**wanted).metrics == "/metrics/seglake_ingest.prom"
     assert parsed(window=DAY, **wanted).metrics == "/metrics/seglake_backfill.prom"
-    audit = parser_of("audit").parse_args(audit_arguments(LAKE, PARAMS | wanted))
+    audit = parser_of("audit").parse_args(arguments_of("audit", **wanted))
     assert audit.metrics == "/metrics/seglake_audit.prom"
-    maintain = maintain_arguments(LAKE, PARAMS | wanted, run_label="manual__1")
+    maintain = arguments_of("maintain", **wanted)
     assert parser_of("maintain").parse_args(maintain).metrics == "/metrics/seglake_maintain.prom"
     assert audit.openlineage == parsed(**wanted).openlineage == "http://lineage:5000"
