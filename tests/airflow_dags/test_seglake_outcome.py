@@ -42,11 +42,10 @@ def test_what_needs_no_look_is_not_named() -> None:
 
 
 def test_a_table_that_was_not_compacted_is_named() -> None:
-    tables = [
-        TableMaintenance("records", 2, 9, failure="CommitError: no"),
-        TableMaintenance("batches", 2, 9),
-    ]
-    found = summary_of(MaintainSummary("manual__1", "/lake", tables=tables).to_json())
+    maintained = MaintainSummary("manual__1", "/lake")
+    maintained.add_table(TableMaintenance("records", 2, 9, failure="CommitError: no"))
+    maintained.add_table(TableMaintenance("batches", 2, 9))
+    found = summary_of(maintained.to_json())
     assert found is not None
     told = Outcome(ExitCode(found["exit_code"]), found).to_mapping()
     assert (told["exit_code"], told["look_at"]) == (3, ["not compacted: records: CommitError: no"])

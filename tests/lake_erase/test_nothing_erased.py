@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from seglake.errors import WrongCallError
+from seglake.findings.kinds import FindingKind
 from seglake.task_engine.engine import Engine
 from support.encoder import Partition, Record, Segment, record_batch, write_log_dir
 from support.erasures import erased
@@ -54,7 +55,7 @@ def test_whole_key_erases_it_and_the_next_run_finds_nothing_with_0(framed: Path)
     key = (_FRAME + b"\x16customer-17").decode("latin-1")
     assert erased(framed, key=key).records == 1
     summary = erased(framed, key=key)
-    assert (summary.exit_code, summary.nothing) == (0, "")
+    assert (summary.exit_code, summary.findings.of(FindingKind.NOTHING_ERASED)) == (0, [])
 
 
 def test_first_run_for_an_unknown_key_ends_with_3(framed: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from seglake.errors import SeglakeError, WrongCallError
+from seglake.findings.kinds import FindingKind
 from seglake.lake.compaction import merge_task, replace_files, view_of
 from seglake.lake.delta_tables import LakeTables
 from seglake.lake.merged_files import merge
@@ -292,7 +293,7 @@ def test_what_another_tool_appends_beside_it_is_not_hidden(lake: Path, tmp_path:
 
 def test_failure_is_told_and_is_not_nothing(lake: Path) -> None:
     summary = MaintainSummary("run", str(lake), seconds=1.5)
-    summary.tables = [TableMaintenance("records", 12, 2048, 12, 2048, failure="CommitError: no")]
+    summary.add_table(TableMaintenance("records", 12, 2048, 12, 2048, failure="CommitError: no"))
     assert summary.to_text().splitlines() == [
         "failed to compact records (1.5 s)",
         "records: not compacted, the next maintenance tries again: CommitError: no",
@@ -301,9 +302,9 @@ def test_failure_is_told_and_is_not_nothing(lake: Path) -> None:
 
 
 def test_a_topic_that_is_named_and_not_there_needs_a_look() -> None:
-    summary = MaintainSummary(
-        "r", "l", left_out={"payment": "payment selects no topic of the lake"}
-    )
+    missing = {"payment": "payment selects no topic of the lake"}
+    summary = MaintainSummary("r", "l")
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, missing)
     assert summary.exit_code == 3
     assert "left out: payment selects no topic of the lake" in summary.to_text().splitlines()
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from seglake.errors import WrongCallError
+from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.compaction import view_of
@@ -120,8 +121,10 @@ def erase(
     tables = opened_lake(lake, scan, dry_run=dry_run)
     run = RunContext.begun(scan, tables, "", run_id=run_id, after=after, is_dry_run=dry_run)
     selected = erasable_topics(tables.topics(), scan.settings.select)
-    summary = EraseSummary(run.run_id, tables.lake_path, dry_run, len(selected.topics))
-    summary.add_selection(selected)
+    count = len(selected.topics)
+    summary = EraseSummary(run.run_id, tables.lake_path, dry_run, topic_count=count)
+    summary.findings.add_reasons(FindingKind.LEFT_OUT, selected.left_out)
+    summary.findings.add_texts(FindingKind.NOTE, selected.notes)
     if choice.lift is not None:
         summary.lifted = lift(run, selected.topics, choice.lift)
     else:
@@ -210,7 +213,7 @@ class _Erasure:
         values = complete_values(run.tables, run_id=run.run_id, after=run.after)
         summary.recovered = [*dict.fromkeys((*completed, *values))]
         create_erasures(run.tables)
-        summary.notes += upgrade_notes(added)
+        summary.findings.add_texts(FindingKind.NOTE, upgrade_notes(added))
 
     def _erased(self) -> RecordsEraser:
         """Store the rules, and erase the records from all tables; a dry run only counts them."""
@@ -258,4 +261,4 @@ class _Erasure:
         if self.run.is_dry_run:
             done.add(eraser.replaced)
             done.add(file for table in self.others.changed.values() for file in table.files)
-        self.summary.purged = done
+        self.summary.add_purged(done)

@@ -1,14 +1,14 @@
 """Summary of an erasure, for a person and for programs. It has no payload."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
 
-from seglake.findings.findings import Finding, Findings
+from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
+from seglake.findings.run_summary import RunSummary
 from seglake.lake.tables import QUARANTINE
-from seglake.pipelines.lake_erase.erasable_topics import ErasableTopics
 from seglake.pipelines.lake_erase.file_changes import ChangedTable
 from seglake.pipelines.lake_erase.longer_keys import LongerKeys
 from seglake.pipelines.lake_erase.other_tables import OtherTables
@@ -20,71 +20,59 @@ _MOST_PATHS = 20  # most lines about files that a purge would delete
 
 
 @dataclass(slots=True)
-class EraseSummary:
+class EraseSummary(RunSummary):
     """Summary of a run of `erase`, or of its dry run.
 
     Attributes:
-        run_id: label of the run, stored with its rules.
-        lake: path of the lake.
-        is_dry_run: whether nothing was changed.
         topic_count: number of selected topics.
         topics: outcome for the rows of `records`, by source and topic.
         others: other tables that lost rows; rows of `quarantine` only lost their bytes.
         undecodable: number of damaged batches that could not be searched, by partition.
         purged: deleted files of earlier versions; None if none were to be deleted.
         recovered: topics whose commit was left unfinished by a dead run and is now complete.
-        left_out: requested topics that do not exist, each with a reason.
-        notes: messages for the user that need no action.
-        seconds: duration of the run.
         has_key_rule: whether a rule for a key was stored, which later runs obey.
         kept_until: until when `maintain` keeps the replaced files; None if there are none.
-        nothing: why the run may not have erased what was meant; empty if it has found records.
         rules: number of rules that the run stored.
         lifted: number of rules that the run has lifted; None if it erased.
     """
 
-    run_id: str
-    lake: str
-    is_dry_run: bool
-    topic_count: int
+    topic_count: int = 0
     topics: list[ErasedTopic] = field(default_factory=list)
     others: list[ChangedTable] = field(default_factory=list)
     undecodable: dict[str, int] = field(default_factory=dict)
     purged: PurgedFiles | None = None
     recovered: list[str] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0
     has_key_rule: bool = False
     kept_until: datetime | None = None
-    nothing: str = ""
     rules: int = 0
     lifted: int | None = None
 
-    def add_selection(self, selected: ErasableTopics) -> None:
-        """Add requested topics that are left out, and notes on globs."""
-        self.left_out |= selected.left_out
-        self.notes += selected.notes
-
     def add_nothing(self, key: bytes | None, longer: LongerKeys) -> None:
         """Add that no table had such a record, and how many keys contain the key."""
-        if key is None:
-            self.nothing = "the condition holds for no record"
-            return
-        self.nothing = f"no record has this key, of {show_count(len(key), 'byte')}"
+        nothing = "the condition holds for no record"
+        if key is not None:
+            nothing = f"no record has this key, of {show_count(len(key), 'byte')}"
         if longer.records:
             framed = f" ({longer.framed} of them after a schema registry's frame)"
-            self.nothing += (
+            nothing += (
                 f"; {show_count(longer.records, 'record')} of these topics have a longer key that"
                 f" contains it{framed if longer.framed else ''}: give a whole key with --key-hex,"
                 " or use --where"
             )
+        self.findings.add_texts(FindingKind.NOTHING_ERASED, [nothing])
 
     def add_others(self, others: OtherTables) -> None:
         """Add the rows erased from other tables than `records`."""
         self.others = [done for done in others.changed.values() if done.rows]
         self.undecodable = others.undecodable
+        self.findings.add(_unsearched(place, count) for place, count in self.undecodable.items())
         self.has_key_rule = others.requested.key is not None and not self.is_dry_run
+
+    def add_purged(self, purged: PurgedFiles) -> None:
+        """Add the files that a purge has deleted or would delete, and its failures."""
+        self.purged = purged
+        if not self.is_dry_run:
+            self.findings.add(_not_deleted(purged))
 
     @property
     def records(self) -> int:
@@ -102,34 +90,16 @@ class EraseSummary:
         purged = self.purged
         return purged is not None and bool(purged.not_deleted or purged.left_files)
 
-    @property
-    def findings(self) -> Findings:
-        """Return findings on what was not erased or not deleted, and notes."""
-        found = Findings()
-        found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
-        if self.nothing:
-            found.add_texts(FindingKind.NOTHING_ERASED, [self.nothing])
-        if self.purged is not None and not self.is_dry_run:
-            found.add(_not_deleted(self.purged))
-        found.add(_unsearched(place, count) for place, count in self.undecodable.items())
-        found.add_texts(FindingKind.NOTE, self.notes)
-        return found
-
-    @property
-    def exit_code(self) -> int:
-        """Return 0, or 3 if a person should look at a finding."""
-        return self.findings.exit_code
-
-    def to_json(self) -> str:
-        """Return the summary of an erasure as JSON on one line."""
-        facts = asdict(self) | self.findings.to_mapping() | {"exit_code": self.exit_code}
-        facts["topics"] = [_facts(topic) for topic in self.topics]
-        facts["records"] = self.records
-        facts["others"] = [table.to_mapping() for table in self.others]
-        facts["purged"] = None if self.purged is None else self.purged.to_mapping()
-        facts["kept_until"] = None if self.kept_until is None else self.kept_until.isoformat()
-        del facts["left_out"], facts["notes"], facts["nothing"]
-        return json.dumps(facts, sort_keys=True)
+    # Any: the types that JSON can hold.
+    def shown_facts(self) -> dict[str, Any]:
+        """Return facts for JSON that are no fields, or have another form than their field."""
+        return {
+            "topics": [_facts(topic) for topic in self.topics],
+            "records": self.records,
+            "others": [table.to_mapping() for table in self.others],
+            "purged": None if self.purged is None else self.purged.to_mapping(),
+            "kept_until": None if self.kept_until is None else self.kept_until.isoformat(),
+        }
 
     def to_text(self) -> str:
         """Return the summary of an erasure as lines for a terminal."""

@@ -88,7 +88,7 @@ def latest(
     ledger = LedgerDigest(tables)
     sources = _sources(ledger, tables, settings.source.source_id)
     summary = LatestSummary(
-        run_id or uuid.uuid4().hex, tables.lake_path, choice.dry_run, choice.rebuild
+        run_id or uuid.uuid4().hex, tables.lake_path, choice.dry_run, is_rebuild=choice.rebuild
     )
     topics = _topics(ledger, tables, settings, summary)
     run = _Run(tables, ledger, reporter, settings, choice, spill_folder, summary, after)

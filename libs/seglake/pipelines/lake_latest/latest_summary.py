@@ -1,10 +1,9 @@
 """Summary of a run of `latest`, for a person and for programs."""
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 
-from seglake.findings.findings import Findings, WithFindings
+from seglake.findings.run_summary import RunSummary
 from seglake.printable import as_lines, show_count
 
 
@@ -51,35 +50,20 @@ class PlannedState:
 
 
 @dataclass(slots=True)
-class LatestSummary(WithFindings):
+class LatestSummary(RunSummary):
     """Summary of a run of `latest`, or of its dry run.
 
     Attributes:
-        run_id: label of the run.
-        lake: path of the lake.
-        is_dry_run: whether nothing was written.
         is_rebuild: whether all rows were computed from all records.
         topics: the topics with new records.
         planned: the topics that a dry run would update.
         unchanged: the selected topics without new records.
-        findings: topics that were left out, and notes on the selection.
-        seconds: duration of the run.
     """
 
-    run_id: str
-    lake: str
-    is_dry_run: bool = False
     is_rebuild: bool = False
     topics: list[TopicState] = field(default_factory=list)
     planned: list[PlannedState] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
-    findings: Findings = field(default_factory=Findings)
-    seconds: float = 0.0
-
-    def to_json(self) -> str:
-        """Return the summary of a run of `latest` as JSON on one line."""
-        facts = asdict(replace(self, findings=Findings())) | self.findings.to_mapping()
-        return json.dumps(facts | {"exit_code": self.exit_code}, sort_keys=True)
 
     def to_text(self) -> str:
         """Return the summary of a run of `latest` as lines for a terminal."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from seglake.errors import WrongCallError
+from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.run_context import RunContext, ScanContext, opened_lake
 from seglake.lake.commit_protocol import no_hook
 from seglake.lake.compaction import Merge, TableView, merge_task, replace_files, view_of
@@ -127,7 +128,8 @@ def maintain(
         scan.reporter.step("completing what earlier runs began")
         summary.recovered = [*recover(tables, None), *_typed_recovered(tables)]
     run.expire(summary)
-    summary.tables = [run.of(table) for table in choice.of(tables)]
+    for table in choice.of(tables):
+        summary.add_table(run.of(table))
     if not choice.dry_run:
         ledger = LedgerDigest(tables)
         ledger.read()
@@ -154,8 +156,8 @@ def _note_missing_topics(tables: LakeTables, settings: Settings, summary: Mainta
     """Add selected topics that the lake lacks to the summary."""
     if settings.select.topics:
         found = check_selection(tables.topics(), settings.select, place="lake")
-        summary.left_out |= found.missing
-        summary.notes += found.notes
+        summary.findings.add_reasons(FindingKind.LEFT_OUT, found.missing)
+        summary.findings.add_texts(FindingKind.NOTE, found.notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +177,12 @@ class _Maintenance:
             pending = pending_upgrade(self.tables)
             if pending:
                 added = ", ".join(pending)
-                summary.notes = [f"would be added: {added}; the rest of the plan depends on it"]
+                note = f"would be added: {added}; the rest of the plan depends on it"
+                summary.findings.add_texts(FindingKind.NOTE, [note])
             return not pending
         single = self.scan.settings.write.single_writer
-        summary.notes = upgrade_notes(create_missing(self.tables, is_single_writer=single))
+        notes = upgrade_notes(create_missing(self.tables, is_single_writer=single))
+        summary.findings.add_texts(FindingKind.NOTE, notes)
         return True
 
     def expire(self, summary: MaintainSummary) -> None:
@@ -196,11 +200,11 @@ class _Maintenance:
             )
             retention = Retention(context, context.started_at_us // 1000)
             retention.run()
-            summary.expired += retention.expired
             for table, count in retention.swept.items():
                 summary.swept[table] = summary.swept.get(table, 0) + count
-            summary.notes += retention.notes
-            summary.left_out |= retention.left_out
+            summary.findings.add_texts(FindingKind.NOTE, retention.notes)
+            summary.findings.add_reasons(FindingKind.LEFT_OUT, retention.left_out)
+            summary.add_expired(retention.expired)
 
     def of(self, table: Table) -> TableMaintenance:
         started = time.monotonic()

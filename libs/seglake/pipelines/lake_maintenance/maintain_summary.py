@@ -1,11 +1,11 @@
 """Summary of a maintenance, for a person and for programs."""
 
-import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from seglake.findings.findings import Finding, Findings
+from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
+from seglake.findings.run_summary import RunSummary
 from seglake.printable import as_lines, show_bytes, show_count
 
 
@@ -90,69 +90,43 @@ class ExpiredPartition:
 
 
 @dataclass(slots=True)
-class MaintainSummary:
+class MaintainSummary(RunSummary):
     """Summary of a maintenance.
 
     Attributes:
-        run_id: label of the run.
-        lake: path of the lake.
-        is_dry_run: whether nothing was changed.
         recovered: topics whose commit was left unfinished by a dead run and is now complete.
         expired: records that were removed because they are older than `retention.records`.
         swept: number of rows of other tables that expired with them, by table.
         tables: work done on each table.
-        left_out: requested topics that do not exist, each with a reason.
-        notes: messages for the user that need no action.
         scratch_files: number of deleted files of dead replays and probes.
         scratch_bytes: size of these files.
-        seconds: duration of the run.
     """
 
-    run_id: str
-    lake: str
-    is_dry_run: bool = False
     recovered: list[str] = field(default_factory=list)
     expired: list[ExpiredPartition] = field(default_factory=list)
     swept: dict[str, int] = field(default_factory=dict)
     tables: list[TableMaintenance] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     scratch_files: int = 0
     scratch_bytes: int = 0
-    seconds: float = 0.0
 
-    @property
-    def findings(self) -> Findings:
-        """Return the findings: tables that were not compacted, missing topics, and notes."""
-        failed = [table for table in self.tables if table.failure]
-        kind = FindingKind.NOT_COMPACTED
-        found = Findings(
-            Finding(kind, f"{table.table}: {table.failure}", table.table) for table in failed
-        )
-        found.add_reasons(FindingKind.LEFT_OUT, self.left_out)
-        found.add_texts(FindingKind.NOTE, [*self.notes, *self._held_back()])
-        return found
-
-    @property
-    def exit_code(self) -> int:
-        """Return 0, or 3 if a person should look at a finding."""
-        return self.findings.exit_code
-
-    def _held_back(self) -> Iterator[str]:
-        """Yield notes on records that keep the records above them from expiring."""
-        for each in self.expired:
+    def add_expired(self, expired: Iterable[ExpiredPartition]) -> None:
+        """Add expired records, and notes on those that keep the records above from expiring."""
+        for each in expired:
+            self.expired.append(each)
             if each.is_held_back:
                 time = f"a time in the future, {each.first_kept}" if each.first_kept else "no time"
-                yield (
+                note = (
                     f"{each.topic}-{each.partition}: the batch at offset {each.next_offset} has a "
                     f"record with {time}: it and all above it stay, as in Kafka"
                 )
+                self.findings.add_texts(FindingKind.NOTE, [note])
 
-    def to_json(self) -> str:
-        """Return the summary as JSON on one line."""
-        facts = asdict(self) | self.findings.to_mapping() | {"exit_code": self.exit_code}
-        del facts["left_out"], facts["notes"]
-        return json.dumps(facts, sort_keys=True)
+    def add_table(self, done: TableMaintenance) -> None:
+        """Add the work done on a table."""
+        self.tables.append(done)
+        if done.failure:
+            text = f"{done.table}: {done.failure}"
+            self.findings.add([Finding(FindingKind.NOT_COMPACTED, text, done.table)])
 
     def to_text(self) -> str:
         """Return the summary as lines for a terminal, one for each changed table."""

@@ -1,12 +1,12 @@
 """Summary of a replay, for a person and for programs."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
-from seglake.findings.findings import Findings, WithFindings
 from seglake.findings.kinds import FindingKind
+from seglake.findings.run_summary import RunSummary
 from seglake.findings.shown_offsets import GapsByPartition, named_counts, named_gaps
 from seglake.ingest_steps.committing.concurrent_ranges import concurrent_findings
 from seglake.ingest_steps.repair.repair_result import PlannedFill, RepairResult
@@ -35,13 +35,10 @@ _LEFT = (FindingKind.LEFT_OUT, FindingKind.NOT_READ, FindingKind.IN_TIER)
 
 
 @dataclass(slots=True)
-class ReplaySummary(WithFindings):
+class ReplaySummary(RunSummary):
     """Rows that a replay added, and damage and gaps that remain.
 
     Attributes:
-        run_id: label of the run, which is in every row that it wrote.
-        lake: path of the lake.
-        is_dry_run: whether nothing was written.
         planned_fills: gaps that a dry run would fill.
         repaired_gaps: number of gaps that were filled, completely or in part.
         repaired_records: number of records that filled gaps.
@@ -58,13 +55,8 @@ class ReplaySummary(WithFindings):
         cut_spans: unresolved spans whose bytes are incomplete in the lake.
         left_gaps: gaps that remain, or would remain after a dry run's plan, by cause and partition;
             gaps left by the log cleaner are not included.
-        findings: findings for a person, the most urgent first.
-        seconds: duration of the run.
     """
 
-    run_id: str
-    lake: str
-    is_dry_run: bool = False
     planned_fills: list[PlannedFill] = field(default_factory=list)
     repaired_gaps: int = 0
     repaired_records: int = 0
@@ -77,8 +69,6 @@ class ReplaySummary(WithFindings):
     left_damaged: dict[str, int] = field(default_factory=dict)
     cut_spans: int = 0
     left_gaps: dict[str, GapsByPartition] = field(default_factory=dict)
-    findings: Findings = field(default_factory=Findings)
-    seconds: float = 0.0
 
     @property
     def planned_gaps(self) -> int:
@@ -132,19 +122,16 @@ class ReplaySummary(WithFindings):
         }
         self.left_gaps = joined_places(self.left_gaps, gaps_by_place(gaps))
 
-    def to_json(self) -> str:
-        """Return the summary as JSON on one line."""
-        facts = {
-            **asdict(replace(self, findings=Findings())),
-            **self.findings.to_mapping(),
+    # Any: the types that JSON can hold.
+    def shown_facts(self) -> dict[str, Any]:
+        """Return facts for JSON that are no fields, or have another form than their field."""
+        return {
             "planned_gaps": self.planned_gaps,
             "planned_offsets": self.planned_offsets,
             "repaired": {name: found._asdict() for name, found in self.repaired.items()},
             "left_offsets": self.left_offsets,
             "left_gaps": json_gaps(self.left_gaps),
-            "exit_code": self.exit_code,
         }
-        return json.dumps(facts, sort_keys=True)
 
     def to_text(self, *, is_verbose: bool = False) -> str:
         """Return the summary as lines for a person, the most important first.

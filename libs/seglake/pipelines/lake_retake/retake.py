@@ -83,7 +83,7 @@ def retake(
     keys = selected_keys(ledger, selection, context)
     if not dry_run:
         recover(tables, context.source_id, sorted(_topics_of(keys)), after=context.after)
-    summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, len(keys))
+    summary = RetakeSummary(context.run_id, tables.lake_path, dry_run, partitions=len(keys))
     summary.findings.add_reasons(FindingKind.LEFT_OUT, {**discovery.not_read, **missing})
     summary.findings.add_reasons(FindingKind.UNPROVED_TIER, discovery.unproved_tiers)
     for isolation in Isolation:

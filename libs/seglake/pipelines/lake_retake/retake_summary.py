@@ -1,12 +1,13 @@
 """Summary of a retake, for a person and for programs."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Any
 
-from seglake.findings.findings import Findings, WithFindings, listed
+from seglake.findings.findings import listed
 from seglake.findings.kinds import FindingKind
+from seglake.findings.run_summary import RunSummary
 from seglake.findings.shown_offsets import GapsByPartition
 from seglake.ingest_steps.committing.election_rows import ReleasedRange
 from seglake.ingest_steps.committing.range_result import RangeResult
@@ -41,13 +42,10 @@ Ranges = list[tuple[str, OffsetRange]]  # (partition, range)
 
 
 @dataclass(slots=True)
-class RetakeSummary(WithFindings):
+class RetakeSummary(RunSummary):
     """Ranges that a retake ingested again or released, and ranges that remain.
 
     Attributes:
-        run_id: label of the run, which is in every row that it wrote.
-        lake: path of the lake.
-        is_dry_run: whether nothing was written.
         partitions: number of requested partitions.
         planned: ranges that a dry run would ingest again.
         retaken: ranges that were ingested again.
@@ -63,13 +61,8 @@ class RetakeSummary(WithFindings):
         damaged: damaged spans in these ranges, by partition.
         mended: damaged spans in these ranges that a repair has resolved, by partition.
         quarantined_bytes: bytes of the damaged spans.
-        findings: findings for a person, the most urgent first.
-        seconds: duration of the run.
     """
 
-    run_id: str
-    lake: str
-    is_dry_run: bool = False
     partitions: int = 0
     planned: Ranges = field(default_factory=list)
     retaken: Ranges = field(default_factory=list)
@@ -83,8 +76,6 @@ class RetakeSummary(WithFindings):
     damaged: dict[str, int] = field(default_factory=dict)
     mended: dict[str, int] = field(default_factory=dict)
     quarantined_bytes: int = 0
-    findings: Findings = field(default_factory=Findings)
-    seconds: float = 0.0
 
     def add(self, results: Iterable[RangeResult], released: Iterable[ReleasedRange]) -> None:
         """Add the results of a commit.
@@ -143,11 +134,10 @@ class RetakeSummary(WithFindings):
         self.findings.add(limits_crossed(limits, self.damaged, self.gaps, ()))
         self.findings.add_texts(FindingKind.NOTE, notes)
 
-    def to_json(self) -> str:
-        """Return the summary as JSON on one line."""
-        facts = asdict(replace(self, findings=Findings())) | self.findings.to_mapping()
-        facts |= {"gaps": json_gaps(self.gaps), "exit_code": self.exit_code}
-        return json.dumps(facts, sort_keys=True)
+    # Any: the types that JSON can hold.
+    def shown_facts(self) -> dict[str, Any]:
+        """Return facts for JSON that are no fields, or have another form than their field."""
+        return {"gaps": json_gaps(self.gaps)}
 
     def to_text(self) -> str:
         """Return the summary as lines for a person, the most important first."""
