@@ -9,7 +9,7 @@ from seglake.findings.findings import Findings, WithFindings
 
 @dataclass(slots=True)
 class RunSummary(WithFindings):
-    """What the summaries of all runs that change a lake have.
+    """Fields and JSON of the summary of a run that changes a lake.
 
     Attributes:
         run_id: label of the run, which is in every row that it wrote.
