@@ -30,6 +30,7 @@ _SAID_ELSEWHERE = {
     "cli/option_values.py": "how an option is written, in the words of --help",
     "cli/completion_command.py": "--help, as shells show it",
     "cli/main.py": "--help",
+    "lake/latest_tables.py": "names of columns",
     "lake/tables.py": "names of columns",
     "log_tables/internal_columns.py": "names of columns",
     "run_records/metrics_file.py": "docs/operations.md",
