@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from support.failures import OneScreen
-from support.quick_spark import QUICK_JAVA, QUICK_SPARK, write_defaults
+from support.quick_spark import make_quick, quick_java, quick_spark, write_defaults
 from support.spread import arranged, mark_further_cases, started_for
 from support.time_spent import TimeSpent
 from support.walk_tables import WalkTables
@@ -112,11 +112,14 @@ def conversions(tmp_path_factory: pytest.TempPathFactory) -> "Conversions":
 @pytest.fixture(autouse=True)
 def _quick_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each Spark that a test starts on its own a quick one, unless it says otherwise."""
-    if started_for(request.node) not in (None, "spark", "browser", "image"):
+    started = started_for(request.node)
+    if started not in (None, "spark", "browser", "image"):
+        make_quick()
         folder = request.getfixturevalue("tmp_path_factory").mktemp("spark-conf")
-        monkeypatch.setenv("SPARK_CONF_DIR", str(write_defaults(folder)))
+        write_defaults(folder, is_ours=started != "versions")
+        monkeypatch.setenv("SPARK_CONF_DIR", str(folder))
         # A command sets Java options of its own, which replace those of the file.
-        monkeypatch.setenv("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+        monkeypatch.setenv("SPARK_SUBMIT_OPTS", quick_java())
 
 
 @pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.spark)])
@@ -141,7 +144,7 @@ def spark_session(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSe
     settings = SparkSettings(
         master="local[2,4]",
         properties=(
-            *QUICK_SPARK,
+            *quick_spark(),
             ("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse"))),
         ),
     )

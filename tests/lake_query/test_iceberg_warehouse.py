@@ -30,6 +30,7 @@ from seglake.storage.local_storage import LocalStorage
 from support.internal_logs import INTERNAL, OFFSETS, commits, write_topic
 from support.lakes import ingested, maintained, read_table
 from support.made_logs import make_log_dir
+from support.quick_spark import write_defaults
 from support.servers.earlier_spark import earlier_spark
 from support.servers.maven_jars import maven_jars
 from support.typed_disk import typed_lake
@@ -96,7 +97,7 @@ def by_spark(folder: Path, warehouse: str, statements: Sequence[str]) -> list[li
     done = subprocess.run(
         [sys.executable, "-c", _SPARK_CALL, str(jar), warehouse, *statements],
         cwd=folder,
-        env=earlier_spark(),
+        env=earlier_spark() | {"SPARK_CONF_DIR": str(write_defaults(folder, is_ours=False))},
         capture_output=True,
         text=True,
         check=False,

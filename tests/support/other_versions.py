@@ -23,6 +23,7 @@ AIRFLOWS = ("2.10", "3")
 
 _PROVIDERS = ("amazon", "apache-spark", "cncf-kubernetes", "databricks", "google")
 _FOLDER = ROOT / "build" / "tools" / "versions"
+_STORED = Path(__file__).with_name("stored_wheels.cfg")
 _READY = ".ready"
 
 
@@ -207,7 +208,8 @@ def _made(
         subprocess.run([base, "-m", "venv", "--clear", str(folder)], check=True)
         for wanted in (["setuptools", "wheel"], *installs):
             pip = [*by, str(python)] if by else [str(python), "-m", "pip", "install"]
-            subprocess.run([*pip, "--quiet", *wanted], check=True, env=_environment())
+            stored = {"DIST_EXTRA_CONFIG": str(_STORED)}  # a wheel to unpack at once
+            subprocess.run([*pip, "--quiet", *wanted], check=True, env=_environment() | stored)
         ready.write_text(asked, "utf-8")
     return python
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pyspark
 
 from seglake.environment.java_home import provide_java
-from support.quick_spark import QUICK_JAVA
+from support.class_archive import CLASS_PATH
+from support.quick_spark import quick_java
 from support.servers.processes import LOOPBACK, Running, started
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -116,7 +117,8 @@ def _environment(folder: Path, home: Path) -> dict[str, str]:
         "SPARK_LOG_DIR": str(folder),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_DAEMON_MEMORY": "512m",
-        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
+        "SPARK_DAEMON_JAVA_OPTS": quick_java(),
+        "SPARK_DAEMON_CLASSPATH": CLASS_PATH if home == SPARK_HOME else "",
         "PYTHONPATH": "",
         "PYSPARK_PYTHON": "",
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.quick_spark import QUICK_JAVA
+from support.quick_spark import quick_java
 from support.servers.processes import free_port, started
 
 _SHOWN_PORT = "10000"
@@ -55,8 +55,8 @@ def answer_of(commands: str, *, port: int, start: str, folder: Path) -> str:
 def _environment() -> dict[str, str]:
     """Return the environment of a shell with this Python's virtual environment, and quick JVMs."""
     return {
-        "SPARK_SUBMIT_OPTS": QUICK_JAVA,
-        "SPARK_BEELINE_OPTS": QUICK_JAVA,
+        "SPARK_SUBMIT_OPTS": quick_java(),
+        "SPARK_BEELINE_OPTS": quick_java(),
         "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
