@@ -5,7 +5,6 @@ What a person sees for each exit code: 3 is done and red, 2 is not tried again, 
 
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,13 +33,50 @@ sys.exit(code)
 """
 
 
+# A second run finds nothing to do.
+_RUNS = (
+    *("seglake_ingest_look", "seglake_ingest_typed", "seglake_ingest_typed"),
+    *("seglake_ingest_again", "seglake_maintain_kept", "seglake_maintain_kept"),
+    *("seglake_ingest_wrong",),
+)
+
+
 class Task(NamedTuple):
     state: str
     tries: int
 
 
+class Runs(NamedTuple):
+    """All runs of the DAGs; the n-th log is of the n-th of `_RUNS`."""
+
+    airflow: Airflow
+    logs: list[str]
+
+    def of(self, dag_id: str) -> list[tuple[dict[str, Task], str]]:
+        """Return the tasks and the log of each run of a DAG."""
+        asked = "select run_id from dag_run where dag_id = ? order by id"
+        ids = [run_id for (run_id,) in self._asked(asked, dag_id)]
+        logs = [log for name, log in zip(_RUNS, self.logs, strict=True) if name == dag_id]
+        tasks = "select task_id, state, try_number from task_instance where run_id = ?"
+        tasks += " and dag_id = ?"
+        return [
+            ({name: Task(*how) for name, *how in self._asked(tasks, run_id, dag_id)}, log)
+            for run_id, log in zip(ids, logs, strict=True)
+        ]
+
+    def events(self, dag_id: str) -> list[dict[str, object]]:
+        """Return what the runs of a DAG have published of its lake."""
+        rows = self._asked("select extra from asset_event where source_dag_id = ?", dag_id)
+        return [json.loads(extra) for (extra,) in rows]
+
+    # Any: columns of many types.
+    def _asked(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.airflow.sqlite)) as database:
+            return database.execute(query, values).fetchall()
+
+
 @pytest.fixture(scope="module")
-def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     require_airflow()
     folder = tmp_path_factory.mktemp("airflow")
     jobs = folder / "jobs"
@@ -70,8 +106,8 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
         ],
     )
     found.prepare()
-    found.run("db", "migrate")
-    return found
+    commands = [("db", "migrate"), *(("dags", "test", name) for name in _RUNS)]
+    return Runs(found, found.run_all(commands)[1:])
 
 
 @pytest.fixture(scope="module")
@@ -82,32 +118,14 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lake
 
 
-def tasks_of(airflow: Airflow, dag_id: str) -> dict[str, Task]:
-    rows = asked(
-        airflow, "select task_id, state, try_number from task_instance where dag_id", dag_id
-    )
-    return {task_id: Task(state, tries) for task_id, state, tries in rows}
-
-
-def events_of(airflow: Airflow, dag_id: str) -> list[dict[str, object]]:
-    rows = asked(airflow, "select extra from asset_event where source_dag_id", dag_id)
-    return [json.loads(extra) for (extra,) in rows]
-
-
-# Any: columns of many types.
-def asked(airflow: Airflow, query: str, dag_id: str) -> Iterator[tuple[Any, ...]]:
-    with closing(sqlite3.connect(airflow.sqlite)) as database:
-        yield from database.execute(f"{query} = ?", (dag_id,)).fetchall()
-
-
-def test_exit_code_three_is_committed_published_and_red(airflow: Airflow, plain: Path) -> None:
-    log = airflow.run("dags", "test", "seglake_ingest_look", is_checked=False)
-    assert tasks_of(airflow, "seglake_ingest_look") == {
+def test_exit_code_three_is_committed_published_and_red(runs: Runs, plain: Path) -> None:
+    [(tasks, log)] = runs.of("seglake_ingest_look")
+    assert tasks == {
         "ingest": Task("success", 1),
         "audit": Task("success", 1),
         "needs_a_look": Task("failed", 1),
     }, log
-    (event,) = events_of(airflow, "seglake_ingest_look")
+    (event,) = runs.events("seglake_ingest_look")
     assert (event["exit_code"], event["records"], event["quarantined"]) == (3, 2070, 2)
     assert event["look_at"] == [
         "limit crossed: limits.fail_on_quarantine: 2 quarantined in v2-none-1 (1), v2-zstd-1 (1)"
@@ -115,56 +133,55 @@ def test_exit_code_three_is_committed_published_and_red(airflow: Airflow, plain:
     assert "person should look at\n- limit crossed: limits.fail_on_quarantine" in log
     assert "What each red task means, and what to do, is in the documentation" in log
     assert "has a record or a recorded cause" in log  # said by the audit
-    lake = airflow.folder / "look"
+    lake = runs.airflow.folder / "look"
     for table in _TABLES:
         assert content(lake, table) == content(plain, table)
 
 
 def test_values_that_do_not_decode_make_one_task_red_in_the_run_that_finds_them(
-    airflow: Airflow,
+    runs: Runs,
 ) -> None:
-    log = airflow.run("dags", "test", "seglake_ingest_typed", is_checked=False)
-    assert tasks_of(airflow, "seglake_ingest_typed") == {
+    (first, log), (second, log_of_second) = runs.of("seglake_ingest_typed")
+    assert first == {
         "ingest": Task("success", 1),
         "audit": Task("skipped", 1),
         "needs_a_look": Task("success", 1),
         "deserialize": Task("failed", 1),
     }, log
     assert "A person should look: limit crossed: limits.fail_on_rejects: " in log
-    assert DeltaTable(str(airflow.folder / "typed" / "typed" / "avro_bad")).version() > 0
-    log = airflow.run("dags", "test", "seglake_ingest_typed", is_checked=False)
-    assert tasks_of(airflow, "seglake_ingest_typed")["deserialize"] == Task("success", 1), log
+    assert DeltaTable(str(runs.airflow.folder / "typed" / "typed" / "avro_bad")).version() > 0
+    assert second["deserialize"] == Task("success", 1), log_of_second
 
 
-def test_exit_code_one_is_tried_again_and_nothing_doubles(airflow: Airflow, plain: Path) -> None:
-    log = airflow.run("dags", "test", "seglake_ingest_again", is_checked=False)
-    assert tasks_of(airflow, "seglake_ingest_again") == {
+def test_exit_code_one_is_tried_again_and_nothing_doubles(runs: Runs, plain: Path) -> None:
+    [(tasks, log)] = runs.of("seglake_ingest_again")
+    assert tasks == {
         "ingest": Task("success", 2),
         "audit": Task("skipped", 1),
         "needs_a_look": Task("success", 1),
     }, log
-    (event,) = events_of(airflow, "seglake_ingest_again")
+    (event,) = runs.events("seglake_ingest_again")
     assert (event["exit_code"], event["records"]) == (0, 0)  # the first try had committed them
-    lake = airflow.folder / "again"
+    lake = runs.airflow.folder / "again"
     for table in _TABLES:
         assert content(lake, table) == content(plain, table)
 
 
-def test_maintenance_is_green_and_changes_no_row(airflow: Airflow, plain: Path) -> None:
-    lake = airflow.folder / "kept"
-    for _ in range(2):  # the second finds nothing to do
-        log = airflow.run("dags", "test", "seglake_maintain_kept", is_checked=False)
-        assert tasks_of(airflow, "seglake_maintain_kept") == {"maintain": Task("success", 1)}, log
+def test_maintenance_is_green_and_changes_no_row(runs: Runs, plain: Path) -> None:
+    lake = runs.airflow.folder / "kept"
+    both = runs.of("seglake_maintain_kept")
+    assert len(both) == 2
+    for tasks, log in both:
+        assert tasks == {"maintain": Task("success", 1)}, log
     assert len(DeltaTable(str(lake / "checkpoints")).file_uris()) == 1
     for table in _TABLES:
         assert content(lake, table) == content(plain, table)
 
 
-def test_exit_code_two_is_not_tried_again(airflow: Airflow) -> None:
-    log = airflow.run("dags", "test", "seglake_ingest_wrong", is_checked=False)
-    tasks = tasks_of(airflow, "seglake_ingest_wrong")
+def test_exit_code_two_is_not_tried_again(runs: Runs) -> None:
+    [(tasks, log)] = runs.of("seglake_ingest_wrong")
     assert tasks["ingest"] == Task("failed", 1), log
     assert {tasks[name].state for name in ("audit", "needs_a_look")} == {"upstream_failed"}
-    assert events_of(airflow, "seglake_ingest_wrong") == []
+    assert runs.events("seglake_ingest_wrong") == []
     assert "exit code 2: a wrong call or setting, nothing was touched" in log
-    assert not (airflow.folder / "wrong").exists()
+    assert not (runs.airflow.folder / "wrong").exists()

@@ -33,7 +33,7 @@ def quick_java() -> str:
 
 
 def quick_spark(*, is_ours: bool = True) -> tuple[tuple[str, str], ...]:
-    """Return Spark's properties; `is_ours` unless it is another Spark than the one of our Python."""
+    """Return Spark's properties; it is ours unless it is another than our Python's."""
     java = quick_java() if is_ours else _JAVA
     return (
         *_SPARK,

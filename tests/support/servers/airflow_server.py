@@ -19,11 +19,13 @@ from typing import Any
 
 import pytest
 
+from support.servers.airflow_commands import END
 from support.servers.postgres_server import Postgres
 from support.servers.processes import LOOPBACK, ServerError, free_port, started
 
 ROOT = Path(__file__).resolve().parents[3]
 DAGS = ROOT / "airflow_dags"
+_COMMANDS = Path(__file__).with_name("airflow_commands.py")
 _FACTS = Path(__file__).with_name("airflow_facts.py")
 _VENV = Path(os.environ.get("SEGLAKE_AIRFLOW_VENV") or ROOT / ".venv-airflow")
 _SERVERS = (("api-server",), ("scheduler", "--skip-serve-logs"), ("dag-processor",))
@@ -114,6 +116,24 @@ class Airflow:
                 f"airflow {' '.join(arguments)} ended with {answer.returncode}:\n{answer.stdout}"
             )
         return answer.stdout
+
+    def run_all(self, commands: Sequence[Sequence[str]]) -> list[str]:
+        """Run commands in one process, and return what each prints, however it ends."""
+        answer = subprocess.run(
+            [self.venv / "bin" / "python", _COMMANDS],
+            env=self.environment,
+            cwd=self.folder,
+            input=json.dumps(commands),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=_COMMAND_SECONDS,
+            check=False,
+        )
+        *printed, rest = answer.stdout.split(END)
+        if len(printed) != len(commands):
+            raise ServerError(f"airflow {' '.join(commands[len(printed)])} did not end:\n{rest}")
+        return printed
 
     # Any: what JSON holds.
     def facts(self) -> Any:
