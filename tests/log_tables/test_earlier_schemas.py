@@ -101,6 +101,6 @@ def test_a_record_of_the_topic_replaces_an_earlier_schema_of_its_id(
 def test_ids_of_another_registry_s_topic_are_apart(lake: Path, tmp_path: Path) -> None:
     pairs = [schema_pair("x", 1, 9, schema='"double"')]
     ingested(write_registry(tmp_path / "registry", [(0, pairs)], topic="other"), lake)
-    assert not known(lake, "other").registry.has_id(".", 7)
+    assert not known(lake, "other").registry.of_id(".", 7)
     with pytest.raises(WrongCallError, match="the lake has no topic othr"):
         known(lake, "othr")

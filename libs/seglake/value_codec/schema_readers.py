@@ -3,6 +3,7 @@
 import hashlib
 from functools import lru_cache
 from typing import NamedTuple
+from uuid import UUID
 
 from seglake.value_codec.avro.canonical_form import fingerprint
 from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
@@ -71,6 +72,7 @@ class SchemaUse(NamedTuple):
 
 TEXT_USE = SchemaUse("", JsonReader(Shape(Kind.TEXT)))
 """Way to read JSON of no known shape: as text."""
+_UNKNOWN_ID = SchemaUse("unknown", problem=RejectReason.UNKNOWN_SCHEMA_ID)
 
 
 class SchemaReaders:
@@ -81,42 +83,39 @@ class SchemaReaders:
         self._registry = registry
         self._of_connect: dict[bytes, tuple[str, SchemaUse]] = {}
         self._of_shape: dict[str, SchemaUse] = {}
-        self._uses: dict[tuple[str, int] | bytes, SchemaUse] = {}
+        self._uses: dict[tuple[str, int] | bytes | str, SchemaUse] = {}
         self._of_fingerprint: dict[int, StoredSchema] | None = None
 
-    def has_id(self, context: str, schema_id: int) -> bool:
-        """Return whether the registry has a schema id of a context."""
-        return self._registry.has_id(context, schema_id)
+    def named(self, context: str, name: str) -> SchemaUse:
+        """Return how values of a schema are read: `id 7`, `GUID …` or `fingerprint …`.
 
-    def has_guid(self, guid: bytes) -> bool:
-        """Return whether the registry has a GUID of 16 bytes."""
-        return self._registry.of_guid(guid) is not None
-
-    def has_fingerprint(self, found: int) -> bool:
-        """Return whether an Avro schema of the registry has a fingerprint."""
-        return found in self._fingerprints()
+        Args:
+            context: context of ids.
+            name: the schema, as `schema_groups.shown_name` names it.
+        """
+        kind, _, text = name.partition(" ")
+        if kind == "id":
+            return self.of_id(context, int(text))
+        if kind == "fingerprint":
+            return self.of_fingerprint(int(text, 16))
+        return self.of_guid(UUID(text).bytes)
 
     def of_id(self, context: str, schema_id: int) -> SchemaUse:
         """Return how values are read that name this schema id of a context."""
         key = context, schema_id
-        if key not in self._uses:
-            found = self._registry.of_id(context, schema_id)
-            if not found:
-                use = SchemaUse("unknown", problem=RejectReason.UNKNOWN_SCHEMA_ID)
-            elif len(found) > 1:
-                use = SchemaUse("several", problem=RejectReason.AMBIGUOUS_SCHEMA_ID)
-            else:
-                use = self._use(found[0])
-            self._uses[key] = use
-        return self._uses[key]
+        if key in self._uses:
+            return self._uses[key]
+        found = self._registry.of_id(context, schema_id)
+        if len(found) > 1:
+            return SchemaUse("several", problem=RejectReason.AMBIGUOUS_SCHEMA_ID)
+        return self._use(found[0], key) if found else _UNKNOWN_ID
 
     def of_guid(self, guid: bytes) -> SchemaUse:
         """Return how values are read that name this GUID of 16 bytes."""
-        if guid not in self._uses:
-            found = self._registry.of_guid(guid)
-            unknown = SchemaUse("unknown", problem=RejectReason.UNKNOWN_GUID)
-            self._uses[guid] = unknown if found is None else self._use(found)
-        return self._uses[guid]
+        found = self._registry.of_guid(guid)
+        if found is None:
+            return SchemaUse("unknown", problem=RejectReason.UNKNOWN_GUID)
+        return self._use(found, guid)
 
     def of_fingerprint(self, found: int) -> SchemaUse:
         """Return the use of the Avro schema with a fingerprint; the first one, if several have it.
@@ -125,11 +124,8 @@ class SchemaReaders:
         """
         stored = self._fingerprints().get(found)
         if stored is None:
-            return SchemaUse("unknown", problem=RejectReason.UNKNOWN_SCHEMA_ID)
-        key = found.to_bytes(8, "little")
-        if key not in self._uses:
-            self._uses[key] = self._use(stored, is_raw_bytes=False)
-        return self._uses[key]
+            return _UNKNOWN_ID
+        return self._use(stored, found.to_bytes(8, "little"), is_raw_bytes=False)
 
     def of_subject(self, text: str) -> tuple[str, SchemaUse] | None:
         """Return the name and the use of the latest schema of a subject; None if there is none.
@@ -142,7 +138,7 @@ class SchemaReaders:
         stored = self._registry.latest(subject)
         if stored is None:
             return None
-        use = self._use(stored, is_raw_bytes=False)
+        use = self._use(stored, subject, is_raw_bytes=False)
         if use.messages is not None:
             use = use.of_named_message(message) if message else use.of_message((0,))
         number = stored.schema_id
@@ -187,10 +183,18 @@ class SchemaReaders:
                     self._of_fingerprint.setdefault(found, stored)
         return self._of_fingerprint
 
-    def _use(self, stored: StoredSchema, *, is_raw_bytes: bool = True) -> SchemaUse:
-        """Make the reader of a schema, or state why there is none."""
-        found = self._reading(stored, is_raw_bytes=is_raw_bytes)
-        return found._replace(schema_id=stored.schema_id or None)
+    def _use(
+        self,
+        stored: StoredSchema,
+        key: tuple[str, int] | bytes | str,
+        *,
+        is_raw_bytes: bool = True,
+    ) -> SchemaUse:
+        """Return the reader of a schema, made once for each key, or why there is none."""
+        if key not in self._uses:
+            found = self._reading(stored, is_raw_bytes=is_raw_bytes)
+            self._uses[key] = found._replace(schema_id=stored.schema_id or None)
+        return self._uses[key]
 
     def _reading(self, stored: StoredSchema, *, is_raw_bytes: bool) -> SchemaUse:
         content = stored.content

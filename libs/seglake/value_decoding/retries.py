@@ -1,17 +1,12 @@
 """Chooses rejected records that decode now, and makes rows that resolve their rejects."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.lake.parquet_rows import numbers
-from seglake.lake.value_tables import VALUE_REJECTS
-from seglake.value_decoding.decoded_parts import DecodedPart
 from seglake.value_decoding.rows_task import RecordOffsets
-from seglake.value_decoding.typed_rows import Stamp, record_places
+from seglake.value_decoding.typed_rows import Stamp, constant, rows_of_rejects
 
 RESOLVED = "decoded"
 
@@ -28,11 +23,6 @@ def are_of(rows: pa.Table, offsets: RecordOffsets) -> NDArray[np.bool_]:
     return found
 
 
-def decode_by_now(value: DecodedPart) -> NDArray[np.bool_]:
-    """Return which values have no reason for a reject."""
-    return ~value.are_rejected
-
-
 def resolved_rows(
     rows: pa.Table, part: str, chosen: NDArray[np.bool_], stamp: Stamp
 ) -> pa.RecordBatch | None:
@@ -40,17 +30,4 @@ def resolved_rows(
     if not chosen.any():
         return None
     some = rows.filter(pa.array(chosen))
-    schema, count = VALUE_REJECTS.file_schema, some.num_rows
-    # Any: columns have values of many types.
-    columns: Mapping[str, Any] = {
-        **record_places(some),
-        "part": pa.array([part] * count, pa.string()),
-        "resolution": pa.array([RESOLVED] * count, pa.string()),
-        "run_id": pa.array([stamp.run_id] * count, pa.string()),
-        "generation": pa.array([stamp.generation] * count, pa.int64()),
-    }
-    arrays = [
-        columns[field.name] if field.name in columns else pa.nulls(count, field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, names=schema.names)
+    return rows_of_rejects(some, part, stamp, {"resolution": constant(RESOLVED, some.num_rows)})

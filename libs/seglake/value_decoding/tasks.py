@@ -25,7 +25,7 @@ from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA
 from seglake.value_codec.schema_readers import SchemaReaders
 from seglake.value_decoding.decoded_parts import DecodedPart, PartTyping, decoded_part
 from seglake.value_decoding.record_parts import part_of
-from seglake.value_decoding.retries import are_of, decode_by_now, resolved_rows
+from seglake.value_decoding.retries import are_of, resolved_rows
 from seglake.value_decoding.rows_task import Attempt, RecordOffsets, RowsTask
 from seglake.value_decoding.typed_rows import (
     RECORD_COLUMNS,
@@ -207,8 +207,8 @@ def _decode_rows(
         if rejected is not None:
             files[-1].write(rejected)
         report.reasons.update((part, reason) for reason in found.reject_reasons())
-    has_no_key = np.zeros(rows.num_rows, np.bool_) if key is None else ~decode_by_now(key)
-    _count(rows, report, (is_typed, ~decode_by_now(value), has_no_key))
+    has_no_key = np.zeros(rows.num_rows, np.bool_) if key is None else key.are_rejected
+    _count(rows, report, (is_typed, value.are_rejected, has_no_key))
 
 
 def _decode_again(
@@ -221,14 +221,14 @@ def _decode_again(
 ) -> None:
     """Decode a row group's rejected records again; write and count those that decode now."""
     chosen = rows.filter(pa.array(are_of(rows, retried.values)))
-    some = chosen.filter(pa.array(decode_by_now(decoded_part(chosen, task.value, readers))))
+    some = chosen.filter(pa.array(~decoded_part(chosen, task.value, readers).are_rejected))
     if not some.num_rows:
         return
     value = decoded_part(some, task.value, readers)
     key = None if task.key is None else decoded_part(some, task.key, readers)
     is_typed = _write_typed(task, some, value, key, files)
     has_key = are_of(some, retried.keys)
-    has_key &= np.ones(some.num_rows, np.bool_) if key is None else decode_by_now(key)
+    has_key &= np.True_ if key is None else ~key.are_rejected
     for part, resolved in (("value", is_typed), ("key", has_key)):
         found = resolved_rows(some, part, resolved, task.stamp)
         if found is not None:

@@ -1,6 +1,6 @@
 """Rows of the typed tables and of `value_rejects`, from records and their decoded parts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ RECORD_COLUMNS = (
     *("topic_id", "timestamp", "timestamp_ms", "transaction_state", "headers", "key", "value"),
 )
 """Columns of `records` that rows of typed tables and of `value_rejects` are made of."""
+
+_REJECT_PLACES = ("source_id", "topic_id", "partition", "offset", "timestamp")
 
 
 class Stamp(NamedTuple):
@@ -87,16 +89,14 @@ def _places(
         if f"_{name}" in names
     }
     found["_headers"] = whole_column(some.column("headers")).cast(HEADERS_TYPE)
-    found["_run_id"] = _constant(stamp.run_id, some.num_rows)
+    found["_run_id"] = constant(stamp.run_id, some.num_rows)
     found["_tombstone"] = pa.array(value.is_null[chosen])
     found["_schema_id"] = _ids(value, chosen)
-    rows = np.flatnonzero(chosen).tolist() if value.guids else ()
-    guids = [value.guids.get(row) for row in rows]
-    found["_schema_guid"] = pa.array(guids or [None] * some.num_rows, pa.string())
+    found["_schema_guid"] = _guids(value, chosen)
     return found
 
 
-def _constant(text: str, count: int) -> Any:
+def constant(text: str, count: int) -> Any:
     """Return an array with a text that often, as a dictionary."""
     return pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [text])
 
@@ -106,6 +106,13 @@ def _ids(part: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
         return pa.nulls(int(chosen.sum()), pa.int32())
     ids = part.ids[chosen]
     return pa.array(ids.astype(np.int32), pa.int32(), mask=ids < 0)
+
+
+def _guids(part: DecodedPart, chosen: NDArray[np.bool_]) -> Any:
+    rows = np.flatnonzero(chosen).tolist()
+    if not part.guids:
+        return pa.nulls(len(rows), pa.string())
+    return pa.array([part.guids.get(row) for row in rows], pa.string())
 
 
 def _raw_keys(some: pa.Table, key: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
@@ -130,14 +137,6 @@ def _spread(
     }
 
 
-# Any: columns have values of many types.
-def record_places(some: pa.Table) -> dict[str, Any]:
-    """Return the columns of `value_rejects` that locate the records."""
-    names = ("source_id", "topic_id", "partition", "offset", "timestamp")
-    found: dict[str, Any] = {name: whole_column(some.column(name)) for name in names}
-    return {**found, "record_generation": whole_column(some.column("generation"))}
-
-
 def reject_rows(
     rows: pa.Table, part: str, found: DecodedPart, stamp: Stamp, max_raw_bytes: int
 ) -> pa.RecordBatch | None:
@@ -147,20 +146,38 @@ def reject_rows(
         return None
     some = rows.filter(pa.array(is_bad))
     raw = whole_column(some.column(part)).to_pylist()
-    count, positions, ids = some.num_rows, found.positions[is_bad], found.ids[is_bad]
-    guids = [found.guids.get(row) for row in np.flatnonzero(is_bad).tolist()]
-    columns: dict[str, Any] = {
-        **record_places(some),
-        "part": pa.array([part] * count, pa.string()),
+    positions = found.positions[is_bad]
+    columns = {
         "reason": pa.array(found.reject_reasons(), pa.string()),
         "position": pa.array(positions, mask=positions < 0),
-        "schema_id": pa.array(ids.astype(np.int32), pa.int32(), mask=ids < 0),
-        "schema_guid": pa.array(guids, pa.string()),
+        "schema_id": _ids(found, is_bad),
+        "schema_guid": _guids(found, is_bad),
         "raw": pa.array([value[:max_raw_bytes] for value in raw], pa.binary()),
         "raw_is_complete": pa.array([len(value) <= max_raw_bytes for value in raw]),
-        "resolution": pa.nulls(count, pa.string()),
-        "run_id": pa.array([stamp.run_id] * count, pa.string()),
-        "generation": pa.array([stamp.generation] * count, pa.int64()),
     }
-    schema = VALUE_REJECTS.file_schema
-    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], names=schema.names)
+    return rows_of_rejects(some, part, stamp, columns)
+
+
+# Any: columns have values of many types.
+def rows_of_rejects(
+    some: pa.Table, part: str, stamp: Stamp, columns: Mapping[str, Any]
+) -> pa.RecordBatch:
+    """Return rows of `value_rejects` for the keys or values of records.
+
+    Args:
+        some: the records.
+        part: "key" or "value".
+        stamp: the run and the commit.
+        columns: the columns that say something of each reject; others are null.
+    """
+    count = some.num_rows
+    columns = {
+        **{name: whole_column(some.column(name)) for name in _REJECT_PLACES},
+        "record_generation": whole_column(some.column("generation")),
+        "part": constant(part, count),
+        "run_id": constant(stamp.run_id, count),
+        "generation": pa.array(np.full(count, stamp.generation)),
+        **columns,
+    }
+    arrays = [columns.get(f.name, pa.nulls(count, f.type)) for f in VALUE_REJECTS.file_schema]
+    return pa.RecordBatch.from_arrays(arrays, names=VALUE_REJECTS.file_schema.names)

@@ -134,14 +134,14 @@ class _Run:
     def decode(
         self, sources: Sequence[LakeRegistry], again: Again, summary: DeserializeSummary
     ) -> None:
-        """Decode new records, and records to decode again, cluster by cluster."""
+        """Decode new records, and then records with rejected values again, cluster by cluster."""
         summary.notes += incomplete_registries(sources)
         if again.everything:
             self._drop(sources, summary)
         for source in sources:
-            self._of_cluster(source, summary)
-            if again.rejects:
-                self._of_rejects(source, summary)
+            for find in (new_works, retries_of) if again.rejects else (new_works,):
+                generations = published(self.tables, source, self._topics(source))
+                self._of_works(source, [*find(self.tables, source, generations)], summary)
             self._note_rejects(source, summary)
 
     def _drop(self, sources: Sequence[LakeRegistry], summary: DeserializeSummary) -> None:
@@ -170,18 +170,6 @@ class _Run:
             )
             if not is_dropped:
                 summary.left_out[topic] = f"{topic}: another run was faster; run again"
-
-    def _of_cluster(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
-        """Decode the new records of each topic of one cluster."""
-        generations = published(self.tables, source, self._topics(source))
-        works = new_works(self.tables, source, generations)
-        self._of_works(source, works, summary)
-
-    def _of_rejects(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
-        """Decode again the records of one cluster whose values were rejected."""
-        generations = published(self.tables, source, self._topics(source))
-        works = [*retries_of(self.tables, source, generations)]
-        self._of_works(source, works, summary)
 
     def _note_rejects(self, source: LakeRegistry, summary: DeserializeSummary) -> None:
         """Report the rejects of one cluster that no run has resolved."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -103,20 +103,8 @@ class PartCounts:
     # Any: the types that JSON can hold.
     def to_mapping(self) -> Mapping[str, Any]:
         """Return the counts as a mapping."""
-        return {
-            "source_id": self.source_id,
-            "topic": self.topic,
-            "part": self.part,
-            "context": self.context,
-            "form": self.form,
-            "records": self.records,
-            "nulls": self.nulls,
-            "decoded": self.decoded,
-            "left_out": self.left_out,
-            "rejects": dict(self.rejects),
-            "first_rejects": dict(self.first_rejects),
-            "schemas": dict(self.schemas),
-        }
+        names = (each.name for each in fields(self) if each.name != "subject")
+        return {name: getattr(self, name) for name in names}
 
 
 class _Places(NamedTuple):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from seglake.value_codec.column_notes import Field, is_of_key
 from seglake.value_codec.frames.forms import Form
@@ -56,7 +55,7 @@ def schema_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, Sch
     messages = sorted({message for name in names if (message := _message(name))})
     uses: dict[str, SchemaUse] = {}
     for name in sorted({_schema(name) for name in names}, key=_by_id):
-        use = _use_of(name, facts.context, readers)
+        use = readers.named(facts.context, name)
         if use.messages is None:
             uses[name] = use
         else:
@@ -94,16 +93,6 @@ def _message(name: str) -> str:
 def _by_id(name: str) -> tuple[bool, int, str]:
     kind, _, number = name.partition(" ")
     return kind != "id", int(number) if kind == "id" else 0, name
-
-
-def _use_of(name: str, context: str, readers: SchemaReaders) -> SchemaUse:
-    """Return the way to read the values of a schema that frames name."""
-    kind, _, text = name.partition(" ")
-    if kind == "id":
-        return readers.of_id(context, int(text))
-    if kind == "fingerprint":
-        return readers.of_fingerprint(int(text, 16))
-    return readers.of_guid(UUID(text).bytes)
 
 
 def _json_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, SchemaUse]]:

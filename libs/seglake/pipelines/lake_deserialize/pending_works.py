@@ -1,6 +1,6 @@
 """Finds what a run or a dry run has to decode: the selected topics, and their new attempts."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from seglake.lake import delta_commit
 from seglake.lake.delta_tables import LakeTables
@@ -56,8 +56,8 @@ def published(tables: LakeTables, source: LakeRegistry, topics: Sequence[str]) -
 
 def new_works(
     tables: LakeTables, source: LakeRegistry, generations: Mapping[str, int]
-) -> list[TopicWork]:
-    """Return the topics of a cluster that have attempts which are not decoded yet.
+) -> Iterator[TopicWork]:
+    """Yield the topics of a cluster that have attempts which are not decoded yet.
 
     Args:
         tables: the lake.
@@ -66,7 +66,7 @@ def new_works(
             call: a commit in between makes this run's fail.
     """
     done = _done(tables, source.source_id, generations)
-    return [*works_of(source, generations, generations, done)]
+    return works_of(source, generations, generations, done)
 
 
 def _done(tables: LakeTables, source_id: str, topics: Iterable[str]) -> set[tuple[str, Attempt]]:

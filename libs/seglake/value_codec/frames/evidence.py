@@ -30,8 +30,10 @@ from seglake.value_codec.frames.schema_groups import (
     Bodies,
     GroupContext,
     bodies_of_bytes,
+    shown_name,
     without,
 )
+from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA
 from seglake.value_codec.schema_readers import SchemaReaders
 
 _MOST_PARSED = 200  # most texts of a task to parse as JSON
@@ -105,7 +107,8 @@ class FormEvidence:
         found = frames(form, *some)
         for kind, names in found.names.items():
             counts = np.bincount(found.schemas[found.kinds == kind], minlength=len(names))
-            is_known = [context.knows(kind, name) for name in names]
+            uses = (context.use_of(shown_name(kind, name)) for name in names)
+            is_known = [use.problem not in UNKNOWN_SCHEMA for use in uses]
             self.framed[form] += int(counts.sum())
             self.known[form] += int(counts[is_known].sum()) if names else 0
         return np.flatnonzero(found.kinds > max(NAMED))

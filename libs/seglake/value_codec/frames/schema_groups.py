@@ -111,23 +111,9 @@ class GroupContext(NamedTuple):
     plain: tuple[str, SchemaUse] = ("", TEXT_USE)
     columns: Container[str] | None = None
 
-    def use_of(self, kind: FrameKind, name: bytes) -> SchemaUse:
-        """Return how to read values whose frame has this kind and name of schema."""
-        match kind:
-            case FrameKind.ID:
-                return self.readers.of_id(self.context, int.from_bytes(name, "big"))
-            case FrameKind.FINGERPRINT:
-                return self.readers.of_fingerprint(int.from_bytes(name, "little"))
-        return self.readers.of_guid(name)
-
-    def knows(self, kind: FrameKind, name: bytes) -> bool:
-        """Return whether the registry has a schema, by its name in a frame."""
-        match kind:
-            case FrameKind.ID:
-                return self.readers.has_id(self.context, int.from_bytes(name, "big"))
-            case FrameKind.FINGERPRINT:
-                return self.readers.has_fingerprint(int.from_bytes(name, "little"))
-        return self.readers.has_guid(name)
+    def use_of(self, name: str) -> SchemaUse:
+        """Return how to read values whose frame names this schema, as `shown_name` shows it."""
+        return self.readers.named(self.context, name)
 
 
 def schema_groups(
@@ -272,8 +258,9 @@ def _groups(bodies: Bodies, read: Frames, context: GroupContext) -> Iterator[Sch
             yield SchemaGroup("", use, rows, bodies.of(rows), np.zeros_like(rows), problem_at)
     for kind in NAMED:
         for name, rows in zip(read.names.get(kind, ()), read.rows_of(kind), strict=True):
-            use, shown = context.use_of(kind, name), _shown_name(kind, name)
+            shown = shown_name(kind, name)
             frame_bytes = np.full(len(rows), read.sizes[kind])
+            use = context.use_of(shown)
             yield SchemaGroup(shown, use, rows, bodies.of(rows), frame_bytes, read.name_at)
 
 
@@ -284,7 +271,7 @@ def _have_an_id(bodies: Bodies, least: int) -> NDArray[np.bool_]:
     return found
 
 
-def _shown_name(kind: FrameKind, name: bytes) -> str:
+def shown_name(kind: FrameKind, name: bytes) -> str:
     """Return the name of a schema in a frame, for a person."""
     match kind:
         case FrameKind.ID:

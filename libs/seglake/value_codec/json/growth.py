@@ -124,10 +124,8 @@ class _Growth:
         members = self._members(Shape(Kind.OBJECT), found)
         if found.kind is Kind.OBJECT and not any(m.kind is not Kind.NULL for m in members.values()):
             return Shape(Kind.TEXT)  # the table has no room for more columns
-        return replace(shape, members=members, items=found.items and self._items(found.items))
-
-    def _items(self, found: Shape) -> Shape:
-        return self._new(found, has_text=False)
+        items = found.items and self._new(found.items, has_text=False)
+        return replace(shape, members=members, items=items)
 
     def _members(self, there: Shape, found: Shape) -> Mapping[str, Shape]:
         """Return the members of an object, the existing ones first."""

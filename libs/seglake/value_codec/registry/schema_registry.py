@@ -171,10 +171,6 @@ class SchemaRegistry:
             found.setdefault(_meaning(self._stored[entry].content), self._stored[entry])
         return [*found.values()]
 
-    def has_id(self, context: str, schema_id: int) -> bool:
-        """Return whether a context has, or once had, a schema with an id."""
-        return (context, schema_id) in self._of_id
-
     def has_subject(self, name: str) -> bool:
         """Return whether any context has, or once had, a subject."""
         places = (e.place for entries in self._of_subject.values() for e in entries[:1])
