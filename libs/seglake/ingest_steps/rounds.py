@@ -324,7 +324,7 @@ def last_states(rounds: Iterable[Round]) -> list[PlannedPartition]:
     ]
 
 
-def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, ShortLog]:
+def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[PartitionKey, ShortLog]:
     """Return the logs that end before an offset that they once reached, by partition.
 
     If the last batch's records have higher offsets than its header, the records' offsets count.
@@ -335,14 +335,15 @@ def short_logs(rounds: Iterable[Round], unread: Container[str]) -> dict[str, Sho
     """
     done = [*rounds]
     committed = (result for each in done for result in each.committed)
-    came = grouped((str(result.key), result.offsets) for result in committed)
-    short = {str(each.key): each.left.short for each in last_states(done)}
-    left = {
-        name: log.outside(merged(came.get(name, ())))
-        for name, log in short.items()
-        if log is not None and name not in unread
-    }
-    return {name: log for name, log in left.items() if log is not None}
+    # Not by name: a topic that was created again has a log of its own.
+    came = grouped((result.key, result.offsets) for result in committed)
+    short = {each.key: each.left.short for each in last_states(done)}
+    left = (
+        log.outside(merged(came.get(key, ())))
+        for key, log in short.items()
+        if log is not None and str(key) not in unread
+    )
+    return {log.key: log for log in left if log is not None}
 
 
 def unmoved(rounds: Iterable[Round]) -> set[PartitionKey]:

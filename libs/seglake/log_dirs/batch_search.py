@@ -3,6 +3,7 @@
 The search begins at a position in the offset index.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 HEADER_READ_BYTES = 4096
+_WINDOW_BYTES = 4 << 20
 MOST_WRAPPED_BYTES = 64 << 20
 _ANYWHERE = SegmentBounds.of_batches(0, 1 << 62)
 
@@ -89,6 +91,23 @@ def request_for(
         window_bytes=window_bytes,
         proved_offset=following[0].base_offset if following else replica.durable_offset,
     )
+
+
+def log_end_below(storage: Storage, segments: Sequence[SegmentFile], claimed: int) -> int | None:
+    """Return the end of a log that ends below a claimed log start; None for all other logs.
+
+    Such a claim is implausible. Segments are read only if it is above the last one's base offset.
+
+    Args:
+        storage: the storage of the segments.
+        segments: the log's segments, by base offset.
+        claimed: the log start in a checkpoint file.
+    """
+    if not segments or claimed <= segments[-1].base_offset:
+        return None
+    request = BatchRequest(storage, segments[-1], claimed, True, _WINDOW_BYTES, claimed)
+    end = find_batch(request)
+    return end.next_offset if isinstance(end, LogEnd) and end.next_offset < claimed else None
 
 
 def find_batches(requests: tuple[BatchRequest, ...]) -> list[Answer]:

@@ -34,8 +34,8 @@ def test_of_a_log_that_has_changed_the_second_look_counts_as_far_as_the_first_cl
     grown = replica((0, 100, 160), high_watermark=200)
     assert changed_replicas({"orders-0": _SHORT}, [_FIRST], [grown]) == [grown]
     again = short_log(grown, 160, ())
-    assert [s.ranges for s in confirmed([_SHORT], [grown], {"orders-0": again})] == [((160, 170),)]
-    assert confirmed([_SHORT], [grown], {"orders-0": None}) == []
+    assert [s.ranges for s in confirmed([_SHORT], [grown], {_SHORT.key: again})] == [((160, 170),)]
+    assert confirmed([_SHORT], [grown], {_SHORT.key: None}) == []
 
 
 def test_all_copies_of_a_partition_are_looked_at_again_or_none() -> None:

@@ -42,6 +42,12 @@ def test_a_record_that_the_lake_lost_is_found_and_named(taken: Path, lake: Path)
     assert "on the disk, and not in the lake: 1 record at offset 17" in to_text([check])
 
 
+def test_an_implausible_log_start_hides_no_record_of_the_disk(taken: Path, lake: Path) -> None:
+    (taken / "log-start-offset-checkpoint").write_text("0\n1\norders 0 100\n")
+    check = only_copy(checked(taken, lake))
+    assert (check.report.equal, check.only_in_lake) == (40, 0)
+
+
 def test_what_the_disk_deleted_since_is_no_problem(taken: Path, lake: Path) -> None:
     (taken / "orders-0" / f"{0:020d}.log").unlink()
     check = only_copy(checked(taken, lake))

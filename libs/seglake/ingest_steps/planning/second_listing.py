@@ -7,11 +7,11 @@ file that changed in another way is left to the next run, since the change may b
 somebody will undo.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from seglake.grouping import grouped
-from seglake.kafka_log.replica import Replica, SegmentFile
+from seglake.kafka_log.replica import PartitionKey, Replica, SegmentFile
 from seglake.kafka_log.replica_selection import replicas_by_partition
 from seglake.kafka_log.short_logs import ShortLog, absent_log, end_claim
 from seglake.log_dirs.discovery import Discovery
@@ -109,7 +109,7 @@ def changed_replicas(
 
 
 def confirmed(
-    first: Iterable[ShortLog], now: Sequence[Replica], again: dict[str, ShortLog | None]
+    first: Iterable[ShortLog], now: Sequence[Replica], again: Mapping[PartitionKey, ShortLog | None]
 ) -> list[ShortLog]:
     """Return the short logs that the second listing confirms.
 
@@ -124,9 +124,8 @@ def confirmed(
     for short in first:
         if short.folder not in copies:
             continue  # the broker is deleting or moving this folder
-        name = str(short.key)
-        if name in again:
-            later = again[name]
+        if short.key in again:
+            later = again[short.key]
             found.append(None if later is None else later.below(short.claim.offset))
         else:
             found.append(short.below(end_claim(copies[short.folder]).offset))

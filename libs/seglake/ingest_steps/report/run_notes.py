@@ -10,14 +10,13 @@ from seglake.ingest_steps.report.run_facts import RunFacts
 from seglake.ingest_steps.rounds import Round
 from seglake.printable import show_count
 from seglake.segment_codec.formats.aiven_tier.manifest import parse_manifest
-from seglake.settings.settings import Settings
 
 
 def notes_of(facts: RunFacts, gaps: GapsByPlace) -> list[str]:
     """Return the notes of a run: facts that need no action."""
     notes = [*facts.notes, *facts.discovery.notes]
     if not any(map(facts.context.settings.select.selects_topic, facts.discovery.topics)):
-        notes.append(_nothing_selected(facts.context.settings))
+        notes.append(_nothing_selected(facts))
     for done in facts.rounds:
         notes += done.notes
         notes += [note for partition in done.same for note in partition.bounds.notes]
@@ -83,8 +82,10 @@ def _unproved_offsets(rounds: Iterable[Round], gaps: GapsByPlace | None) -> list
     ]
 
 
-def _nothing_selected(settings: Settings) -> str:
-    globs = ", ".join(settings.select.topics)
+def _nothing_selected(facts: RunFacts) -> str:
+    if not facts.discovery.topics:
+        return "the sources have no topic"
+    globs = ", ".join(facts.context.settings.select.topics)
     if globs:
         return f"no topic of the sources is selected by {globs}"
     return "the sources have only Kafka's internal topics"

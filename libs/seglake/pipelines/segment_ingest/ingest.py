@@ -202,14 +202,15 @@ def _ingested(
     retried = retryable_replicas(discovery.replicas, replicas, unread)
     for replica in retried:
         unread.pop(str(replica.key), None)
-    changed = changed_replicas(short, discovery.replicas, replicas)
+    changed = changed_replicas({str(key) for key in short}, discovery.replicas, replicas)
     if not context.is_dry_run:  # a dry run has counted these records above
         retried += changed
     rounds += _rounds(retried, context, unread) if retried else []
     still = list(short.values())
     if now is not None:
         later = {} if context.is_dry_run else short_logs(rounds, unread)
-        again = {name: later.get(name) for name in {str(copy.key) for copy in changed}}
+        read_again = {str(copy.key) for copy in changed}
+        again = {key: later.get(key) for key in short if str(key) in read_again}
         still = confirmed(still, replicas, again)
     if discovery.absent:
         _, ledger = published(context, [])

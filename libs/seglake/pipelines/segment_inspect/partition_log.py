@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from seglake.findings.findings import Finding
 from seglake.findings.kinds import FindingKind
 from seglake.kafka_log.replica import NO_CHECKPOINTS, Checkpoints, SegmentFile
-from seglake.log_dirs.batch_search import BatchRequest, LogEnd, find_batch
+from seglake.log_dirs.batch_search import log_end_below
 from seglake.log_dirs.folder_kinds import is_partition_folder
 from seglake.log_dirs.log_dir_files import LogDirFiles, read_log_dir_files, read_topic_id
 from seglake.log_dirs.partition_files import PartitionFiles, first_offset_in, partition_files
@@ -207,12 +207,9 @@ def checked_log_start(
     """
     claimed = partition.checkpoints.log_start_offset
     first = segments[0].base_offset if segments else 0
-    if claimed is not None and segments and claimed > segments[-1].base_offset:
-        end = find_batch(BatchRequest(storage, segments[-1], claimed, True, WINDOW_BYTES, claimed))
-        if isinstance(end, LogEnd) and claimed > end.next_offset:
-            text = (
-                f"the log start offset {claimed} is above the log's end {end.next_offset}: ignored"
-            )
-            findings.append(Finding(FindingKind.DAMAGED_FILE, text, SideFile.LOG_START_OFFSETS))
-            return first
-    return max(first, claimed or 0)
+    end = log_end_below(storage, segments, claimed or 0)
+    if end is None:
+        return max(first, claimed or 0)
+    text = f"the log start offset {claimed} is above the log's end {end}: ignored"
+    findings.append(Finding(FindingKind.DAMAGED_FILE, text, SideFile.LOG_START_OFFSETS))
+    return first

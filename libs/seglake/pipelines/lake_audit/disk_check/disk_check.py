@@ -15,6 +15,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.parquet_rows import Within
 from seglake.lake.snapshots import Snapshot, read_snapshots
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
+from seglake.log_dirs.batch_search import log_end_below
 from seglake.log_dirs.discovery import Discovery, discover
 from seglake.log_dirs.errors import WrongSourceError
 from seglake.log_tables.known_sources import LakeSources
@@ -256,6 +257,9 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
     rows = known.ledgers.get(replica.key, ())
     starts = (row["log_start_offset"] or 0 for row in rows if row["kind"] in INGESTED)
     known_start_offset = max([0, *starts])
+    # Ingests ignore such a log start, too.
+    ignored = log_end_below(known.storage, replica.segments, replica.log_start_offset)
+    log_start = replica.log_start_offset if ignored is None else replica.segments[0].base_offset
     covered = tuple(known.ledger.of(replica.key).current)
     packs = packed(
         replica.segments,
@@ -273,7 +277,7 @@ def _pieces(replica: Replica, known: _Lake, settings: Settings) -> Iterable[Disk
             stop_offset=stop_offset,
             durable_offset=replica.durable_offset,
             cleaner_offset=replica.checkpoints.cleaner_offset or 0,
-            log_start_offset=replica.log_start_offset,
+            log_start_offset=log_start,
             known_start_offset=known_start_offset,
             covered=covered,
             read=settings.read,
