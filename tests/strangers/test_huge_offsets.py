@@ -196,3 +196,19 @@ def test_report_counts_more_offsets_than_javascript_can(tmp_path: Path) -> None:
     ingested(huge_disk(tmp_path / "disk"), lake)
     strips = [part[6] for part in json.loads(to_json(reported(lake)))["partitions"]]
     assert str(HALF) in [count for strip in strips for _, count, _ in strip]
+
+
+def test_a_far_hole_is_recorded_once_and_no_later_run_fills_it_with_nothing(
+    tmp_path: Path, lake: Path
+) -> None:
+    """The batch after the hole is no damage in it, though it is beyond 2^31."""
+    segments = [Segment(0, [batch(0), batch(1 << 40)])]
+    disk = tmp_path / "disk"
+    write_log_dir(disk, [Partition("far", 0, segments)])
+    first = ingested(disk, lake)
+    assert "0 records in" not in first.to_text()
+    rows = len(read_table(lake, "gaps"))
+    assert rows == 1
+    assert ingested(disk, lake).to_text().startswith("nothing new in 1 partition")
+    assert replayed(lake, disk).to_text().startswith("no gap could be filled")
+    assert len(read_table(lake, "gaps")) == rows

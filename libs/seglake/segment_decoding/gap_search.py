@@ -21,10 +21,11 @@ from seglake.segment_codec.formats.errors import DefectError, SegmentCodecError
 from seglake.segment_codec.formats.message_set import Wrapper
 from seglake.segment_codec.formats.record_batch import RecordBatch
 from seglake.segment_codec.formats.reference_decoder import decode
+from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.walk.offset_order import OffsetOrder
 from seglake.segment_codec.walk.segment import SegmentWalk
-from seglake.segment_codec.walk.segment_bounds import SegmentBounds
+from seglake.segment_codec.walk.segment_bounds import MOST_OFFSETS, SegmentBounds
 from seglake.segment_codec.walk.window import Window
 from seglake.segment_decoding.gap_search_values import (
     Crossing,
@@ -44,7 +45,9 @@ def search(request: SearchRequest) -> Searched:
     absent: list[RemoteGap] = []
     unused: list[tuple[int, OffsetRange]] = []
     unread = ""
-    proved = max((stop for _, stop in request.gaps), default=0)
+    # The lake has the batch that follows the last gap, so its offsets are plausible, too.
+    last = max((stop for _, stop in request.gaps), default=0)
+    proved = min(last + MOST_OFFSETS, OFFSET_MAX)
     for index, (file, limit) in enumerate(with_limits(request.files, proved)):
         gaps = [
             number
