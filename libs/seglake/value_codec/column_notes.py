@@ -84,20 +84,27 @@ def known_type(column: Field) -> pa.DataType:
     """Return the simplified type of a column's values; a struct has no fields in it."""
     text = _notes(column).get(_TYPE, "")
     parts = [each.partition(":") for each in text.split(";")]
-    return _known(column.type, "", {place: kind for place, _, kind in parts})
+    return simple_type(column.type, {place: kind for place, _, kind in parts})
 
 
 # Any: pyarrow's stubs have no types with parts.
-def _known(kind: Any, place: str, types: Mapping[str, str]) -> pa.DataType:
+def simple_type(kind: Any, types: Mapping[str, str] = {}, place: str = "") -> pa.DataType:
+    """Return the type under which types are grouped: all structs are one, whatever their fields.
+
+    Args:
+        kind: the type.
+        types: types that are stored as others, by their place.
+        place: the place of `kind`.
+    """
     if _types.is_struct(kind):
         return pa.struct([])
     if _types.is_map(kind):
         return pa.map_(
-            _known(kind.key_type, f"{place}.key", types),
-            _known(kind.item_type, f"{place}.value", types),
+            simple_type(kind.key_type, types, f"{place}.key"),
+            simple_type(kind.item_type, types, f"{place}.value"),
         )
-    if _types.is_list(kind):
-        return pa.list_(_known(kind.value_type, f"{place}.element", types))
+    if _types.is_list(kind) or _types.is_large_list(kind):
+        return pa.list_(simple_type(kind.value_type, types, f"{place}.element"))
     return _STORED_AS_OTHERS.get(types.get(place, ""), simplified(kind))
 
 

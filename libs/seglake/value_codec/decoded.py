@@ -1,6 +1,6 @@
 """Values that a reader decoded, and the interface of the readers of all forms."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -30,6 +30,21 @@ class Decoded(NamedTuple):
     values: ArrowArray
     reasons: NDArray[np.uint8]
     positions: NDArray[np.int64]
+
+
+def made(
+    arrow: pa.DataType, count: int, buffers: Sequence[Any], children: Sequence[ArrowArray] = ()
+) -> ArrowArray:
+    """Return an array of buffers, without copying them."""
+    found: ArrowArray = pa.Array.from_buffers(arrow, count, [*buffers], children=[*children])
+    return found
+
+
+def validity(are_valid: NDArray[np.bool_] | NDArray[np.uint8]) -> pa.Buffer | None:
+    """Return Arrow's validity bitmap: a bit for each entry, 0 for null; None without nulls."""
+    if are_valid.all():
+        return None
+    return pa.py_buffer(np.packbits(are_valid, bitorder="little").data)
 
 
 class TooManyItemsError(Exception):

@@ -27,7 +27,7 @@ from seglake.value_codec.column_notes import (
     is_presence,
     presence_column,
 )
-from seglake.value_codec.decoded import ArrowArray
+from seglake.value_codec.decoded import ArrowArray, made, validity
 from seglake.value_codec.type_groups import TypeGroup, type_groups
 from seglake.value_codec.type_promotion import converted, nulls, stored, type_name
 
@@ -95,7 +95,7 @@ class MergedType:
         """
         if not self.is_wrapped:
             return self._root.conformed(values, number)
-        wrapped = _made(pa.struct([(VALUE, values.type)]), len(values), [_bitmap(values)], [values])
+        wrapped = made(pa.struct([(VALUE, values.type)]), len(values), [_bitmap(values)], [values])
         return self._root.conformed(wrapped, number)
 
 
@@ -271,7 +271,7 @@ def _struct(
 
     def conformed(values: Any, number: int) -> ArrowArray:
         children = [_child(values, field, number) for field in fields]
-        return _made(arrow, len(values), [_bitmap(values)], children)
+        return made(arrow, len(values), [_bitmap(values)], children)
 
     return _Node(arrow, conformed, tuple(fields))
 
@@ -331,7 +331,7 @@ def _list(item: _Node) -> _Node:
 
     def conformed(values: Any, number: int) -> ArrowArray:
         inner = item.conformed(values.values, number)
-        return _made(arrow, len(values), [_bitmap(values), _offsets(values)], [inner])
+        return made(arrow, len(values), [_bitmap(values), _offsets(values)], [inner])
 
     return _Node(arrow, conformed, (_Part("element", "element", item),))
 
@@ -343,25 +343,17 @@ def _map(key: _Node, item: _Node) -> _Node:
 
     def conformed(values: Any, number: int) -> ArrowArray:
         inner = [key.conformed(values.keys, number), item.conformed(values.items, number)]
-        pairs = _made(entries, len(inner[0]), [None], inner)
-        return _made(arrow, len(values), [_bitmap(values), _offsets(values)], [pairs])
+        pairs = made(entries, len(inner[0]), [None], inner)
+        return made(arrow, len(values), [_bitmap(values), _offsets(values)], [pairs])
 
     return _Node(arrow, conformed, (_Part("key", "key", key), _Part("value", "value", item)))
-
-
-def _made(
-    arrow: pa.DataType, count: int, buffers: list[Any], children: list[ArrowArray]
-) -> ArrowArray:
-    found: ArrowArray = pa.Array.from_buffers(arrow, count, buffers, children=children)
-    return found
 
 
 def _bitmap(values: ArrowArray) -> pa.Buffer | None:
     """Return the validity of values; None if none is null."""
     if not values.null_count:
         return None
-    valid = np.asarray(values.is_valid())
-    return pa.py_buffer(np.packbits(valid, bitorder="little").data)
+    return validity(np.asarray(values.is_valid()))
 
 
 def _offsets(values: Any) -> pa.Buffer:

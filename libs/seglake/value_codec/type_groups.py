@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from seglake.value_codec.column_notes import Field, known_type
-from seglake.value_codec.type_promotion import promoted, simplified
+from seglake.value_codec.column_notes import Field, known_type, simple_type
+from seglake.value_codec.type_promotion import promoted
 
 _types = pa.types
 
@@ -40,24 +40,13 @@ def type_groups(sources: Mapping[int, pa.DataType], there: Sequence[Field] = ())
     for number, source in sources.items():
         if _types.is_null(source) or any(group.admits(number, source) for group in found):
             continue
-        found.append(TypeGroup(_known(source), {number: source}))
+        found.append(TypeGroup(simple_type(source), {number: source}))
     return found
-
-
-def _known(arrow: pa.DataType) -> pa.DataType:
-    """Return the type under which types are grouped: all structs are one, whatever their fields."""
-    if _types.is_struct(arrow):
-        return pa.struct([])
-    if isinstance(arrow, pa.MapType):
-        return pa.map_(_known(arrow.key_type), _known(arrow.item_type))
-    if isinstance(arrow, pa.ListType | pa.LargeListType):
-        return pa.list_(_known(arrow.value_type))
-    return simplified(arrow)
 
 
 def _common(common: pa.DataType, source: pa.DataType) -> pa.DataType | None:
     """Return the type to which both types can be promoted; None if there is none."""
-    known = _known(source)
+    known = simple_type(source)
     if _types.is_null(common) or _types.is_null(known):
         return known if _types.is_null(common) else common
     if isinstance(common, pa.ListType) and isinstance(known, pa.ListType):

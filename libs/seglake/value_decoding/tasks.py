@@ -89,7 +89,7 @@ def survey(task: SurveyTask) -> dict[str, PartSurvey]:
     return found
 
 
-class RetriedRecords(NamedTuple):
+class RejectedRecords(NamedTuple):
     """Records with a rejected value, and records with a rejected key."""
 
     values: RecordOffsets
@@ -119,7 +119,7 @@ class DecodeTask:
     stamp: Stamp
     compression_level: int
     max_raw_bytes: int
-    retried: RetriedRecords | None = None
+    retried: RejectedRecords | None = None
 
 
 @dataclass(slots=True)
@@ -213,7 +213,7 @@ def _decode_rows(
 
 def _decode_again(
     task: DecodeTask,
-    retried: RetriedRecords,
+    retried: RejectedRecords,
     rows: pa.Table,
     readers: SchemaReaders,
     files: list[ParquetFile],

@@ -45,7 +45,11 @@ from seglake.pipelines.lake_deserialize.pending_works import (
     published,
 )
 from seglake.pipelines.lake_deserialize.rebuild_check import lost_by_rebuild
-from seglake.pipelines.lake_deserialize.standing_rejects import retries_of, standing_rejects
+from seglake.pipelines.lake_deserialize.standing_rejects import (
+    current_count,
+    retries_of,
+    standing_rejects,
+)
 from seglake.pipelines.lake_deserialize.topic_plan import (
     NotTyped,
     TopicFacts,
@@ -175,7 +179,7 @@ class _Run:
         """Report the rejects of one cluster that no run has resolved."""
         for topic in self._topics(source):
             found = standing_rejects(self.tables, source.source_id, topic)
-            values, keys = found.current(source, topic)
+            values, keys = (current_count(source, topic, offsets) for offsets in found)
             if values or keys:
                 summary.standing.append(Standing(source.source_id, topic, values, keys))
 

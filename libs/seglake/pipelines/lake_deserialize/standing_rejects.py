@@ -1,7 +1,6 @@
 """Rejects that no run has resolved: counts them, and finds their records to decode again."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from seglake.lake.delta_tables import LakeTables
@@ -9,29 +8,12 @@ from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.log_tables.registry_rows import LakeRegistry
 from seglake.pipelines.lake_deserialize.topic_plan import TopicWork
 from seglake.value_decoding.rows_task import Attempt, RecordOffsets
-from seglake.value_decoding.tasks import RetriedRecords
+from seglake.value_decoding.tasks import RejectedRecords
 
 _COLUMNS = ("topic_id", "partition", "offset", "part", "record_generation", "resolution")
 
 
-@dataclass(frozen=True, slots=True)
-class StandingRejects:
-    """Rejects of a topic without a resolution, as offsets by attempt.
-
-    Attributes:
-        values: records whose value is rejected.
-        keys: records whose key is rejected.
-    """
-
-    values: RecordOffsets
-    keys: RecordOffsets
-
-    def current(self, source: LakeRegistry, topic: str) -> tuple[int, int]:
-        """Return the number of rejected values and keys, without records that lost an election."""
-        return _current(source, topic, self.values), _current(source, topic, self.keys)
-
-
-def standing_rejects(tables: LakeTables, source_id: str, topic: str) -> StandingRejects:
+def standing_rejects(tables: LakeTables, source_id: str, topic: str) -> RejectedRecords:
     """Return the rejects of a topic that no run has resolved."""
     numbers: dict[tuple[str, Attempt, int], int] = {}
     rows = tables.rows(VALUE_REJECTS, source_id, _COLUMNS, topic=topic)
@@ -40,7 +22,7 @@ def standing_rejects(tables: LakeTables, source_id: str, topic: str) -> Standing
         place = row["part"], attempt, row["offset"]
         numbers[place] = numbers.get(place, 0) + (1 if row["resolution"] is None else -1)
     standing = [place for place, number in numbers.items() if number > 0]
-    return StandingRejects(_offsets(standing, "value"), _offsets(standing, "key"))
+    return RejectedRecords(_offsets(standing, "value"), _offsets(standing, "key"))
 
 
 def _offsets(places: Iterable[tuple[str, Attempt, int]], part: str) -> RecordOffsets:
@@ -51,7 +33,8 @@ def _offsets(places: Iterable[tuple[str, Attempt, int]], part: str) -> RecordOff
     return {attempt: frozenset(offsets) for attempt, offsets in found.items()}
 
 
-def _current(source: LakeRegistry, topic: str, offsets: RecordOffsets) -> int:
+def current_count(source: LakeRegistry, topic: str, offsets: RecordOffsets) -> int:
+    """Return the number of records without those that lost an election."""
     count = 0
     for attempt, found in offsets.items():
         place = {"topic": topic, "topic_id": attempt.topic_id, "partition": attempt.partition}
@@ -78,7 +61,7 @@ def retries_of(
                 topic=topic,
                 generation=generation + 1,
                 attempts={attempt: [_range(each)] for attempt, each in found.values.items()},
-                retried=RetriedRecords(found.values, found.keys),
+                retried=found,
             )
 
 

@@ -18,7 +18,7 @@ from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUs
 from seglake.value_decoding.decoded_parts import PartTyping
 from seglake.value_decoding.json_shapes import JSON_FORMS, JsonTypes
 from seglake.value_decoding.rows_task import Attempt
-from seglake.value_decoding.tasks import PartSurvey, RetriedRecords
+from seglake.value_decoding.tasks import PartSurvey, RejectedRecords
 from seglake.value_decoding.typings import KEY_COLUMN, Typing, is_record, key_typing, value_typing
 
 _WITHOUT_ROWS = (RangeKind.SUPERSEDED, RangeKind.RELEASED, *REMOVALS)
@@ -41,7 +41,7 @@ class TopicWork:
     topic: str
     generation: int
     attempts: Rows
-    retried: RetriedRecords | None = None
+    retried: RejectedRecords | None = None
 
     @property
     def contexts(self) -> dict[str, str]:

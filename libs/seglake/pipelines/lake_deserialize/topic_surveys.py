@@ -68,28 +68,22 @@ class TopicSurveys:
             known: the typed tables that topics have.
             subjects: subjects that a person names, by `<topic>-<part>`.
         """
-        return [
-            TopicFacts(
-                work=work,
-                surveys=found,
-                known=[each for each in known if each.topic == work.topic],
-                types={},
-                subjects=subjects,
-            )
-            for work, found in zip(works, self._forms(works, tasks), strict=True)
-        ]
-
-    def _forms(
-        self, works: Sequence[TopicWork], tasks: Sequence[Sequence[RowsTask]]
-    ) -> list[dict[str, PartSurvey]]:
-        """Return the forms of each topic's keys and values."""
         groups = [
             [SurveyTask(task, work.source.registry, work.contexts) for task in mine]
             for work, mine in zip(works, tasks, strict=True)
         ]
-        surveys = [{part: PartSurvey() for part in work.contexts} for work in works]
-        self._add(survey, groups, surveys, "reading schema ids")
-        return surveys
+        found = [{part: PartSurvey() for part in work.contexts} for work in works]
+        self._add(survey, groups, found, "reading schema ids")
+        return [
+            TopicFacts(
+                work=work,
+                surveys=each,
+                known=[table for table in known if table.topic == work.topic],
+                types={},
+                subjects=subjects,
+            )
+            for work, each in zip(works, found, strict=True)
+        ]
 
     def json_types(
         self, facts: Sequence[TopicFacts], tasks: Sequence[Sequence[RowsTask]]

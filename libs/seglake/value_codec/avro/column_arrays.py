@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from seglake.value_codec.avro.column_tree import WORDS, Columns, Form, Node
 from seglake.value_codec.avro.json_text import json_text
 from seglake.value_codec.avro.schema_types import Kind, Logical
-from seglake.value_codec.decoded import ArrowArray, TooManyItemsError
+from seglake.value_codec.decoded import ArrowArray, TooManyItemsError, made, validity
 
 _Flags = NDArray[np.uint8]
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
@@ -104,13 +104,13 @@ class ArrayMaker(NamedTuple):
             valid = is_sound if valid is None else valid & is_sound
         if node.is_json:
             return self._texts(node, count, valid)
-        bitmap = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little").data)
+        bitmap = None if valid is None else validity(valid)
         children = [self.array(child) for child in node.children]
         match node.of.kind:
             case Kind.ARRAY | Kind.MAP:
                 return self._list(node, count, bitmap, children)
             case Kind.RECORD | Kind.UNION if not pa.types.is_null(node.arrow):
-                return _made(node.arrow, count, [bitmap], children)
+                return made(node.arrow, count, [bitmap], children)
         return self._scalar(node, count, bitmap)
 
     def _valid(self, node: Node, count: int) -> _Flags | None:
@@ -133,7 +133,7 @@ class ArrayMaker(NamedTuple):
             return pa.nulls(count)
         if node.form is Form.NOTHING:  # a fixed type of size 0
             offsets = pa.py_buffer(np.zeros(count + 1, np.int32).data)
-            return _made(node.arrow, count, [bitmap, offsets, pa.py_buffer(b"")])
+            return made(node.arrow, count, [bitmap, offsets, pa.py_buffer(b"")])
         words = self._words(node, count)
         if node.form is Form.RANGE:
             ranges = words.reshape(-1, 2)
@@ -143,7 +143,7 @@ class ArrayMaker(NamedTuple):
         if node.of.kind is Kind.ENUM:
             if not node.of.symbols:
                 return pa.nulls(count, pa.string())
-            indices = _made(pa.int64(), count, [bitmap, pa.py_buffer(words.data)])
+            indices = made(pa.int64(), count, [bitmap, pa.py_buffer(words.data)])
             symbols: ArrowArray = pa.array(node.of.symbols, pa.string())
             return symbols.take(cast("Any", indices))
         if node.of.kind is Kind.BOOLEAN:
@@ -152,7 +152,7 @@ class ArrayMaker(NamedTuple):
             content = words.astype(np.int32).view(np.uint8)
         else:
             content = words.copy().view(np.uint8)
-        return _made(node.arrow, count, [bitmap, pa.py_buffer(content.data)])
+        return made(node.arrow, count, [bitmap, pa.py_buffer(content.data)])
 
     def _bytes(self, arrow: pa.DataType, ranges: NDArray[np.int64], bitmap: Any) -> ArrowArray:
         size = int(ranges[:, 1].sum())
@@ -160,18 +160,18 @@ class ArrayMaker(NamedTuple):
             raise TooManyItemsError
         offsets, content = np.empty(len(ranges) + 1, np.int32), np.empty(size, np.uint8)
         self.copy(ranges, self.data, offsets, content)
-        return _made(
+        return made(
             arrow, len(ranges), [bitmap, pa.py_buffer(offsets.data), pa.py_buffer(content.data)]
         )
 
     def _list(self, node: Node, count: int, bitmap: Any, children: list[ArrowArray]) -> ArrowArray:
         offsets = pa.py_buffer(_offsets(self._words(node, count)).data)
         if node.of.kind is Kind.ARRAY:
-            return _made(node.arrow, count, [bitmap, offsets], children)
+            return made(node.arrow, count, [bitmap, offsets], children)
         entries_type = cast("pa.MapType[Any, Any]", node.arrow)
         entries = pa.struct([entries_type.key_field, entries_type.item_field])
-        pairs = _made(entries, len(children[0]), [None], children)
-        return _made(node.arrow, count, [bitmap, offsets], [pairs])
+        pairs = made(entries, len(children[0]), [None], children)
+        return made(node.arrow, count, [bitmap, offsets], [pairs])
 
     def _texts(self, node: Node, count: int, valid: _Flags | None) -> ArrowArray:
         """Return an array of JSON texts, for types that are too deep for columns."""
@@ -181,13 +181,6 @@ class ArrayMaker(NamedTuple):
             for row, (start, size) in enumerate(ranges)
         ]
         return pa.array([None if text == "null" else text for text in found], pa.string())
-
-
-def _made(
-    arrow: pa.DataType, count: int, buffers: list[Any], children: list[ArrowArray] | None = None
-) -> ArrowArray:
-    found: ArrowArray = pa.Array.from_buffers(arrow, count, buffers, children=children or [])
-    return found
 
 
 def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -205,6 +198,6 @@ def _uuids(starts: NDArray[np.int64], data: NDArray[np.uint8], bitmap: Any) -> A
         digits = np.stack([_HEX[content >> 4], _HEX[content & 15]], axis=2)
         texts[:, _UUID_DIGITS] = digits.reshape(-1, 32)
     offsets = np.arange(len(starts) + 1, dtype=np.int32) * np.int32(36)
-    return _made(
+    return made(
         pa.string(), len(starts), [bitmap, pa.py_buffer(offsets.data), pa.py_buffer(texts.data)]
     )

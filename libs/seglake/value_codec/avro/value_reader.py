@@ -1,7 +1,5 @@
 """Reads the values of one Avro writer's schema into columns."""
 
-from collections.abc import Mapping
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -19,21 +17,6 @@ _Pair = tuple[NDArray[np.int64], NDArray[np.int64]]
 _HALF = 1 << 64
 _MOST_ITEMS = (1 << 63) - 1
 _WORDS_AT_ONCE = 1 << 20  # most entries in a call of the kernel, without items of lists
-
-
-_REASONS: Mapping[int, RejectReason] = {
-    op.SHORT: RejectReason.SHORT,
-    op.TRAILING_BYTES: RejectReason.TRAILING_BYTES,
-    op.BAD_VARINT: RejectReason.BAD_VARINT,
-    op.BAD_BOOLEAN: RejectReason.BAD_BOOLEAN,
-    op.BAD_UTF8: RejectReason.BAD_UTF8,
-    op.BAD_ENUM: RejectReason.BAD_ENUM,
-    op.BAD_UNION_BRANCH: RejectReason.BAD_UNION_BRANCH,
-    op.DEPTH: RejectReason.DEPTH,
-    op.TOO_LARGE: RejectReason.TOO_LARGE,
-    op.DECIMAL_OVERFLOW: RejectReason.DECIMAL_OVERFLOW,
-    op.TIMESTAMP_RANGE: RejectReason.TIMESTAMP_RANGE,
-}
 
 
 class AvroReader:
@@ -146,4 +129,6 @@ def _powers() -> NDArray[np.uint64]:
 
 
 _POWERS = _powers()
+# An outcome of the kernel has the name of its reason.
+_REASONS = {getattr(op, each.name): each for each in RejectReason if hasattr(op, each.name)}
 _CODES = np.array([0, *(_REASONS[outcome].code for outcome in sorted(_REASONS))], np.uint8)

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.decoded import ArrowArray
+from seglake.value_codec.decoded import ArrowArray, made, validity
 from seglake.value_codec.json.scalars import scalars
 from seglake.value_codec.json.shapes import Kind, Shape, arrow_type, member_fields
-from seglake.value_codec.json.texts import Texts, json_texts_of, new_paths, text_slices, validity
+from seglake.value_codec.json.texts import Texts, json_texts_of, new_paths, text_slices
 from seglake.value_codec.kernels import json_operations as op
 from seglake.value_codec.kernels.json_operations import Paths
 
@@ -207,8 +207,7 @@ class Columns:
             fits[slots[self._texts.tape.values[nodes[slots]] != counts[slots]]] = False
             column = column._replace(values=self._entries(place, below, column.values))
         kind = arrow_type(place.shape)
-        values = pa.Array.from_buffers(kind, len(nodes), buffers, children=[column.values])
-        return Column(values, fits)
+        return Column(made(kind, len(nodes), buffers, [column.values]), fits)
 
     def _entries(self, place: Place, nodes: NDArray[np.int64], values: ArrowArray) -> ArrowArray:
         """Return the entries of a column of maps: keys and values."""

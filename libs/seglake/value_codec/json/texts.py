@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.decoded import ArrowArray
+from seglake.value_codec.decoded import ArrowArray, made, validity
 from seglake.value_codec.kernels import json_operations as op
 from seglake.value_codec.kernels.arguments import in_one_form
 from seglake.value_codec.kernels.json_operations import Paths, Stack, Tape, Work
@@ -146,13 +146,5 @@ def text_slices(
     offsets = np.zeros(len(starts) + 1, np.int32)
     copy_strings(*in_one_form(data, starts, ends), escaped, out, offsets)
     bits = None if are_valid is None else validity(are_valid)
-    return pa.Array.from_buffers(
-        pa.string(), len(starts), [bits, pa.py_buffer(offsets.data), pa.py_buffer(out.data)]
-    )
-
-
-def validity(are_valid: NDArray[np.bool_]) -> pa.Buffer | None:
-    """Return Arrow's validity bitmap: a bit for each entry, 0 for null; None without nulls."""
-    if are_valid.all():
-        return None
-    return pa.py_buffer(np.packbits(are_valid, bitorder="little").data)
+    buffers = [bits, pa.py_buffer(offsets.data), pa.py_buffer(out.data)]
+    return made(pa.string(), len(starts), buffers)
