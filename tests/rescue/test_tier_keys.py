@@ -45,6 +45,16 @@ from support.tiers import (
 _WITHOUT_KEY = ("plain-0 [0, 380)", "plain-1 [0, 360)", "retained-0 [1160, 1240)", "tx-0 [0, 246)")
 
 
+def test_keys_are_in_no_file_of_the_lake_and_in_no_output(
+    tmp_path: Path, engine: Engine, lake: Path
+) -> None:
+    disk = unpacked(ENC)
+    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=KEYS)
+    written = [path.read_bytes() for path in lake.rglob("*") if path.is_file()]
+    written += [summary.to_text().encode(), summary.to_json().encode()]
+    assert [secret for secret in _secrets(disk) for text in written if secret in text] == []
+
+
 def test_without_its_key_a_tier_is_a_gap_that_a_replay_fills(engine: Engine, lake: Path) -> None:
     summary = ingested(unpacked(ENC), lake, isolation="read_committed", engine=engine)
     assert summary.exit_code == 3
@@ -57,16 +67,6 @@ def test_without_its_key_a_tier_is_a_gap_that_a_replay_fills(engine: Engine, lak
     assert replayed(lake, unpacked(ENC), tiered=KEYS).exit_code == 0
     assert in_lake(lake) == everything
     assert audited(lake).exit_code == 0
-
-
-def test_keys_are_in_no_file_of_the_lake_and_in_no_output(
-    tmp_path: Path, engine: Engine, lake: Path
-) -> None:
-    disk = unpacked(ENC)
-    summary = ingested(disk, lake, isolation="read_committed", engine=engine, tiered=KEYS)
-    written = [path.read_bytes() for path in lake.rglob("*") if path.is_file()]
-    written += [summary.to_text().encode(), summary.to_json().encode()]
-    assert [secret for secret in _secrets(disk) for text in written if secret in text] == []
 
 
 @pytest.mark.own_spark

@@ -72,16 +72,15 @@ def _shared_fixture(item: pytest.Item) -> str | None:
 
 
 def mark_further_cases(items: Sequence[pytest.Item]) -> None:
-    """Mark all cases of a test but the first as `matrix` where Spark is the engine.
+    """Mark all cases of a module but the first as `matrix` where Spark is the engine.
 
     Both engines run the same functions on the same tasks, and the local one runs all cases: what
-    differs between them shows in one case of each test.
+    differs between them, how tasks and results travel, shows in one case of each module.
     """
-    seen: set[str] = set()
+    seen: set[Path] = set()
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
-            name = item.nodeid.partition("[")[0]
-            if item.callspec.params.get("engine") == "spark":
-                if name in seen:
-                    item.add_marker(pytest.mark.matrix)
-                seen.add(name)
+        called = getattr(item, "callspec", None)
+        if called is not None and called.params.get("engine") == "spark":
+            if item.path in seen:
+                item.add_marker(pytest.mark.matrix)
+            seen.add(item.path)
