@@ -17,6 +17,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 AIRFLOW_VENV := .venv-airflow
 AIRFLOW_STAMP := $(AIRFLOW_VENV)/.ready
 AIRFLOW_PIP := $(AIRFLOW_VENV)/bin/python -m pip --disable-pip-version-check --quiet
+# Python compiles what it imports, which is half of what these packages have.
+UNCOMPILED := --no-compile
 # For setuptools: a wheel that pip unpacks at once is not compressed, which is half the work for Spark's JARs.
 STORED := $(CURDIR)/tests/support/stored_wheels.cfg
 PACK := build/pack
@@ -59,7 +61,7 @@ $(STAMP): requirements-build.txt requirements-dev.txt pyproject.toml
 	@$(PATIENTLY) $(PYTHON) -m venv --clear $(VENV)
 	@$(PATIENTLY) $(PIP) install --require-hashes -r requirements-build.txt
 	@echo "Fetching and installing what requirements-dev.txt pins"
-	@DIST_EXTRA_CONFIG=$(STORED) $(PATIENTLY) $(PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
+	@DIST_EXTRA_CONFIG=$(STORED) $(PATIENTLY) $(PIP) install $(UNCOMPILED) --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark -r requirements-dev.txt
 	@$(PATIENTLY) $(PIP) install --no-deps --no-build-isolation --editable .
 	@$(PATIENTLY) $(BIN)/seglake warm-up || echo "Spark is not ready for SQL yet, as said above; go on"
 	@touch $@
@@ -71,7 +73,7 @@ $(AIRFLOW_STAMP): airflow_dags/requirements.txt requirements-build.txt
 	@echo "Setting up $(AIRFLOW_VENV): about two minutes the first time"
 	@$(PYTHON) -m venv --clear $(AIRFLOW_VENV)
 	@$(AIRFLOW_PIP) install --require-hashes -r requirements-build.txt
-	@$(AIRFLOW_PIP) install --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark-client -r $<
+	@$(AIRFLOW_PIP) install $(UNCOMPILED) --require-hashes --no-build-isolation --only-binary :all: --no-binary pyspark-client -r $<
 	@touch $@
 
 .PHONY: setup-browser

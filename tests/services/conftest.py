@@ -67,8 +67,16 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 @pytest.fixture(scope="session")
 def _started_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
-    with spark_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+    with spark_cluster(tmp_path_factory.mktemp("cluster"), worker_count=0) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def small_cluster(_started_cluster: SparkCluster) -> SparkCluster:
+    """A cluster with a worker, where a second would show nothing more."""
+    if not _started_cluster.running_workers():
+        _started_cluster.add_workers(1)
+    return _started_cluster
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ def only_line(answer: "subprocess.CompletedProcess[str]") -> str:
 
 
 def test_workers_without_our_packages_are_named_with_what_to_do(
-    cluster: SparkCluster, tmp_path: Path
+    small_cluster: SparkCluster, tmp_path: Path
 ) -> None:
-    command = ingest_command(SAMPLE, tmp_path / "lake", cluster.master_url)
+    command = ingest_command(SAMPLE, tmp_path / "lake", small_cluster.master_url)
     said = only_line(run(command, BARE_PYTHON))
     assert "No module named 'seglake'. The Python of the workers has no seglake" in said
     assert "make pack" in said
@@ -36,17 +36,19 @@ def test_workers_without_our_packages_are_named_with_what_to_do(
 
 @pytest.mark.slow
 def test_workers_without_the_python_that_is_named_end_the_run(
-    cluster: SparkCluster, tmp_path: Path
+    small_cluster: SparkCluster, tmp_path: Path
 ) -> None:
     named = "--set=spark.properties.spark.pyspark.python=./elsewhere/bin/python"
-    command = ingest_command(SAMPLE, tmp_path / "lake", cluster.master_url, named)
+    command = ingest_command(SAMPLE, tmp_path / "lake", small_cluster.master_url, named)
     said = only_line(run(command, BARE_PYTHON))
     assert 'Cannot run program "./elsewhere/bin/python"' in said
     assert "PYSPARK_PYTHON must name a Python that every worker has" in said
 
 
-def test_standalone_master_takes_no_python_driver(cluster: SparkCluster, tmp_path: Path) -> None:
-    submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", cluster.master_url]
+def test_standalone_master_takes_no_python_driver(
+    small_cluster: SparkCluster, tmp_path: Path
+) -> None:
+    submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", small_cluster.master_url]
     job = ["jobs/ingest_segments.py", "--source", str(SAMPLE), "--lake", str(tmp_path / "lake")]
     answer = run([*submit, "--deploy-mode", "cluster", *job], BARE_PYTHON)
     assert answer.returncode != 0
@@ -58,8 +60,8 @@ def test_standalone_master_takes_no_python_driver(cluster: SparkCluster, tmp_pat
 
 
 @pytest.mark.slow
-def test_port_that_is_no_master_s_is_given_up(cluster: SparkCluster, tmp_path: Path) -> None:
-    url = f"spark://127.0.0.1:{cluster.page_port}"
+def test_port_that_is_no_master_s_is_given_up(small_cluster: SparkCluster, tmp_path: Path) -> None:
+    url = f"spark://127.0.0.1:{small_cluster.page_port}"
     said = only_line(run(ingest_command(SAMPLE, tmp_path / "lake", url), BARE_PYTHON))
     assert said.startswith(
         f"seglake: Spark's master {url} did not accept the application within 30 s."

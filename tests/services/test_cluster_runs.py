@@ -77,14 +77,14 @@ def lines_of_page() -> list[str]:
 
 
 def test_the_page_s_lines_give_the_rows_of_one_machine(
-    cluster: SparkCluster, packed: Packed, tmp_path: Path
+    small_cluster: SparkCluster, packed: Packed, tmp_path: Path
 ) -> None:
     pack, *exports, by_command, by_submit = lines_of_page()
     assert pack == "make pack"
     ingested(SAMPLE, tmp_path / "local", isolation="read_committed")
     for name, line in (("command", by_command), ("submit", by_submit)):
-        first = cluster.application_count()
-        line = line.replace("spark://host:7077", cluster.master_url)
+        first = small_cluster.application_count()
+        line = line.replace("spark://host:7077", small_cluster.master_url)
         line = line.replace("build/seglake-env.tar.gz", str(packed.archive))
         line = line.replace("/shared/kafka", str(SAMPLE))
         line = line.replace("/shared/lake", str(tmp_path / name))
@@ -101,8 +101,8 @@ def test_the_page_s_lines_give_the_rows_of_one_machine(
         assert answer.returncode == 3, answer.stderr  # two batches are damaged
         assert "2070 records in 229 batches" in answer.stdout
         assert all_rows(tmp_path / name) == all_rows(tmp_path / "local")
-        assert cluster.application_count() == first + 1
-        executors = cluster.executor_logs(first)
+        assert small_cluster.application_count() == first + 1
+        executors = small_cluster.executor_logs(first)
         assert executors
         assert all("Unpacking an archive" in text for text in executors)
 
