@@ -68,7 +68,7 @@ def test_silent_name_node_is_passed_over(hdfs: HdfsCluster, silent: str, tmp_pat
     conf = write_conf(tmp_path, {"fs.defaultFS": "hdfs://prod", **names_of(hdfs), _FIRST: silent})
     for said, code in (("2070 records", 3), ("nothing ingested", 0)):
         places = ("--source", str(DISK), "--lake", "hdfs://prod/data/passed-over")
-        ended = seglake({"HADOOP_CONF_DIR": str(conf)}, "ingest", *places, *LOCAL, seconds=60)
+        ended = seglake({"HADOOP_CONF_DIR": str(conf)}, "ingest", *places, *LOCAL)
         assert ended.code == code, ended.errors
         assert ended.out.startswith(said)
 

@@ -16,6 +16,14 @@ def test_umask_is_octal(text: str, umask: int) -> None:
     assert access_of("hdfs://h:1/a", properties).umask == umask
 
 
+def test_a_client_gives_silent_name_nodes_half_a_minute_unless_it_is_told_otherwise() -> None:
+    attempts, sleep_ms = "dfs.client.failover.max.attempts", "dfs.client.failover.sleep.max.millis"
+    config = dict(access_of("hdfs://h:1/a", HadoopProperties({})).config)
+    assert 30_000 <= int(config[attempts]) * int(config[sleep_ms]) <= 35_000
+    told = {attempts: "3", sleep_ms: "70"}
+    assert told.items() <= {*access_of("hdfs://h:1/a", HadoopProperties(told)).config}
+
+
 @pytest.mark.parametrize(
     ("uri", "path"),
     [

@@ -31,6 +31,7 @@ LOCAL = ("--engine", "local", "--set", "limits.local_processes=1")
 _COPIED_AT_A_TIME = 16  # with one replica a close waits half a second
 _TRIES = 4  # on a loaded machine both data nodes may miss the client's deadline for a block
 _HADOOPS = ("HADOOP_", "SPARK_HOME")
+_SECONDS = 280
 _DEAD = "127.0.0.1:1"
 
 
@@ -114,7 +115,7 @@ def names_of(hdfs: HdfsCluster) -> dict[str, str]:
     }
 
 
-def seglake(environment: Mapping[str, str], *arguments: str, seconds: float = 280) -> Ended:
+def seglake(environment: Mapping[str, str], *arguments: str) -> Ended:
     """Run a command that finds nothing of Hadoop but what the environment names."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_HADOOPS)}
     packages = os.pathsep.join(path for path in sys.path if path)
@@ -124,7 +125,7 @@ def seglake(environment: Mapping[str, str], *arguments: str, seconds: float = 28
         env={**inherited, "PYTHONPATH": packages, **environment},
         capture_output=True,
         text=True,
-        timeout=seconds,
+        timeout=_SECONDS,
         check=False,
     )
     return Ended(done.returncode, done.stdout, done.stderr)

@@ -1,6 +1,7 @@
 """Types of many schemas become one, which holds all their values."""
 
 import datetime
+import sys
 from decimal import Decimal
 from itertools import count
 
@@ -244,9 +245,28 @@ def test_a_later_type_only_adds_columns() -> None:
     assert before == ["a", "b", "a__string", "A_2", "b__bigint", "c"]
 
 
-def test_a_thousand_types_of_two_hundred_fields_are_merged_quickly() -> None:
-    types = [of(**{f"f{n}": pa.int64() for n in range(200)}) for _ in range(1000)]
-    assert len(merge(*types).type) == 200
+def _calls(type_count: int, field_count: int) -> int:
+    """The calls that it takes to merge types of the same fields."""
+    types = [of(**{f"f{n}": pa.int64() for n in range(field_count)}) for _ in range(type_count)]
+    calls = 0
+
+    def count_call(_: object, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count_call)
+    try:
+        found = merge(*types)
+    finally:
+        sys.setprofile(None)
+    assert len(found.type) == field_count
+    return calls
+
+
+def test_twice_as_many_types_or_fields_take_twice_as_many_calls() -> None:
+    base = _calls(50, 50)
+    assert _calls(100, 50) < 2.2 * base
+    assert _calls(50, 100) < 2.2 * base
 
 
 def test_columns_that_are_there_stay_whatever_comes() -> None:
