@@ -55,7 +55,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
     "task_engine": frozenset({"errors"}),
     "kafka_log": frozenset({"grouping", "segment_codec"}),
     "lake": frozenset({"errors", "storage", "version"}),
-    "log_dirs": frozenset({"errors", "kafka_log", "segment_codec", "storage", "task_engine"}),
+    "log_dirs": frozenset(
+        {"errors", "grouping", "kafka_log", "segment_codec", "storage", "task_engine"}
+    ),
     "proof": frozenset({"errors", "lake", "spark_features"}),
     "log_tables": frozenset(
         {

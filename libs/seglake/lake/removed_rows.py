@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from seglake.lake.compaction import TableView
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.parquet_rows import Within, columns_of, numbers, read_rows
+from seglake.lake.parquet_rows import Within, columns_of, is_one_of, numbers, read_rows
 from seglake.lake.place_columns import place_columns
 from seglake.lake.rewritten_files import OldFile, write_again
 from seglake.lake.snapshots import StoredFile
@@ -73,11 +73,11 @@ class RowChoice:
         if self.generation is not None:
             found &= numbers(rows, place.generation) == self.generation
         if self.kept_cause is not None and table == GAPS:
-            found &= ~_is_one_of(rows, "cause", (self.kept_cause,))
+            found &= ~is_one_of(rows, "cause", (self.kept_cause,))
         if found.any():
-            found &= _is_one_of(rows, place.source_id, (self.source_id,))
-            found &= _is_one_of(rows, place.topic_id, self.topic_ids)
-            found &= not place.topic or _is_one_of(rows, place.topic, (self.topic,))
+            found &= is_one_of(rows, place.source_id, (self.source_id,))
+            found &= is_one_of(rows, place.topic_id, self.topic_ids)
+            found &= not place.topic or is_one_of(rows, place.topic, (self.topic,))
         return found
 
 
@@ -307,13 +307,3 @@ def _payload_bytes(rows: pa.Table, column: str) -> int:
 
     total: int | None = pc.sum(pc.binary_length(rows.column(column))).as_py()
     return total or 0
-
-
-def _is_one_of(rows: pa.Table, column: str, values: Iterable[str | None]) -> _Mask:
-    """Return which rows have one of these values in a column."""
-    import pyarrow.compute as pc  # imported only when needed, since the import takes 0.05 s
-
-    texts = rows.column(column).cast(pa.string())
-    found = pc.is_in(texts, value_set=pa.array([*values], pa.string()))
-    mask: _Mask = found.to_numpy(zero_copy_only=False)
-    return mask

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.log_dirs.log_dir_files import LogDirFiles
 from seglake.log_dirs.log_dir_search import FoundLogDir
 from seglake.log_dirs.plausible_checkpoints import is_far
@@ -94,12 +95,8 @@ def folders_made_up_for(
         files: checkpoint files by the path of the log dir.
         selects_topic: returns whether a topic is selected.
     """
-    names: dict[str, list[str]] = {}
-    for absent, is_elsewhere in _named(found, files, selects_topic):
-        if is_elsewhere:
-            topic, partition = absent.partition
-            names.setdefault(absent.log_dir, []).append(f"{topic}-{partition}")
-    return names
+    named = [each.absent for each in _named(found, files, selects_topic) if each.is_elsewhere]
+    return grouped((at.log_dir, f"{at.partition.topic}-{at.partition.partition}") for at in named)
 
 
 def _named(

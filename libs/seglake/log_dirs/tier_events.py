@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from seglake.grouping import grouped
 from seglake.kafka_log.leader_epochs import leader_epochs_of
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.remote_events import RemoteLog, remote_logs
@@ -63,10 +64,7 @@ def read_events(
         unreadable: receives the reason, by folder, if all copies lack the same events.
     """
     found: dict[PartitionKey, RemoteLog] = {}
-    of_partition: dict[int, list[Replica]] = {}
-    for copy in replicas:
-        of_partition.setdefault(copy.key.partition, []).append(copy)
-    for copies in of_partition.values():
+    for copies in grouped((copy.key.partition, copy) for copy in replicas).values():
         coverage = _Coverage()
         logs = remote_logs(_messages(storage, copies, coverage))
         if coverage.holes:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from seglake.grouping import grouped
 from seglake.kafka_log.internal_topics import REMOTE_LOG_METADATA
 from seglake.kafka_log.read_policy import TierPolicy
 from seglake.kafka_log.remote_events import RemoteLog, RemoteState
@@ -93,7 +94,7 @@ def with_tiers(
     settled = request.settled() if request.folders else {}
     keys = _keys(request, [*known, *settled], tiers)
     owners = tier_owners(
-        _by_tier(keys),
+        grouped((folder.tier, key) for folder, key in keys),
         known,
         request.further_ids,
         includes_other_ids=request.policy.includes_other_ids,
@@ -101,9 +102,7 @@ def with_tiers(
     tiers = replace(tiers, owners=owners)
     uploads, places = _listed(request, keys, events, settled, tiers)
     replicas = with_ids_of_tiers(replicas, [*events], [*uploads])
-    local: dict[PartitionKey, list[Replica]] = {}
-    for replica in replicas:
-        local.setdefault(replica.key, []).append(replica)
+    local = grouped((replica.key, replica) for replica in replicas)
     for key, copies in local.items():
         if key not in uploads and key in events:
             uploads[key] = [*_absent(events[key], [])]
@@ -184,14 +183,6 @@ def _may_be_selected(request: TierRequest, prefixed_topic: str) -> bool:
     ends = (prefixed_topic[start:] for start in range(1, len(prefixed_topic)))
     selects = request.selects_topic
     return not selects(prefixed_topic) and any(map(selects, ends))
-
-
-def _by_tier(keys: Iterable[tuple[TierFolder, PartitionKey]]) -> dict[str, list[PartitionKey]]:
-    """Return the partitions in each tier."""
-    found: dict[str, list[PartitionKey]] = {}
-    for folder, key in keys:
-        found.setdefault(folder.tier, []).append(key)
-    return found
 
 
 def _listed(

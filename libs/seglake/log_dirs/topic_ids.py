@@ -1,6 +1,6 @@
 """Adds missing topic ids to replicas, and finds topics that were created again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from seglake.kafka_log.replica import PartitionKey, Replica
@@ -8,15 +8,7 @@ from seglake.kafka_log.replica import PartitionKey, Replica
 
 def with_known_topic_ids(replicas: Sequence[Replica]) -> list[Replica]:
     """Return the replicas; a missing id becomes the only id of the topic's other folders."""
-    known = _ids_by_topic(replicas)
-    joined = []
-    for replica in replicas:
-        ids = known.get(replica.key.topic, set())
-        if replica.key.topic_id is None and len(ids) == 1:
-            joined.append(replace(replica, key=replica.key._replace(topic_id=next(iter(ids)))))
-        else:
-            joined.append(replica)
-    return joined
+    return [*_with_only_ids(replicas, _ids_by_topic(replicas))]
 
 
 def made_again_notes(replicas: Iterable[Replica]) -> list[str]:
@@ -52,11 +44,15 @@ def with_ids_of_tiers(
         for key in keys:
             if key.topic in named:
                 known.setdefault(key.topic, set()).add(key.topic_id)
-    joined = []
+    return [*_with_only_ids(replicas, known)]
+
+
+def _with_only_ids(
+    replicas: Iterable[Replica], known: Mapping[str, Collection[str | None]]
+) -> Iterator[Replica]:
+    """Yield the replicas; one without a topic id gets the only known id of its topic."""
     for replica in replicas:
-        key = replica.key
-        ids = known.get(key.topic, set())
-        if key.topic_id is None and len(ids) == 1:
-            replica = replace(replica, key=key._replace(topic_id=next(iter(ids))))
-        joined.append(replica)
-    return joined
+        ids = known.get(replica.key.topic, ())
+        if replica.key.topic_id is None and len(ids) == 1:
+            replica = replace(replica, key=replica.key._replace(topic_id=next(iter(ids))))
+        yield replica

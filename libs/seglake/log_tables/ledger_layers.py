@@ -11,6 +11,7 @@ will be.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -49,6 +50,19 @@ _GENERATION = "generation "
 
 # In one commit, offsets are superseded first, then ingested again, then released.
 _ORDER = {RangeKind.SUPERSEDED: -1, RangeKind.RELEASED: 1}
+
+
+# Any: the ledger's columns have many types.
+def empty_row(kind: RangeKind, offsets: OffsetRange) -> dict[str, Any]:
+    """Return a ledger row of a range without records; its commit adds the other columns."""
+    counts = ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes")
+    return {
+        **dict.fromkeys(counts, 0),
+        "kind": str(kind),
+        "start_offset": offsets[0],
+        "next_offset": offsets[1],
+        "offset_sum": Decimal(0),
+    }
 
 
 class Layers(NamedTuple):

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 from seglake.grouping import grouped
@@ -13,7 +12,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.parquet_files import DataFile
-from seglake.log_tables.ledger_layers import RangeKind
+from seglake.log_tables.ledger_layers import RangeKind, empty_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +83,10 @@ def ledger_files(
 
 # Any: a row's columns have many types.
 def _row(of: SupersededRange | ReleasedRange) -> dict[str, Any]:
-    start, stop = of.offsets
-    counts = ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes")
-    row = {
-        **dict.fromkeys(counts, 0),
-        "kind": str(RangeKind.RELEASED),
-        "start_offset": start,
-        "next_offset": stop,
-        "offset_sum": Decimal(0),
-    }
     if isinstance(of, ReleasedRange):
-        return row
+        return empty_row(RangeKind.RELEASED, of.offsets)
     batch = of.last_batch
-    return row | {
-        "kind": str(RangeKind.SUPERSEDED),
+    return empty_row(RangeKind.SUPERSEDED, of.offsets) | {
         "records": of.records,
         "batches": of.batches,
         "leader_epoch": of.leader_epoch,

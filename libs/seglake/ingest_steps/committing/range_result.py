@@ -17,7 +17,7 @@ from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
 from seglake.log_tables.current_gaps import CurrentGap
-from seglake.log_tables.ledger_layers import RangeKind, commit_name
+from seglake.log_tables.ledger_layers import RangeKind, commit_name, empty_row
 from seglake.segment_decoding.damaged_markers import are_markers, unread_markers
 from seglake.segment_decoding.tasks import SplitReport, Totals
 
@@ -304,11 +304,8 @@ def erased_row(offsets: OffsetRange, generation: int, erased: RemovedSums) -> di
         erased: sums over the records.
     """
     return {
-        **dict.fromkeys(("batches", "quarantined_batches", "bytes"), 0),
+        **empty_row(RangeKind.ERASED, offsets),
         **erased._asdict(),
-        "kind": str(RangeKind.ERASED),
-        "start_offset": offsets[0],
-        "next_offset": offsets[1],
         "offset_sum": Decimal(erased.offset_sum),
         "upper_bound": commit_name(generation),
     }

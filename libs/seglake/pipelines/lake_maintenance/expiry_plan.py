@@ -16,6 +16,7 @@ from seglake.log_tables.ledger_layers import (
     REMOVALS,
     RangeKind,
     commit_name,
+    empty_row,
     removed_generation,
 )
 from seglake.log_tables.partition_ledger import PartitionLedger
@@ -203,10 +204,10 @@ def ledger_rows(
     plan: PartitionExpiry, removed: Mapping[RowChoice, RemovedSums], batches: Sequence[BatchSums]
 ) -> Iterator[dict[str, Any]]:
     """Yield the ledger's rows of an expiry; the columns of its commit are added later."""
-    yield _row(RangeKind.EXPIRED, plan.offsets) | {"upper_bound": None}
+    yield empty_row(RangeKind.EXPIRED, plan.offsets) | {"upper_bound": None}
     for part, own in zip(plan.parts, batches, strict=True):
         sums = removed.get(part.choice, RemovedSums()) if part.sums is None else part.sums
-        yield _row(RangeKind.EXPIRED, part.offsets) | {
+        yield empty_row(RangeKind.EXPIRED, part.offsets) | {
             "records": sums.records,
             "offset_sum": Decimal(sums.offset_sum),
             "key_bytes": sums.key_bytes,
@@ -218,19 +219,7 @@ def ledger_rows(
         }
     ingested = [row for row in plan.log.rows if row["kind"] in INGESTED]
     for hole in plan.holes:
-        yield _row(RangeKind.INGEST, hole) | {name: ingested[-1][name] for name in _OF_THE_LOG}
-
-
-# Any: a row's columns have many types.
-def _row(kind: RangeKind, offsets: OffsetRange) -> dict[str, Any]:
-    counts = ("records", "batches", "quarantined_batches", "bytes", "key_bytes", "value_bytes")
-    return {
-        **dict.fromkeys(counts, 0),
-        "kind": str(kind),
-        "start_offset": offsets[0],
-        "next_offset": offsets[1],
-        "offset_sum": Decimal(0),
-    }
+        yield empty_row(RangeKind.INGEST, hole) | {name: ingested[-1][name] for name in _OF_THE_LOG}
 
 
 def _range(row: Row) -> OffsetRange:

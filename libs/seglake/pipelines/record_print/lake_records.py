@@ -9,10 +9,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from seglake.errors import WrongCallError
 from seglake.grouping import grouped
@@ -25,6 +24,7 @@ from seglake.lake.parquet_rows import (
     HIGHEST,
     LOWEST,
     Within,
+    is_one_of,
     numbers,
     read_rows,
     row_group_starts,
@@ -300,21 +300,15 @@ def _kept(rows: pa.Table, part: _Part) -> pa.Table:
     keep = log.are_current(numbers(rows, "offset"), generations)
     # Rows of a later commit (a higher generation) are not complete yet.
     keep &= generations <= ledger.generations[key.topic]
-    keep &= _is_one_of(rows, "source_id", [ledger.source_id])
+    keep &= is_one_of(rows, "source_id", [ledger.source_id])
     ids = [key.topic_id, None] if log.owns_unnamed else [key.topic_id]
-    keep &= _is_one_of(rows, "topic_id", ids)
+    keep &= is_one_of(rows, "topic_id", ids)
     if part.hidden is not None:
         for state in (TransactionState.OPEN, TransactionState.ABORTED):
-            is_hidden = keep & _is_one_of(rows, "transaction_state", [state])
+            is_hidden = keep & is_one_of(rows, "transaction_state", [state])
             part.hidden[state] += int(is_hidden.sum())
             keep &= ~is_hidden
     return (rows if keep.all() else rows.filter(pa.array(keep))).select(_PRINTED)
-
-
-def _is_one_of(rows: pa.Table, column: str, requested: Sequence[str | None]) -> Any:
-    """Flag the rows whose text is requested; a requested None stands for null."""
-    texts = rows.column(column).cast(pa.string())
-    return pc.is_in(texts, value_set=pa.array(requested, pa.string())).to_numpy()
 
 
 def _cut(waiting: Sequence[pa.Table], stop: int) -> tuple[list[pa.Table], list[pa.Table]]:
