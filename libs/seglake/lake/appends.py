@@ -9,7 +9,7 @@ appended meanwhile, and this driver checks again which rows are missing.
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -49,7 +49,7 @@ def append_lacking(
     *,
     app: str | None = None,
     run_id: str,
-    now_ms: int,
+    now_ms: int | None = None,
     after: Callable[[str], None] = no_hook,
 ) -> None:
     """Write the rows that the table's newest version lacks, and commit their files together.
@@ -59,63 +59,39 @@ def append_lacking(
         table: the table to append to.
         lacking: receives a handle at the newest version; writes and returns the files with the rows
             that this version lacks. It is called again if a commit has failed and did not happen.
-        app: application id whose generation the commit advances, so that only one of two
-            simultaneous drivers succeeds; None if both may append.
+        app: application id that the commit advances, so that one of two drivers fails, or None.
         run_id: id of the run, for the commit's info.
-        now_ms: time of the commit, in ms since 1970.
+        now_ms: time of the commit, in ms since 1970; None for now.
         after: called with "files" before a commit, and with the table's name after it.
 
     Raises:
         CommitUnknownError: a commit failed, but may have happened.
     """
-    failure, commit_id = "", uuid.uuid4().hex
+    failure, info = "", {"commit_id": uuid.uuid4().hex, "run_id": run_id}
     tried_from: int | None = None  # version before the first attempt to commit
     pauses_s = tables.storage.pauses_s(tables.lake_path)
     for pause_s in pauses_s:
         time.sleep(pause_s)
         handle = tables.open(table)
-        if commit_id in _ids_since(tables, table, handle, tried_from):
+        if info["commit_id"] in _ids_since(tables, table, handle, tried_from):
             sync_log(tables, table, handle.version())
             break
-        files = lacking(handle)
+        files = [Addition(file) for file in lacking(handle)]
         if not files:
             sync_log(tables, table, handle.version())
             return
-        sync_files(tables, table, (file.path for file in files))
+        sync_files(tables, table, (each.file.path for each in files))
         after("files")
         tried_from = handle.version() if tried_from is None else tried_from
-        info = {"commit_id": commit_id, "run_id": run_id}
-        failure = _commit(tables, table, handle, files, app, now_ms, info)
+        moved = {app: tables.generation(table, handle, app) + 1} if app else {}
+        failure = add_files(
+            tables, table, handle, files, commit_info=info, generations=moved, now_ms=now_ms
+        )
         if not failure:
             break
     else:
         raise CommitUnknownError(table=table.name, attempt_count=len(pauses_s), reason=failure)
     after(table.name)
-
-
-def _commit(
-    tables: LakeTables,
-    table: Table,
-    handle: Handle,
-    files: Iterable[DataFile],
-    app: str | None,
-    now_ms: int,
-    info: Mapping[str, str],
-) -> str:
-    """Commit files and advance the generation of `app`.
-
-    Returns the failure as text, which is empty if there is none.
-    """
-    moved = {} if app is None else {app: tables.generation(table, handle, app) + 1}
-    return add_files(
-        tables,
-        table,
-        handle,
-        [Addition(file, now_ms) for file in files],
-        now_ms=now_ms,
-        commit_info=info,
-        generations=moved,
-    )
 
 
 def newest_rows(tables: LakeTables, table: Table, columns: Sequence[str]) -> Iterator[pa.Table]:

@@ -77,7 +77,7 @@ def replace_files(
     merged: Sequence[DataFile],
     *,
     run_id: str,
-    now_ms: int,
+    now_ms: int | None = None,
 ) -> str:
     """Replace files by merged files with the same rows, in one commit.
 
@@ -87,7 +87,7 @@ def replace_files(
         merges: files to replace.
         merged: the new file of each merge, in the same order.
         run_id: id of the run, for the commit's info.
-        now_ms: time of the commit, in ms since 1970.
+        now_ms: time of the commit, in ms since 1970; None for now.
 
     Returns:
         The failure as text, which is empty if there is none. A commit that failed may have
@@ -113,7 +113,7 @@ def commit_replacements(
     *,
     loses_rows: bool,
     commit_info: Mapping[str, str],
-    now_ms: int,
+    now_ms: int | None = None,
     apps: Iterable[str] = (),
 ) -> str:
     """Sync new files and replace the old ones in one commit; return the failure, see `add_files`.
@@ -124,7 +124,7 @@ def commit_replacements(
         replacements: the old and the new files.
         loses_rows: whether the new files lack rows of the old ones, see `Removal`.
         commit_info: keys and values for the commit's info.
-        now_ms: time of the commit, in ms since 1970.
+        now_ms: time of the commit, in ms since 1970; None for now.
         apps: application ids whose generations the commit advances besides `MAINTAIN_APP`.
     """
     additions = [

@@ -1,6 +1,5 @@
 """Replaces all rows of a small table that takes no part in topics' commits. Runs on the driver."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -55,7 +54,7 @@ def replace_rows(
 
 def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: str) -> str:
     """Replace all files of a table by one file with the rows; return the failure, or ""."""
-    table, now_ms = view.table, time.time_ns() // 1_000_000
+    table = view.table
     with ParquetFile(tables.storage, tables.lake_path, table, "") as file:
         if rows:
             file.write(pa.RecordBatch.from_pylist([dict(row) for row in rows], table.file_schema))
@@ -66,8 +65,7 @@ def _replace(tables: LakeTables, view: TableView, rows: Sequence[Row], run_id: s
         tables,
         table,
         view.handle,
-        [Addition(each, now_ms) for each in files],
-        now_ms=now_ms,
+        [Addition(each) for each in files],
         commit_info={"run_id": run_id, MAINTAINS: "replacement"},
         generations={MAINTAIN_APP: tables.generation(table, view.handle, MAINTAIN_APP) + 1},
         removals=[Removal(each.removed, loses_rows=True) for each in view.files],

@@ -1,6 +1,7 @@
 """Commits to one Delta table, durable on return. Runs on the driver only."""
 
 import logging
+import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -22,10 +23,10 @@ CHECKPOINT_EACH = 10
 
 
 class Addition(NamedTuple):
-    """A finished file, and the time when its rows were written, in ms since 1970."""
+    """A finished file, and when its rows were written, in ms since 1970; None for the commit."""
 
     file: DataFile
-    written_at_ms: int
+    written_at_ms: int | None = None
 
 
 class Removal(NamedTuple):
@@ -59,9 +60,9 @@ def add_files(
     handle: Handle,
     additions: Iterable[Addition],
     *,
-    now_ms: int,
     commit_info: Mapping[str, str],
     generations: Mapping[str, int],
+    now_ms: int | None = None,
     removals: Iterable[Removal] = (),
 ) -> str:
     """Add finished files to a table in one commit, and make its log durable.
@@ -71,10 +72,10 @@ def add_files(
         table: the table.
         handle: handle at the newest version; the commit does not advance it.
         additions: the files to add.
-        now_ms: time of the commit, in ms since 1970.
         commit_info: keys and values for the commit's info.
         generations: new `txn` version of each application id; the commit fails if another commit
             has changed one of these ids since the handle's version.
+        now_ms: time of the commit, in ms since 1970; None for now.
         removals: files to remove; the added files have all or some of their rows.
 
     Returns:
@@ -84,11 +85,12 @@ def add_files(
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import Transaction
 
+    now_ms = time.time_ns() // 1_000_000 if now_ms is None else now_ms
     removed = [*removals]
     loses_rows = any(removal.loses_rows for removal in removed)
     changes_rows = loses_rows or not removed
     gone = [_removal(table, each.file, now_ms, changes_rows=changes_rows) for each in removed]
-    added = [_addition(table, *each, changes_rows=changes_rows) for each in additions]
+    added = [_addition(table, each, now_ms, changes_rows=changes_rows) for each in additions]
     apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
     count = len(added) + len(gone) + len(apps)
     try:
@@ -155,7 +157,6 @@ def empty_table(
     handle: Handle,
     schema: pa.Schema,
     *,
-    now_ms: int,
     commit_info: Mapping[str, str],
     generations: Mapping[str, int],
 ) -> str:
@@ -167,6 +168,7 @@ def empty_table(
     from deltalake.exceptions import DeltaError
     from deltalake.transaction import CommitProperties, PostCommitHookProperties, Transaction
 
+    now_ms = time.time_ns() // 1_000_000
     apps = [Transaction(app, number, now_ms) for app, number in generations.items()]
     changes_columns = table.schema.names != schema.names
     count = len(handle.file_uris()) + len(apps) + changes_columns
@@ -190,17 +192,16 @@ def empty_table(
     return ""
 
 
-def _addition(
-    table: Table, file: DataFile, written_at_ms: int, *, changes_rows: bool
-) -> "AddAction":
+def _addition(table: Table, added: Addition, now_ms: int, *, changes_rows: bool) -> "AddAction":
     """Return Delta's add action for a data file."""
     from deltalake.transaction import AddAction
 
+    file, written_at_ms = added
     return AddAction(
         path=quote(file.path, safe="/="),
         size=file.size_bytes,
         partition_values=dict.fromkeys(table.partition_by, file.topic),
-        modification_time=written_at_ms,
+        modification_time=now_ms if written_at_ms is None else written_at_ms,
         data_change=changes_rows,
         stats=file.statistics_json,
     )

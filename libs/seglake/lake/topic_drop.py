@@ -13,7 +13,6 @@ completes the drop. Readers see an empty topic until it is decoded.
 """
 
 import json
-import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -216,7 +215,6 @@ def _commit_removal(tables: LakeTables, drop: TopicDrop, view: TableView) -> str
         view.table,
         view.handle,
         [],
-        now_ms=time.time_ns() // 1_000_000,
         commit_info={"run_id": drop.run_id, "commit_id": drop.drop_id},
         generations=drop.apps | maintains,
         removals=_files(drop, view),
@@ -230,7 +228,6 @@ def _commit_overwrite(tables: LakeTables, drop: TopicDrop, view: TableView) -> s
         view.table,
         view.handle,
         pa.schema(PLACE_FIELDS),
-        now_ms=time.time_ns() // 1_000_000,
         commit_info={"run_id": drop.run_id, "commit_id": drop.drop_id},
         generations=drop.apps | {MAINTAIN_APP: _generation(tables, view, MAINTAIN_APP) + 1},
     )

@@ -6,7 +6,6 @@ get another typed table at any time: the new table gets the generations of earli
 rows, see `align`.
 """
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -261,7 +260,6 @@ def align(
                 each.table,
                 tables.open(each.table),
                 [],
-                now_ms=time.time_ns() // 1_000_000,
                 commit_info={"run_id": run_id},
                 generations={app: published.generation(app) for app in due},
             )

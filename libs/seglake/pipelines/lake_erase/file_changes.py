@@ -3,7 +3,6 @@
 Each commit advances the table's generation of replacements by compare-and-set, like a compaction.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -99,6 +98,5 @@ def _commit(
         replacements,
         loses_rows=True,
         commit_info={"run_id": context.run_id, MAINTAINS: "erasure"},
-        now_ms=time.time_ns() // 1_000_000,
         apps=fences,
     )

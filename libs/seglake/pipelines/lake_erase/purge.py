@@ -14,15 +14,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from seglake.ingest_steps.run_context import RunContext
-from seglake.lake.app_versions import MAINTAIN_APP
-from seglake.lake.compaction import view_of
+from seglake.lake.compaction import commit_replacements, view_of
 from seglake.lake.foreign_changes import MAINTAINS
 from seglake.lake.lake_folder import entries_of
 from seglake.lake.latest_tables import latest_tables
 from seglake.lake.parquet_files import folder_value
 from seglake.lake.parquet_rows import columns_of, distinct_rows, read_rows
 from seglake.lake.snapshots import StoredFile
-from seglake.lake.table_commit import add_files
 from seglake.lake.tables import LOG_TABLES, QUARANTINE, RECORDS, SALVAGED_RECORDS, Table
 from seglake.lake.typed_tables import typed_tables
 from seglake.lake.vacuum import purge_removed, removed_files, scratch_deleted
@@ -178,20 +176,11 @@ def _stop_compactions(context: RunContext, table: Table) -> None:
 
     If all attempts fail, other commits have stopped it.
     """
-    tables = context.tables
+    tables, info = context.tables, {"run_id": context.run_id, MAINTAINS: "purge"}
     for pause_s in _PAUSES_S:
         time.sleep(pause_s)
-        handle = tables.open(table)
-        failure = add_files(
-            tables,
-            table,
-            handle,
-            [],
-            now_ms=time.time_ns() // 1_000_000,
-            commit_info={"run_id": context.run_id, MAINTAINS: "purge"},
-            generations={MAINTAIN_APP: tables.generation(table, handle, MAINTAIN_APP) + 1},
-        )
-        if not failure:
+        view = view_of(tables, table)
+        if not commit_replacements(tables, view, [], loses_rows=False, commit_info=info):
             return
         tables.forget_handles()
 

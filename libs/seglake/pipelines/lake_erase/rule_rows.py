@@ -1,6 +1,5 @@
 """Stores the rules of an erasure; each rule only once."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -104,7 +103,6 @@ class RuleStore:
             files,
             app=APP,
             run_id=self._run_id,
-            now_ms=time.time_ns() // 1_000_000,
             after=self._after,
         )
         self.added += found

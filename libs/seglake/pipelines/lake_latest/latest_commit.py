@@ -4,7 +4,6 @@ Like Delta's MERGE, it writes anew the files in which a row changes, together wi
 files come as streams, so the memory does not grow with the table.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pyarrow as pa
@@ -84,13 +83,11 @@ def _commit(
     """Commit new files in place of old ones, and return why that failed, or ""."""
     added = [*files]
     sync_files(tables, view.table, (file.path for file in added))
-    now_ms = time.time_ns() // 1_000_000
     return add_files(
         tables,
         view.table,
         view.handle,
-        [Addition(file, now_ms) for file in added],
-        now_ms=now_ms,
+        [Addition(file) for file in added],
         commit_info=commit_info,
         generations=generations,
         removals=[Removal(file.removed, loses_rows=True) for file in replaced],

@@ -4,7 +4,6 @@ A sweep only removes rows that no view and no run reads any longer, so it takes 
 commits. It may die at any point: the next maintenance sweeps again.
 """
 
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -234,5 +233,4 @@ def replace_rewritten(
         [Replacement((each.file,), each.replacement) for each in changed],
         loses_rows=True,
         commit_info={"run_id": run_id, MAINTAINS: "sweep"},
-        now_ms=time.time_ns() // 1_000_000,
     )

@@ -246,10 +246,7 @@ class _Maintenance:
                 sizes=[each.size_bytes for each in wave],
                 text=f"compacting {view.table.name}",
             )
-            now_ms = time.time_ns() // 1_000_000
-            done.failure = replace_files(
-                self.tables, view, wave, files, run_id=self.run_id, now_ms=now_ms
-            )
+            done.failure = replace_files(self.tables, view, wave, files, run_id=self.run_id)
             view = view_of(self.tables, view.table)
             if done.failure:
                 break
