@@ -104,9 +104,9 @@ class RetakeSummary(RunSummary):
         both = [*committed, *repairs.results, *repairs.refills]
         gaps = with_refills(recorded_gaps(committed, repairs.rounds), repairs)
         self.gaps = joined_places(self.gaps, gaps)
-        self.defects = Counter(self.defects) + Counter(defect_counts(both))
-        self.damaged = Counter(self.damaged) + Counter(damaged_spans(both))
-        self.mended = Counter(self.mended) + Counter(repairs.mended)
+        self.defects |= Counter(self.defects) + Counter(defect_counts(both))
+        self.damaged |= Counter(self.damaged) + Counter(damaged_spans(both))
+        self.mended |= Counter(self.mended) + Counter(repairs.mended)
         reports = [report for result in both for report in result.reports]
         self.quarantined_bytes += sum(report.bytes.in_quarantine for report in reports)
         ingested = (result.ingested for result in committed)
