@@ -31,13 +31,18 @@ def marker_of(unit: Unit) -> Marker | None:
     """Return the transaction marker in a control batch; None if it has no readable marker."""
     if not isinstance(unit, RecordBatch) or not unit.header.is_control:
         return None
-    try:
-        kind = control_type(decode(unit, MOST_CONTROL_BYTES))
-    except DefectError:
-        return None
+    kind = control_kind(unit)
     if kind not in (ControlType.COMMIT, ControlType.ABORT):
         return None
     return Marker(unit.first_offset, unit.header.producer_id, kind is ControlType.COMMIT)
+
+
+def control_kind(batch: RecordBatch) -> ControlType | None:
+    """Return the type of a control batch; None if its record cannot be read."""
+    try:
+        return control_type(decode(batch, MOST_CONTROL_BYTES))
+    except DefectError:
+        return None
 
 
 def markers_of(run: BatchRun) -> list[Marker]:

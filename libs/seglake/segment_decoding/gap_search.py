@@ -8,7 +8,7 @@ explain the gap.
 
 from collections.abc import Iterator, Sequence
 
-from seglake.kafka_log.batch_headers import last_batch_of
+from seglake.kafka_log.batch_headers import control_kind, last_batch_of
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import RemoteGap, SegmentFile
 from seglake.log_dirs.batch_search import indexed_start
@@ -274,7 +274,9 @@ def _is_offered(
 
 
 def _decodes(unit: Unit, request: SearchRequest) -> bool:
-    """Return whether a batch can be decoded to its end."""
+    """Return whether a batch can be decoded to its end, and its control record read."""
+    if isinstance(unit, RecordBatch) and unit.header.is_control:
+        return control_kind(unit) is not None
     try:
         decode(unit, request.most_decoded_bytes)
     except DefectError:

@@ -1,13 +1,13 @@
 """Collects transactional data, markers and damage from a walk through a segment."""
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seglake.kafka_log.batch_headers import marker_of
+from seglake.kafka_log.batch_headers import control_kind, marker_of
 from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan, Event
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.segment_codec.formats.defects import Defect
@@ -62,6 +62,8 @@ class TransactionEvents:
             if marker is not None:
                 self.first_batches.pop(marker.producer_id, None)
                 self._events.append(marker)
+            elif control_kind(unit) is None:
+                self._add_damage(DamagedSpan(unit.first_offset, unit.last_offset + 1))
         elif header.is_transactional and header.producer_id not in self.first_batches:
             if self._is_in_order:
                 self.first_batches[header.producer_id] = unit
@@ -141,7 +143,10 @@ class TransactionEvents:
         if not defects or next_offset == self._reached:
             return
         if any(_may_be_marker(defect) for defect in defects):
-            self._damage.append(DamagedSpan(self._reached, next_offset))
+            self._add_damage(DamagedSpan(self._reached, next_offset))
+
+    def _add_damage(self, span: DamagedSpan) -> None:
+        insort(self._damage, span, key=attrgetter("start_offset"))
 
 
 def _telling(run: BatchRun, places: NDArray[np.int64]) -> NDArray[np.int64]:
