@@ -48,6 +48,15 @@ def test_an_implausible_log_start_hides_no_record_of_the_disk(taken: Path, lake:
     assert (check.report.equal, check.only_in_lake) == (40, 0)
 
 
+def test_a_lost_folder_of_an_internal_topic_counts_if_the_topic_is_ingested(
+    taken: Path, lake: Path
+) -> None:
+    for name, expected in (("__consumer_offsets", 0), ("lost", 3)):
+        for file in ("replication-offset-checkpoint", "recovery-point-offset-checkpoint"):
+            (taken / file).write_text(f"0\n2\norders 0 40\n{name} 0 9\n")
+        assert exit_code(checked(taken, lake)) == expected
+
+
 def test_what_the_disk_deleted_since_is_no_problem(taken: Path, lake: Path) -> None:
     (taken / "orders-0" / f"{0:020d}.log").unlink()
     check = only_copy(checked(taken, lake))

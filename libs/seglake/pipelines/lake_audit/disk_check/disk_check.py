@@ -163,7 +163,7 @@ def check_disks(
     known = _read_lake(lake, storage, disks.source_id)
     pieces: list[tuple[CopyCheck, DiskPiece]] = []
     ingested = set(known.ledger.topics)
-    checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.ledger)]
+    checks = [*_not_listed(disks.not_read, ingested), *_absent(disks, known.ledger, ingested)]
     missing = disks.missing_topics.items()
     checks += [CopyCheck(topic, folder="the sources", failures=[why]) for topic, why in missing]
     for replica in disks.replicas:
@@ -215,9 +215,13 @@ def _not_read(replica: Replica) -> list[str]:
     return [described(replica.unread)] if replica.unread else []
 
 
-def _absent(disks: Discovery, ledger: SourceLedger) -> Iterable[CopyCheck]:
+def _absent(
+    disks: Discovery, ledger: SourceLedger, ingested: Container[str]
+) -> Iterable[CopyCheck]:
     """Yield checks of partitions with a checkpoint but no folder, if the lake lacks offsets."""
     for (topic, partition), log_dir, start, stop, stated_by in disks.absent:
+        if is_internal_topic(topic) and topic not in ingested:
+            continue
         key = ledger.latest_key(topic, partition)
         if subtracted((start, stop), ledger.of(key).covered):
             is_mark = stated_by is SideFile.HIGH_WATERMARKS
