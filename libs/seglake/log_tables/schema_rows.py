@@ -9,7 +9,7 @@ from seglake.lake.delta_tables import LakeTables
 from seglake.lake.replaced_rows import replace_rows
 from seglake.lake.value_tables import SCHEMAS
 from seglake.log_tables.registry_rows import LakeRegistry
-from seglake.value_codec.registry.schema_registry import RecordedAt, StoredSchema
+from seglake.value_codec.registry.schema_registry import StoredSchema
 
 # Any: columns have values of many types.
 Row = Mapping[str, Any]
@@ -58,30 +58,16 @@ def _rows(found: LakeRegistry) -> Iterator[dict[str, Any]]:
     own = {**nothing, "source_id": found.source_id, "registry": found.topic}
     for stored in found.registry.schemas:
         problem = found.registry.problem(stored) or None
-        yield own | _schema(stored) | {"problem": problem} | _place(stored.recorded_at)
+        yield own | stored.facts() | _schema(stored) | {"problem": problem}
     for at, reason in found.registry.unread:
-        yield own | {"problem": reason} | _place(at)
+        yield own | {"problem": reason} | (at._asdict() if at else {})
 
 
 def _schema(stored: StoredSchema) -> dict[str, Any]:
     content = stored.content
     references = [reference._asdict() for reference in content.references]
     return {
-        "context": stored.place.context,
         "schema_id": stored.schema_id,
-        "guid": str(stored.guid),
-        "subject": stored.place.subject,
-        "version": stored.place.version,
-        "schema_type": content.schema_type,
         "schema": content.text.encode("utf-8", "replace").decode(),
         "references": json.dumps(references) if references else None,
-        "deletion": stored.deletion,
-        "is_encrypting": content.is_encrypting,
     }
-
-
-def _place(at: RecordedAt | None) -> dict[str, Any]:
-    """Return topic, partition and offset of a schema's record; nulls for a schema from a file."""
-    if at is None:
-        return {}
-    return {"offset": at.offset, "timestamp_ms": at.timestamp_ms}

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seglake.value_codec.connect.envelopes import envelopes
+from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.frames.schema_groups import Bodies
 from seglake.value_codec.json.growth import bounded
 from seglake.value_codec.json.inference import shape_of
 from seglake.value_codec.json.shapes import Kind, Shape, merged_shapes

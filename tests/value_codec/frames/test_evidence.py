@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.frames.schema_groups import bodies_of_bytes
 from seglake.value_codec.registry.registry_records import registry_record
 from seglake.value_codec.registry.schema_registry import SchemaRegistry
 from seglake.value_codec.schema_readers import SchemaReaders

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from seglake.value_codec.frames import glue_bodies
+from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.frames.schema_groups import (
-    GroupContext,
-    SchemaGroup,
-    bodies_of_bytes,
-    schema_groups,
-)
+from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
 from seglake.value_codec.registry.schema_files import listed_registrations
 from seglake.value_codec.registry.schema_registry import SchemaRegistry
 from seglake.value_codec.schema_readers import SchemaReaders

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from seglake.value_codec.frames.schema_groups import bodies_of_bytes
+from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.protobuf.compiler import ProtoTextError
 from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages

@@ -9,12 +9,9 @@ import pytest
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.registry_rows import lake_registries
 from seglake.storage.local_storage import LocalStorage
+from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.frames.forms import Form
-from seglake.value_codec.frames.schema_groups import (
-    GroupContext,
-    bodies_of_bytes,
-    schema_groups,
-)
+from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups
 from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import SchemaReaders
 from support.lakes import ingested, read_table

@@ -29,7 +29,9 @@ class SchemaList:
     def exit_code(self) -> ExitCode:
         """Return 3 if values of a schema cannot be decoded, or a schema may be missing, else 0."""
         needs_a_look = any(
-            found.gaps or found.registry.unread or any(map(found.registry.problem, _all(found)))
+            found.gaps
+            or found.registry.unread
+            or any(map(found.registry.problem, found.registry.schemas))
             for found in self.registries
         )
         return ExitCode.LOOK if needs_a_look else ExitCode.DONE
@@ -51,17 +53,13 @@ class SchemaList:
         return as_lines(line for found in self.registries for line in _lines(found))
 
 
-def _all(found: LakeRegistry) -> Sequence[StoredSchema]:
-    return found.registry.schemas
-
-
 def _registry_facts(found: LakeRegistry) -> dict[str, Any]:
     """Return a registry's facts as a mapping, for JSON."""
     return {
         "source_id": found.source_id,
         "topic": found.topic,
         "records": found.record_count,
-        "schemas": [_schema_facts(found, stored) for stored in _all(found)],
+        "schemas": [_schema_facts(found, stored) for stored in found.registry.schemas],
         "unreadable": [
             {"offset": None if at is None else at.offset, "reason": reason}
             for at, reason in found.registry.unread
@@ -72,28 +70,19 @@ def _registry_facts(found: LakeRegistry) -> dict[str, Any]:
 
 def _schema_facts(found: LakeRegistry, stored: StoredSchema) -> dict[str, Any]:
     """Return a schema's facts as a mapping, for JSON."""
-    content, at = stored.content, stored.recorded_at
     return {
-        "subject": stored.place.subject,
-        "version": stored.place.version,
-        "context": stored.place.context,
+        **stored.facts(),
         "id": stored.schema_id,
-        "guid": str(stored.guid),
-        "schema_type": content.schema_type,
-        "schema": content.text,
-        "references": [reference._asdict() for reference in content.references],
-        "is_encrypting": content.is_encrypting,
-        "deletion": stored.deletion,
+        "schema": stored.content.text,
+        "references": [reference._asdict() for reference in stored.content.references],
         "problem": found.registry.problem(stored) or None,
-        "offset": None if at is None else at.offset,
-        "timestamp_ms": None if at is None else at.timestamp_ms,
     }
 
 
 def _lines(found: LakeRegistry) -> Iterator[str]:
     """Yield a registry's headline, its schemas, and the facts that a person should check."""
     yield _headline(found)
-    rows = [_HEADINGS, *(_row(found, stored) for stored in _all(found))]
+    rows = [_HEADINGS, *(_row(found, stored) for stored in found.registry.schemas)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     if len(rows) > 1:
         for row in rows:
@@ -112,11 +101,11 @@ def _lines(found: LakeRegistry) -> Iterator[str]:
 
 def _headline(found: LakeRegistry) -> str:
     """Return a line with the number of schemas of each type, and of those with a problem."""
-    ids = {(stored.place.context, stored.schema_id) for stored in _all(found)}
-    kinds = Counter(stored.content.schema_type for stored in _all(found))
+    ids = {(stored.place.context, stored.schema_id) for stored in found.registry.schemas}
+    kinds = Counter(stored.content.schema_type for stored in found.registry.schemas)
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    problems = sum(1 for stored in _all(found) if found.registry.problem(stored))
-    schemas = show_count(len(_all(found)), "schema")
+    problems = sum(1 for stored in found.registry.schemas if found.registry.problem(stored))
+    schemas = show_count(len(found.registry.schemas), "schema")
     text = f"{found.topic} of {found.source_id}: {schemas} with {show_count(len(ids), 'id')}"
     text += f" ({counted})" if counted else ""
     return f"{text}; {problems} cannot decode values" if problems else text

@@ -24,15 +24,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
 from seglake.value_codec.frames.frames import MAGIC_BYTES, NAMED, frames
-from seglake.value_codec.frames.schema_groups import (
-    Bodies,
-    GroupContext,
-    bodies_of_bytes,
-    shown_name,
-    without,
-)
+from seglake.value_codec.frames.schema_groups import GroupContext, shown_name
 from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA
 from seglake.value_codec.schema_readers import SchemaReaders
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes
 from seglake.value_codec.reject_reasons import RejectReason
 
 MOST_BODY_BYTES = 64 << 20
@@ -20,45 +21,31 @@ class PlainBodies(NamedTuple):
 
     Attributes:
         rows: index of each body among the bodies to decompress.
-        data: bytes of the bodies.
-        starts: index of each body's first byte.
-        ends: index after each body's last byte.
+        bodies: the bodies that decompress.
         problems: why the other bodies of the batch do not decompress, by index.
     """
 
     rows: NDArray[np.int64]
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    bodies: Bodies
     problems: dict[int, RejectReason]
 
 
-def decompressed(
-    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> Iterator[PlainBodies]:
-    """Yield bodies in batches of bounded size; each body is one whole zlib stream.
-
-    Args:
-        data: bytes of all bodies.
-        starts: index of each body's first byte.
-        ends: index after each body's last byte.
-    """
+def decompressed(packed: Bodies) -> Iterator[PlainBodies]:
+    """Yield bodies in batches of bounded size; each packed body is one whole zlib stream."""
     parts: list[bytes] = []
     rows: list[int] = []
     problems: dict[int, RejectReason] = {}
     held = 0
-    for row in range(len(starts)):
-        found = _inflated(data[starts[row] : ends[row]])
+    for row, (start, end) in enumerate(zip(packed.starts, packed.ends, strict=True)):
+        found = _inflated(packed.data[start:end])
         if isinstance(found, RejectReason):
             problems[row] = found
         else:
             parts.append(found)
             rows.append(row)
             held += len(found)
-        if held > _BATCH_BYTES or row == len(starts) - 1:
-            edges = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-            content = np.frombuffer(b"".join(parts), np.uint8)
-            yield PlainBodies(np.array(rows, np.int64), content, edges[:-1], edges[1:], problems)
+        if held > _BATCH_BYTES or row == len(packed.starts) - 1:
+            yield PlainBodies(np.array(rows, np.int64), bodies_of_bytes(parts), problems)
             parts, rows, problems, held = [], [], {}, 0
 
 

@@ -1,6 +1,6 @@
 """Groups keys and values by the schema that wrote them, with their bodies."""
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from seglake.value_codec.connect.envelopes import envelopes
 from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.frames import FRAME_REJECTS, NAMED, FrameKind, Frames, frames
 from seglake.value_codec.frames.glue_bodies import decompressed
@@ -18,43 +19,6 @@ from seglake.value_codec.reject_reasons import RejectReason
 from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 
 _ID_BYTES = {Form.CONFLUENT: 5, Form.APICURIO: 9}  # bytes of the magic byte and the id together
-
-
-class Bodies(NamedTuple):
-    """Keys or values, with or without their frames.
-
-    Attributes:
-        data: bytes of all bodies.
-        starts: index of each body's first byte.
-        ends: index after each body's last byte.
-    """
-
-    data: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-
-    def of(self, rows: NDArray[np.int64]) -> "Bodies":
-        """Return the bodies with these indexes; nothing is copied if these are all."""
-        if len(rows) == len(self.starts) and (rows == np.arange(len(rows))).all():
-            return self
-        return Bodies(self.data, self.starts[rows], self.ends[rows])
-
-
-def bodies_of_bytes(found: Collection[bytes]) -> Bodies:
-    """Return texts of bytes as bodies, one after another in one array."""
-    edges = np.cumsum([0, *map(len, found)], dtype=np.int64)
-    return Bodies(np.frombuffer(b"".join(found), np.uint8), edges[:-1], edges[1:])
-
-
-def without(count: int, indexes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the indexes below a count, except some of them.
-
-    >>> without(4, np.array([2])).tolist()
-    [0, 1, 3]
-    """
-    is_left = np.ones(count, np.bool_)
-    is_left[indexes] = False
-    return np.flatnonzero(is_left)
 
 
 class SchemaGroup(NamedTuple):
@@ -285,10 +249,9 @@ def shown_name(kind: FrameKind, name: bytes) -> str:
 
 def _decompressed(group: SchemaGroup) -> Iterator[SchemaGroup]:
     """Yield a group's bodies after decompression, in batches, and those that do not decompress."""
-    for batch in decompressed(*group.bodies):
-        plain = Bodies(batch.data, batch.starts, batch.ends)
+    for batch in decompressed(group.bodies):
         sizes = np.zeros_like(batch.rows)
-        yield group._replace(rows=group.rows[batch.rows], bodies=plain, frame_bytes=sizes)
+        yield group._replace(rows=group.rows[batch.rows], bodies=batch.bodies, frame_bytes=sizes)
         for reason in dict.fromkeys(batch.problems.values()):
             failed = np.array([r for r, found in batch.problems.items() if found is reason])
             yield group._replace(

@@ -134,11 +134,10 @@ def _glue_version(item: dict[str, Any]) -> Registration:
 
 
 def _guid(item: dict[str, Any], name: str) -> bytes:
+    text = member_of(item, name, str)
     try:
-        return UUID(member_of(item, name, str)).bytes
-    except ValueError as error:
-        if isinstance(error, UnreadableSchemaError):
-            raise
+        return UUID(text).bytes
+    except ValueError:
         raise UnreadableSchemaError(f"its {name} is no UUID") from None
 
 

@@ -8,7 +8,7 @@ share it.
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
@@ -63,6 +63,21 @@ class StoredSchema:
     def guid(self) -> UUID:
         """Return the GUID by which records name the schema."""
         return UUID(bytes=self.given_guid) if self.given_guid else self.content.guid()
+
+    # Any: the types that JSON can hold.
+    def facts(self) -> dict[str, Any]:
+        """Return what lists and tables have of a schema besides its id and its content."""
+        return {
+            "subject": self.place.subject,
+            "version": self.place.version,
+            "context": self.place.context,
+            "guid": str(self.guid),
+            "schema_type": self.content.schema_type,
+            "is_encrypting": self.content.is_encrypting,
+            "deletion": self.deletion,
+            "offset": self.recorded_at and self.recorded_at.offset,
+            "timestamp_ms": self.recorded_at and self.recorded_at.timestamp_ms,
+        }
 
 
 class ResolveError(ValueError):
