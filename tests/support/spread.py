@@ -17,6 +17,7 @@ _STARTED = (
 _LONGEST_FIRST = (
     *("hdfs", "airflow", "cluster", "s3", "own_spark", "versions", "image", "spark", "browser"),
 )
+_ASK_IN_SQL = {"docs", "lake_audit", "lake_query", "segment_ingest", "spark_source"}
 _TESTS = Path(__file__).parents[1]
 
 
@@ -46,13 +47,13 @@ def arranged(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 def _group(started: str, item: pytest.Item) -> str:
     """Return the name of a test's group.
 
-    All tests of a server share it. A session of Spark starts quickly, so that several workers may
-    have one: each takes the tests of a room. Tests with a Spark of their own share nothing but what
-    their module has made.
+    All tests of a server share it. Two workers have a session of Spark: one for rooms that ask it
+    in SQL, whose first queries take a JVM long, and one for rooms that give it tasks. Tests with a
+    Spark of their own share nothing but what their module has made.
     """
     room, *rest = item.path.relative_to(_TESTS).with_suffix("").parts
     if started == "spark":
-        return f"spark-{room}"
+        return "spark-sql" if room in _ASK_IN_SQL else "spark-tasks"
     if started == "own_spark":
         return f"own_spark-{'.'.join((room, *rest))}"
     return started
