@@ -198,13 +198,7 @@ class _Maintenance:
                 after=self.after,
                 is_dry_run=self.choice.dry_run,
             )
-            retention = Retention(context, context.started_at_us // 1000)
-            retention.run()
-            for table, count in retention.swept.items():
-                summary.swept[table] = summary.swept.get(table, 0) + count
-            summary.findings.add_texts(FindingKind.NOTE, retention.notes)
-            summary.findings.add_reasons(FindingKind.LEFT_OUT, retention.left_out)
-            summary.add_expired(retention.expired)
+            Retention(context, summary).run()
 
     def of(self, table: Table) -> TableMaintenance:
         started = time.monotonic()

@@ -1,6 +1,6 @@
 """Summary of a maintenance, for a person and for programs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from seglake.findings.findings import Finding
@@ -120,6 +120,11 @@ class MaintainSummary(RunSummary):
                     f"record with {time}: it and all above it stay, as in Kafka"
                 )
                 self.findings.add_texts(FindingKind.NOTE, [note])
+
+    def add_swept(self, rows: Mapping[str, int]) -> None:
+        """Add rows of other tables that expired, by table."""
+        for table, count in rows.items():
+            self.swept[table] = self.swept.get(table, 0) + count
 
     def add_table(self, done: TableMaintenance) -> None:
         """Add the work done on a table."""

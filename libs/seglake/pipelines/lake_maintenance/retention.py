@@ -5,11 +5,11 @@ are swept; if the run dies before, the next maintenance does it.
 """
 
 import uuid
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from seglake.findings.kinds import FindingKind
 from seglake.ingest_steps.committing.wave import ledger_columns, write_ledger, write_rows
 from seglake.ingest_steps.run_context import RunContext
 from seglake.kafka_log.offset_gaps import GapCause
@@ -26,31 +26,23 @@ from seglake.log_tables.source_ledger import SourceLedger
 from seglake.pipelines.lake_maintenance.expiry_borders import first_young, whole_border
 from seglake.pipelines.lake_maintenance.expiry_plan import PartitionExpiry, ledger_rows, planned
 from seglake.pipelines.lake_maintenance.expiry_sweep import batch_sums, sweep, without_rows
-from seglake.pipelines.lake_maintenance.maintain_summary import ExpiredPartition
+from seglake.pipelines.lake_maintenance.maintain_summary import ExpiredPartition, MaintainSummary
 
 _MOST_ROUNDS = 20
 _MS = 1000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Retention:
     """Removal of old records, for the topics of one source.
 
     Attributes:
         context: the run; its settings have the limits.
-        now_ms: time from which ages count, in ms since 1970.
-        expired: records that have expired, or would expire.
-        left_out: topics of which nothing was removed, each with the reason.
-        swept: number of rows of other tables that have expired, or would expire, by table.
-        notes: notes on topics whose keys may lose their only record.
+        summary: receives what has expired, or would expire, and why topics were left out.
     """
 
     context: RunContext
-    now_ms: int
-    expired: list[ExpiredPartition] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    swept: Counter[str] = field(default_factory=Counter)
-    notes: list[str] = field(default_factory=list)
+    summary: MaintainSummary
 
     def run(self) -> None:
         """Remove old records of all topics that have a limit, from all tables."""
@@ -58,7 +50,7 @@ class Retention:
         for topic in ledger.topics:
             if self._limit_ms(topic) is not None:
                 borders = self._expire(topic)
-                self.swept += sweep(topic, self._ledger(), self.context, borders)
+                self.summary.add_swept(sweep(topic, self._ledger(), self.context, borders))
 
     def _limit_ms(self, topic: str) -> int | None:
         """Return the newest time that is too old for a topic's records; None for no limit."""
@@ -66,7 +58,7 @@ class Retention:
         limit = settings.retention.records_of(topic)
         if limit is None or (settings.select.topics and not settings.select.selects_topic(topic)):
             return None
-        return self.now_ms - int(limit.total_seconds() * _MS) - 1
+        return self.context.started_at_us // _MS - int(limit.total_seconds() * _MS) - 1
 
     def _ledger(self) -> SourceLedger:
         """Return the newest ledger of the source."""
@@ -92,8 +84,7 @@ class Retention:
             done = self._removed(topic, plans)
             wrong = [reason for plan in plans for reason in _imbalances(plan, done)]
             if wrong:
-                self.left_out[topic] = wrong[0]
-                return {}
+                return self._left_out(topic, wrong[0])
             # Offsets that the cleaner left without records expire together with the next records.
             removed = total_removed(done)
             plans = [plan for plan in plans if any(part.choice in removed for part in plan.parts)]
@@ -101,10 +92,14 @@ class Retention:
                 return {}
             self._note_compaction(topic)
             if context.is_dry_run or self._commit(topic, plans, done, generations[topic] + 1):
-                self.expired += [_outcome(plan, done, context) for plan in plans]
+                self.summary.add_expired(_outcome(plan, done, context) for plan in plans)
                 return {plan.key: plan.offsets[1] for plan in plans}
             recover(context.tables, context.source_id, [topic], after=context.after)
-        self.left_out[topic] = "other runs kept committing first; run again"
+        return self._left_out(topic, "other runs kept committing first; run again")
+
+    def _left_out(self, topic: str, reason: str) -> dict[PartitionKey, int]:
+        """Add that nothing of a topic was removed; return no new starts."""
+        self.summary.findings.add_reasons(FindingKind.LEFT_OUT, {topic: reason})
         return {}
 
     def _note_compaction(self, topic: str) -> None:
@@ -116,7 +111,7 @@ class Retention:
                 f"{topic}: Kafka has compacted it, so a key whose only record is too old loses its"
                 f" value, also in latest state. To keep it: retention.records.{topic}=off"
             )
-            self.notes += [] if note in self.notes else [note]
+            self.summary.findings.add_texts(FindingKind.NOTE, [note])
 
     def _planned(self, topic: str, ledger: SourceLedger) -> Iterator[PartitionExpiry]:
         """Yield the plan for each partition of a topic that has old records."""
