@@ -104,7 +104,9 @@ def test_dry_run_counts_what_it_would_salvage(disk: Path, tmp_path: Path) -> Non
     assert (planned.notes, planned.nothing_salvaged) == ([], [])
     assert planned.salvaged.planned_batches == {f"{TOPIC}-0": 6}
     assert "would be decoded from quarantine: 6 quarantined batches" in planned.to_text()
-    assert ingested(disk, lake, dry_run=True, read={"salvage": True}).salvaged == planned.salvaged
+    ingest = ingested(disk, lake, dry_run=True, read={"salvage": True})
+    assert ingest.salvaged == planned.salvaged
+    assert json.loads(ingest.to_json())["salvaged"]["planned_batches"] == {f"{TOPIC}-0": 6}
     assert values(lake) == {}
     done = replayed(lake, read={"salvage": True}).salvaged
     assert (done.batches, done.refused) == (planned.salvaged.planned_batches, {})

@@ -125,7 +125,7 @@ def _planned(found: _Found, ledger: SourceLedger, context: RunContext) -> Salvag
         there = _salvaged_batches(context, ledger, newest)
     tasks = _tasks(found, there, context)
     names = Counter(str(batch.key) for task in tasks for batch in task.batches.values())
-    return Salvaged(cut_batches=found.cut_batches, planned_batches=names)
+    return Salvaged(cut_batches=found.cut_batches, planned_batches=dict(names))
 
 
 def _found(context: RunContext, ledger: SourceLedger) -> _Found:
