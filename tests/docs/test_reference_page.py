@@ -65,8 +65,11 @@ def test_function_explains_each_of_its_arguments(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in _shown() if is_dataclass(_named(name))])
 def test_result_explains_each_of_its_fields(name: str) -> None:
-    known = {field.name for field in fields(_named(name)) if not field.name.startswith("_")}
-    assert _explained(_named(name), "Attributes") == known
+    result = _named(name)
+    known = {field.name for field in fields(result) if not field.name.startswith("_")}
+    shown = [_named(each) for each in _shown()]
+    explained = [_explained(kind, "Attributes") for kind in inspect.getmro(result) if kind in shown]
+    assert set[str]().union(*explained) == known
 
 
 @pytest.mark.parametrize("options", _OPTIONS, ids=lambda options: options.__name__)
