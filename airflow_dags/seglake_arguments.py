@@ -36,10 +36,11 @@ def job_arguments(
         window: for an ingest, the data interval; None for all new data.
     """
     arguments = [f"--lake={lake.lake}"]
-    if command == "ingest":
+    topics = {"deserialize": lake.deserialize, "latest": lake.latest}.get(command, ())
+    if command == "ingest":  # the DAGs of other commands have no params for what is read
         arguments += _sources(params, window)
-    topics = {"ingest": params["topics"], "deserialize": lake.deserialize, "latest": lake.latest}
-    arguments += [f"--topics={glob}" for glob in topics.get(command, ())]
+        topics = params["topics"]
+    arguments += [f"--topics={glob}" for glob in topics]
     if command != "latest":
         arguments += _records(lake, params, command if window is None else "backfill")
     if command != "audit":  # a person reads the audit's log
