@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from seglake.lake.table_creation import create_missing
 from seglake.lake.tables import TABLES, Table
 from seglake.storage.errors import LakeFolderError
 from seglake.storage.local_storage import LocalStorage
+from support.archives import unpack
 from support.audits import audited
 from support.lake_accounts import rows_of
 from support.lakes import ingested, maintained, read_table
@@ -87,8 +87,7 @@ class _Answer(NamedTuple):
 @pytest.fixture(params=sorted(path.name.split(".")[0] for path in _KEPT.iterdir()))
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A lake that an earlier version made of `_disk(20)`."""
-    with tarfile.open(_KEPT / f"{request.param}.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(_KEPT / f"{request.param}.tar.gz", tmp_path)
     return tmp_path / "lake"
 
 

@@ -8,11 +8,12 @@ unpacked anew and an old checkout finds its own.
 import hashlib
 import json
 import shutil
-import tarfile
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from support.archives import unpack
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ARCHIVES = _ROOT / "tests" / "data"
@@ -132,10 +133,7 @@ def _unpack(archive: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=folder.parent))
     try:
-        with tarfile.open(archive) as tar:
-            if hasattr(tarfile, "data_filter"):  # since 3.11.4; later versions warn without it
-                tar.extraction_filter = tarfile.data_filter
-            tar.extractall(temporary)
+        unpack(archive, temporary)
         temporary.chmod(0o755)
         try:
             temporary.rename(folder)

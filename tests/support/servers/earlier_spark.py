@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from pathlib import Path
 
 from seglake.environment.java_home import provide_java
+from support.archives import unpack
 
 _ROOT = Path(__file__).parents[3]
 _NAME = "pyspark-4.1.1"
@@ -41,7 +41,5 @@ def _fetch_into(scratch: Path) -> Path:
     pins.write_text(_PINNED)
     command = [sys.executable, "-m", "pip", "download", *_OPTIONS, "-r", str(pins)]
     subprocess.run([*command, "--dest", str(scratch)], check=True)
-    with tarfile.open(scratch / f"{_NAME}.tar.gz") as packed:
-        members = [each for each in packed if each.name.startswith(_WANTED)]
-        packed.extractall(scratch, members=members, filter="data")
+    unpack(scratch / f"{_NAME}.tar.gz", scratch, _WANTED)
     return scratch / _NAME
