@@ -29,7 +29,8 @@ from seglake.storage.errors import StorageError
 from seglake.storage.storage import Storage
 
 HEADER_READ_BYTES = 4096
-_WINDOW_BYTES = 4 << 20
+WHOLE_READ_BYTES = 4 << 20
+"""Size of a read when a whole segment may have to be read."""
 MOST_WRAPPED_BYTES = 64 << 20
 _ANYWHERE = SegmentBounds.of_batches(0, 1 << 62)
 
@@ -105,7 +106,14 @@ def log_end_below(storage: Storage, segments: Sequence[SegmentFile], claimed: in
     """
     if not segments or claimed <= segments[-1].base_offset:
         return None
-    request = BatchRequest(storage, segments[-1], claimed, True, _WINDOW_BYTES, claimed)
+    request = BatchRequest(
+        storage=storage,
+        file=segments[-1],
+        offset=claimed,
+        is_last=True,
+        window_bytes=WHOLE_READ_BYTES,
+        proved_offset=claimed,
+    )
     end = find_batch(request)
     return end.next_offset if isinstance(end, LogEnd) and end.next_offset < claimed else None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from seglake.kafka_log.replica import SegmentFile, SnapshotFile, UnreadSegment
 from seglake.kafka_log.segment_survey import SegmentSurvey
+from seglake.log_dirs.batch_search import WHOLE_READ_BYTES
 from seglake.log_dirs.batch_walk import LogHeads
 from seglake.log_dirs.errors import SourceVanishedError
 from seglake.log_dirs.header_scan import survey_segment
@@ -27,8 +28,6 @@ from seglake.segment_codec.formats.side_files.log_dir import (
 from seglake.segment_codec.formats.side_files.producer_snapshot import EMPTY_SNAPSHOT_BYTES
 from seglake.storage.errors import StorageError
 from seglake.storage.storage import FileInfo, Storage
-
-_WINDOW_BYTES = 4 << 20  # size of a read when a whole segment is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +177,6 @@ def _whole_survey(storage: Storage, file: SegmentFile) -> SegmentSurvey:
         is_last=True,
         is_cleaned=True,
         split_bytes=file.size_bytes + 1,
-        window_bytes=_WINDOW_BYTES,
+        window_bytes=WHOLE_READ_BYTES,
     )
     return survey_segment(request)
