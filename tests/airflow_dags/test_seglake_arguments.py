@@ -13,14 +13,13 @@ from seglake_arguments import Window, job_arguments
 from seglake_lakes import Lake
 
 LAKE = Lake(lake="/lake", sources=("/disk",), jobs="/jobs")
-PARAMS: dict[str, Any] = {
+RECORD_PARAMS: dict[str, Any] = {"metrics_folder": "", "openlineage": ""}
+INGEST_PARAMS: dict[str, Any] = RECORD_PARAMS | {
     "sources": ["/disk"],
     "topics": [],
     "isolation": "",
     "upper_bound": "",
     "rescue": False,
-    "metrics_folder": "",
-    "openlineage": "",
 }
 DAY = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC))
 
@@ -28,7 +27,8 @@ DAY = Window(datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 2, tzinfo=UTC
 def arguments_of(
     command: str, lake: Lake = LAKE, *, window: Window | None = None, **changed: object
 ) -> list[str]:
-    params = PARAMS | changed
+    # As in the DAGs: that of the maintenance has no params for what is read.
+    params = (RECORD_PARAMS if command == "maintain" else INGEST_PARAMS) | changed
     return job_arguments(command, lake, params, run_label="manual__1", window=window)
 
 
