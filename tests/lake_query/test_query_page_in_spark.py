@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from support.lakes import ingested
 from support.page_readers import by_pyspark, by_views, run_commands
 from support.query_answers import Answers, Likened, expected, likened
-from support.query_page import PAGE, blocks, in_checkout
+from support.query_page import LAKE, PAGE, blocks, in_checkout
 from support.servers.thrift_server import answer_of, thrift_server
 
 pytestmark = pytest.mark.spark
@@ -58,7 +58,7 @@ def _check(answers: Answers) -> None:
 
 @pytest.mark.matrix  # of the same questions on a lake with more to tell, see test_readers_agree
 def test_seglake_sql_answers_what_is_so(spark_session: SparkSession, checkout: Path) -> None:
-    _check(by_views(spark_session, "build/demo"))
+    _check(by_views(spark_session, str(checkout / LAKE)))
 
 
 @pytest.mark.matrix  # DuckDB answers the same questions, and test_readers_agree asks Spark's views

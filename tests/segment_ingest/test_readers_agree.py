@@ -38,7 +38,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         disks = broker_disks.unpacked(scenario) / "disks"
         ingested(disks / broker_disks.copies(scenario)[-1], lake)
     ingested(corrupt_case("burst__v0-gzip").log_dir, lake)
-    ingested(broker_disks.log_dir("11_kraft", "stopped"), lake, select={"internal_topics": True})
+    ingested(corrupt_case("flip_payload__v2-none").log_dir, lake, read={"salvage": True})
+    for scenario in ("11_kraft", "12_tiered"):
+        disk = broker_disks.log_dir(scenario, broker_disks.copies(scenario)[-1])
+        ingested(disk, lake, select={"internal_topics": True})
     return lake
 
 
