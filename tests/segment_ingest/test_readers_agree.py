@@ -34,11 +34,11 @@ _NAMES = [table.name for table in TABLES]
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Rows of several clusters, commits, formats and kinds of damage."""
     lake = tmp_path_factory.mktemp("readers") / "lake"
+    ingested(corrupt_case("flip_payload__v2-none").log_dir, lake, read={"salvage": True})
     for scenario in ("02_v1_codecs", "03_v2_codecs", "06_transactions", "07_delete_records"):
         disks = broker_disks.unpacked(scenario) / "disks"
         ingested(disks / broker_disks.copies(scenario)[-1], lake)
     ingested(corrupt_case("burst__v0-gzip").log_dir, lake)
-    ingested(corrupt_case("flip_payload__v2-none").log_dir, lake, read={"salvage": True})
     for scenario in ("11_kraft", "12_tiered"):
         disk = broker_disks.log_dir(scenario, broker_disks.copies(scenario)[-1])
         ingested(disk, lake, select={"internal_topics": True})
