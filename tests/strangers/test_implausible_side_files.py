@@ -21,7 +21,8 @@ def log_dir(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "content", [bytes(40), b"9\n0\n", b"\xff\xfe garbage", b"0\n2\norders 0 20\n"]
+    "content",
+    [bytes(40), b"9\n0\n", b"\xff\xfe garbage", b"0\n2\norders 0 20\n", b"0\n1\norders 0 2"],
 )
 @pytest.mark.parametrize(
     "name",
@@ -46,12 +47,19 @@ def test_a_damaged_checkpoint_is_named_in_each_run_and_the_log_is_ingested(
         assert offsets_taken(lake) == [*range(20)]
 
 
-@pytest.mark.parametrize("name", ["meta.properties", "orders-0/partition.metadata"])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("meta.properties", "version=9\ncluster.id=x\n"),
+        ("meta.properties", "version=1\nnode.id=1\ncluster.id=dGllc"),
+        ("orders-0/partition.metadata", "version=9\ncluster.id=x\n"),
+    ],
+)
 def test_a_damaged_file_of_ids_is_named_and_the_log_is_ingested(
-    name: str, log_dir: Path, lake: Path, engine: Engine
+    name: str, content: str, log_dir: Path, lake: Path, engine: Engine
 ) -> None:
     damaged = log_dir / name
-    damaged.write_text("version=9\ncluster.id=x\n")
+    damaged.write_text(content)
     source = {"source_id": "rescued"} if name == "meta.properties" else {}
     summary = ingested(log_dir, lake, engine=engine, source=source)
     assert (summary.exit_code, list(summary.left_out)) == (3, [str(damaged)])

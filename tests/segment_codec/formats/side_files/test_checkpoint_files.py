@@ -48,7 +48,7 @@ def test_file_of_no_bytes_is_an_empty_map() -> None:
 
 
 def test_any_white_space_parts_the_fields_and_any_line_end_the_lines() -> None:
-    text = b"0\r\n2\r\norders\t 0  5\rorders 1 9223372036854775807"
+    text = b"0\r\n2\r\norders\t 0  5\rorders 1 9223372036854775807\r"
     assert parse_offset_checkpoint(text) == {
         TopicPartition("orders", 0): 5,
         TopicPartition("orders", 1): 2**63 - 1,
@@ -188,6 +188,24 @@ def test_malformed_meta_properties_are_refused(text: bytes, line_number: int, wh
     with pytest.raises(CheckpointFileError) as caught:
         parse_meta_properties(text)
     assert (caught.value.line_number, caught.value.what) == (line_number, what)
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (parse_offset_checkpoint, b"0\n2\norders 0 7\norders 1 1234"),
+        (parse_leader_epochs, b"0\n2\n0 0\n12 345"),
+        (parse_meta_properties, b"node.id=12\nversion=1\ncluster.id=dGllcmVk"),
+        (parse_meta_properties, b"cluster.id=dGllcmVk\nversion=1\nnode.id=12"),
+    ],
+)
+def test_a_file_that_ends_inside_its_last_line_is_refused(
+    read: Callable[[bytes], object], text: bytes
+) -> None:
+    read(text + b"\n")
+    for stop in range(text.rindex(b"\n") + 2, len(text) + 1):
+        with pytest.raises(CheckpointFileError):
+            read(text[:stop])
 
 
 def log_dirs(scenario: str) -> Iterator[tuple[str, Path]]:

@@ -26,7 +26,7 @@ from seglake.segment_codec.formats.side_files.checkpoint_files import parse_meta
 def test_properties_are_read_as_java_reads_them(line: bytes, line_end: bytes) -> None:
     text = b"version=0\n" + line + b"\nbroker.id=7\n"
     if line.endswith(b"\\"):
-        text = line
+        text = line + b"\n\n"
     found = parse_meta_properties(text.replace(b"\n", line_end))
     assert found.cluster_id == "a=b:c"
     assert found.broker_id == (None if line.endswith(b"\\") else 7)
@@ -46,4 +46,4 @@ def test_properties_are_read_as_java_reads_them(line: bytes, line_end: bytes) ->
     ],
 )
 def test_escapes_in_properties_are_undone(escaped: bytes, value: str) -> None:
-    assert parse_meta_properties(b"cluster.id=" + escaped).cluster_id == value
+    assert parse_meta_properties(b"cluster.id=" + escaped + b"\n").cluster_id == value

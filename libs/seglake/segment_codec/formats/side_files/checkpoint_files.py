@@ -24,6 +24,7 @@ PartitionMetadataFile, MetaProperties.java.
 """
 
 import re
+from collections.abc import Sized
 from typing import NamedTuple
 
 from seglake.segment_codec.formats.errors import SegmentCodecError
@@ -96,7 +97,7 @@ def parse_offset_checkpoint(text: bytes) -> dict[TopicPartition, int]:
     {TopicPartition(topic='orders', partition=0): 1234}
 
     Raises:
-        CheckpointFileError: version or count is wrong, or an entry is malformed or repeated.
+        CheckpointFileError: version or count is wrong, or an entry is malformed, cut or repeated.
     """
     offsets: dict[TopicPartition, int] = {}
     for number, (raw_topic, raw_partition, raw_offset) in _entries(
@@ -124,7 +125,7 @@ def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
     (EpochStart(epoch=0, start_offset=0), EpochStart(epoch=3, start_offset=987))
 
     Raises:
-        CheckpointFileError: version, count or order is wrong, or an entry is malformed.
+        CheckpointFileError: version, count or order is wrong, or an entry is malformed or cut.
     """
     epochs: list[EpochStart] = []
     for number, (raw_epoch, raw_start_offset) in _entries(text, ("epoch", "start offset")):
@@ -139,6 +140,9 @@ def parse_leader_epochs(text: bytes) -> tuple[EpochStart, ...]:
 
 def parse_partition_metadata(text: bytes) -> PartitionMetadata:
     """Return the content of `partition.metadata`; versions above 0 and unknown keys are accepted.
+
+    Kafka accepts them, too: a later version must stay readable after a downgrade. The file ends
+    without a line break.
 
     Raises:
         CheckpointFileError: a key is missing, or its value is not one that Kafka writes.
@@ -163,7 +167,8 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
     """Return the content of `meta.properties`; unknown keys are ignored.
 
     Raises:
-        CheckpointFileError: an escape is malformed, the version is unknown, or an id is no number.
+        CheckpointFileError: an escape is malformed, the version is unknown, an id is no number, or
+            the last line is cut.
     """
     try:
         values = parse_properties(text)
@@ -174,9 +179,11 @@ def parse_meta_properties(text: bytes) -> BrokerMetadata:
         raise CheckpointFileError(
             what=f"version {version}, expected 0 or 1", line_number=values["version"].line_number
         )
+    broker_id = _number_property(values, "node.id" if version == 1 else "broker.id")
+    _require_line_end(text, text.splitlines())
     return BrokerMetadata(
         version=version,
-        broker_id=_number_property(values, "node.id" if version == 1 else "broker.id"),
+        broker_id=broker_id,
         cluster_id=_text_property(values, "cluster.id"),
         directory_id=_text_property(values, "directory.id"),
         cluster_id_has_blanks=_has_blanks(values, "cluster.id"),
@@ -205,7 +212,14 @@ def _entries(text: bytes, fields: tuple[str, ...]) -> list[tuple[int, list[bytes
                 what=f"expected {', '.join(fields)}; found {_shown(b' '.join(words))}",
                 line_number=number,
             )
+    _require_line_end(text, lines)
     return entries
+
+
+def _require_line_end(text: bytes, lines: Sized) -> None:
+    """Refuse a file whose last line was cut: what is left of a number or an id looks whole."""
+    if text and not text.endswith((b"\n", b"\r")):
+        raise CheckpointFileError(what="the file ends inside a line", line_number=len(lines))
 
 
 def _number(raw: bytes, what: str, line_number: int, largest: int) -> int:
