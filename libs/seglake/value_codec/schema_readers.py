@@ -20,7 +20,7 @@ from seglake.value_codec.registry.schema_registry import (
     SchemaRegistry,
     StoredSchema,
 )
-from seglake.value_codec.registry.schemas import SchemaType
+from seglake.value_codec.registry.schemas import DEFAULT_CONTEXT, SchemaType
 from seglake.value_codec.reject_reasons import RejectReason
 
 _MOST_TEXTS = 10_000  # most schemas of messages to remember
@@ -37,6 +37,7 @@ class SchemaUse(NamedTuple):
         problem: why no value of the schema decodes; None if there is a reader, or if there are
             messages.
         schema_id: id of the schema; None if the id is unknown, or the schema has no id.
+        context: context of the id.
         messages: for Protobuf, the messages of the schema: each value names one of them.
     """
 
@@ -44,6 +45,7 @@ class SchemaUse(NamedTuple):
     reader: ColumnReader | None = None
     problem: RejectReason | None = None
     schema_id: int | None = None
+    context: str = DEFAULT_CONTEXT
     messages: SchemaMessages | None = None
 
     def of_message(self, path: tuple[int, ...], *, is_glue: bool = False) -> "SchemaUse":
@@ -86,26 +88,26 @@ class SchemaReaders:
         self._uses: dict[tuple[str, int] | bytes | str, SchemaUse] = {}
         self._of_fingerprint: dict[int, StoredSchema] | None = None
 
-    def named(self, context: str, name: str) -> SchemaUse:
+    def named(self, subject: str, name: str) -> SchemaUse:
         """Return how values of a schema are read: `id 7`, `GUID …` or `fingerprint …`.
 
         Args:
-            context: context of ids.
+            subject: subject of the keys or values, see `SchemaRegistry.named`.
             name: the schema, as `schema_groups.shown_name` names it.
         """
         kind, _, text = name.partition(" ")
         if kind == "id":
-            return self.of_id(context, int(text))
+            return self.of_id(subject, int(text))
         if kind == "fingerprint":
             return self.of_fingerprint(int(text, 16))
         return self.of_guid(UUID(text).bytes)
 
-    def of_id(self, context: str, schema_id: int) -> SchemaUse:
-        """Return how values are read that name this schema id of a context."""
-        key = context, schema_id
+    def of_id(self, subject: str, schema_id: int) -> SchemaUse:
+        """Return how keys or values of a subject are read that name this schema id."""
+        key = subject, schema_id
         if key in self._uses:
             return self._uses[key]
-        found = self._registry.of_id(context, schema_id)
+        found = self._registry.named(subject, schema_id)
         if len(found) > 1:
             return SchemaUse("several", problem=RejectReason.AMBIGUOUS_SCHEMA_ID)
         return self._use(found[0], key) if found else _UNKNOWN_ID
@@ -193,7 +195,9 @@ class SchemaReaders:
         """Return the reader of a schema, made once for each key, or why there is none."""
         if key not in self._uses:
             found = self._reading(stored, is_raw_bytes=is_raw_bytes)
-            self._uses[key] = found._replace(schema_id=stored.schema_id or None)
+            self._uses[key] = found._replace(
+                schema_id=stored.schema_id or None, context=stored.place.context
+            )
         return self._uses[key]
 
     def _reading(self, stored: StoredSchema, *, is_raw_bytes: bool) -> SchemaUse:

@@ -24,7 +24,7 @@ class PartTyping(NamedTuple):
     Attributes:
         part: "key" or "value".
         form: form of all keys or values.
-        context: context of the registry's ids.
+        id_subject: subject of the topic's keys or values, which tells the context of schema ids.
         typings: the columns of each table.
         plain: reader for JSON without a schema, and for JSON of schemas without columns.
         subject: subject of the schema of values without a frame; "" for other forms.
@@ -32,7 +32,7 @@ class PartTyping(NamedTuple):
 
     part: str
     form: Form
-    context: str
+    id_subject: str
     typings: tuple[Typing, ...]
     plain: SchemaUse = TEXT_USE
     subject: str = ""
@@ -97,7 +97,7 @@ def decoded_part(rows: pa.Table, typing: PartTyping, readers: SchemaReaders) -> 
     plain = readers.of_subject(typing.subject) if typing.form is Form.BARE else None
     names = frozenset(name for each in typing.typings for name in each.numbers)
     plain = plain or ("", typing.plain)
-    context = GroupContext(typing.form, readers, typing.context, plain, names)
+    context = GroupContext(typing.form, readers, typing.id_subject, plain, names)
     for group in schema_groups(part.bodies, part.headers, context):
         table, piece = _decode(group, part.rows[group.rows], typing, found)
         size += 0 if piece is None else piece[1].nbytes

@@ -61,26 +61,26 @@ class SurveyTask:
     """Rows to survey.
 
     Attributes:
-        contexts: context of the registry's ids, by part.
+        subjects: subject of the topic's keys and of its values, by part.
     """
 
     rows: RowsTask
     registry: SchemaRegistry
-    contexts: Mapping[str, str]
+    subjects: Mapping[str, str]
 
 
 def survey(task: SurveyTask) -> dict[str, PartSurvey]:
     """Return the facts that show the form of the keys and values, by part."""
     readers = SchemaReaders(task.registry)
-    found = {part: PartSurvey() for part in task.contexts}
-    for rows in task.rows.rows(("headers", *task.contexts)):
-        for part, context in task.contexts.items():
+    found = {part: PartSurvey() for part in task.subjects}
+    for rows in task.rows.rows(("headers", *task.subjects)):
+        for part, subject in task.subjects.items():
             bodies, headers = part_of(rows, part)[1:]
             evidence = found[part].evidence
             before = Counter(evidence.framed)
-            evidence.add(bodies, headers, readers, context)
+            evidence.add(bodies, headers, readers, subject)
             for form in (each for each in FRAMED_FORMS if evidence.framed[each] > before[each]):
-                of_form = GroupContext(form, readers, context)
+                of_form = GroupContext(form, readers, subject)
                 found[part].names.setdefault(form, set()).update(
                     group.key
                     for group in schema_groups(bodies, headers, of_form)

@@ -9,6 +9,7 @@ import pytest
 
 from seglake.value_codec.frames.bodies import bodies_of_bytes
 from seglake.value_codec.protobuf.compiler import ProtoTextError
+from seglake.value_codec.protobuf.known_imports import KNOWN_IMPORTS
 from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from seglake.value_codec.reject_reasons import RejectReason
@@ -48,6 +49,30 @@ def test_a_text_that_is_no_schema_is_an_error(
     with pytest.raises(ProtoTextError):
         SchemaMessages(text, imports)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", KNOWN_IMPORTS)
+def test_a_file_that_registries_have_is_imported_without_a_reference(path: str) -> None:
+    text = f'{_HEAD} import "{path}"; message A {{ int32 x = 1; }}'
+    assert SchemaMessages(text, {}).at((0,)) is not None
+    with pytest.raises(ProtoTextError):  # a file that the registry has counts
+        SchemaMessages(text, {path: "no schema"})
+
+
+def test_kafka_connect_s_types_have_columns() -> None:
+    text = _HEAD + (
+        'import "confluent/meta.proto"; import "confluent/type/decimal.proto";'
+        ' import "google/type/date.proto"; import "google/type/timeofday.proto"; message A {'
+        ' confluent.type.Decimal d = 1 [(confluent.field_meta) = { params: [{ key: "scale",'
+        ' value: "2" }], tags: "PII" }]; google.type.Date e = 2; google.type.TimeOfDay f = 3; }'
+    )
+    [value] = decoded(text, "0a050a017b1802120508ea0f100b1a020807")
+    found = {name: {k: v for k, v in value[name].items() if v} for name in "def"}
+    assert found == {
+        "d": {"value": b"{", "scale": 2},
+        "e": {"year": 2026, "month": 11},
+        "f": {"hours": 7},
+    }
 
 
 @pytest.mark.parametrize("start", ["", "\ufeff", "// syntax of old files\n", "package p; "])

@@ -73,7 +73,7 @@ def test_each_id_decodes_unless_its_texts_are_several_or_broken(seed: int) -> No
                 texts.setdefault((context, number), set()).add(text)
         readers = SchemaReaders(registry)
         for (context, number), found in texts.items():
-            use = readers.of_id(context, number)
+            use = readers.of_id(f":{context}:", number)
             if len(found) > 1:
                 assert use.problem is RejectReason.AMBIGUOUS_SCHEMA_ID
             elif found <= {*_GOOD}:
@@ -82,5 +82,5 @@ def test_each_id_decodes_unless_its_texts_are_several_or_broken(seed: int) -> No
                 assert use.problem is RejectReason.SCHEMA_UNPARSEABLE
         for context in (".", ".c"):
             for number in {*range(1, 8)} - {n for c, n in texts if c == context}:
-                use = readers.of_id(context, number)
+                use = readers.of_id(f":{context}:", number)
                 assert use.problem is RejectReason.UNKNOWN_SCHEMA_ID

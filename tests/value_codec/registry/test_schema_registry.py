@@ -144,3 +144,74 @@ def test_a_schema_that_an_earlier_run_knew_stays_deleted_as_it_was(
     content = SchemaContent(schema_type="AVRO", text='"int"')
     found.complete([Registration(SubjectVersion("a", 1), 7, content, deletion)])
     assert deletions(found) == [(1, deletion)]
+
+
+_LAB, _PROD = ":.lab:", ":.prod:"
+
+
+@pytest.mark.parametrize(
+    ("subjects", "texts"),
+    [
+        (["t", f"{_LAB}t"], ["t"]),  # the default context first
+        (["u", f"{_LAB}t"], [f"{_LAB}t"]),
+        (["u", f"{_LAB}t", f"{_PROD}u"], [f"{_LAB}t"]),
+        (["u", f"{_LAB}t", f"{_PROD}t"], [f"{_LAB}t", f"{_PROD}t"]),
+        (["u", f"{_LAB}u"], ["u"]),  # the subject is in no context
+        ([f"{_LAB}u"], [f"{_LAB}u"]),
+        ([f"{_LAB}u", f"{_PROD}v"], [f"{_LAB}u", f"{_PROD}v"]),
+    ],
+)
+def test_an_id_that_several_contexts_have_is_the_subject_s_own(
+    subjects: list[str], texts: list[str]
+) -> None:
+    pairs = [schema_pair(subject, 1, 7, schema=f'"{subject}"') for subject in subjects]
+    assert [s.content.text for s in registry_of(pairs).named("t", 7)] == [f'"{t}"' for t in texts]
+
+
+def test_an_id_of_another_subject_is_looked_for_in_the_contexts_of_the_subject() -> None:
+    pairs = [
+        schema_pair("u", 1, 7, schema='"u"'),
+        schema_pair(f"{_LAB}u", 1, 7, schema='"lab"'),
+        schema_pair(f"{_LAB}t", 1, 8),
+    ]
+    found = registry_of(pairs)
+    assert [s.content.text for s in found.named("t", 7)] == ['"lab"']
+    assert [s.content.text for s in found.named(":.:t", 7)] == ['"u"']
+    assert found.named("t", 9) == ()
+    pairs.append(schema_pair("t", 1, 9))
+    assert [s.content.text for s in registry_of(pairs).named("t", 7)] == ['"u"']
+
+
+@pytest.mark.parametrize("subject", ["m", ":.:m", ":.lab:m"])
+@pytest.mark.parametrize("parent", ["t", ":.:t", ":.lab:t"])
+def test_a_reference_without_a_context_has_that_of_its_schema(subject: str, parent: str) -> None:
+    reference = [{"name": "M", "subject": subject, "version": 1}]
+    pairs = [
+        schema_pair("m", 1, 1, schema='"default"'),
+        schema_pair(":.lab:m", 1, 1, schema='"lab"'),
+        schema_pair(parent, 1, 2, references=reference),
+    ]
+    found = registry_of(pairs)
+    is_lab = "lab" in subject or (subject == "m" and "lab" in parent)
+    assert found.resolve(schema(found, parent)) == {"M": '"lab"' if is_lab else '"default"'}
+
+
+@pytest.mark.parametrize(
+    ("schema_type", "text", "problem"),
+    [
+        ("AVRO", "[", "the schema is no JSON"),
+        ("JSON", "[", "the schema is no JSON"),
+        ("JSON", "[]", "the schema is neither an object nor a boolean"),
+        ("JSON", "true", ""),
+        ("PROTOBUF", 'syntax = "proto3"; message A { B b = 1; }', 'error: "B" is not defined.'),
+        ("PROTOBUF", 'syntax = "proto3"; message A { int32 b = 1; }', ""),
+        ("XML", "<a/>", "unknown schema type XML"),
+    ],
+)
+def test_a_text_that_is_no_schema_of_its_type_is_a_problem(
+    schema_type: str, text: str, problem: str
+) -> None:
+    found = registry_of([schema_pair("t", 1, 1, schema=text, schemaType=schema_type)])
+    [said] = [found.problem(stored) for stored in found.schemas]
+    assert said.endswith(problem)
+    assert bool(said) == bool(problem)

@@ -115,9 +115,8 @@ def _lines(part: PartCounts, of_cluster: str) -> Iterator[str]:
     counts += [f"{part.reject_count} do not"] if part.reject_count else []
     counts += [f"{part.left_out} left out"] if part.left_out else []
     yield f"{name}; {', '.join(counts)}"
-    context = f" of context {part.context}" if part.context != "." else ""
     for schema, count in part.schemas.most_common(_MOST_SCHEMAS):
-        yield f"  {schema}{context}: {count}"
+        yield f"  {schema}: {count}"
     if len(part.schemas) > _MOST_SCHEMAS:
         yield f"  and {len(part.schemas) - _MOST_SCHEMAS} more schemas"
     for reason, count in part.rejects.most_common():

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from seglake.value_codec.decoded import UNKNOWN_POSITION, decoded_parts
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
+from seglake.value_codec.registry.schemas import DEFAULT_CONTEXT
 from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA, RejectReason
 from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUse
 from seglake.value_decoding.record_parts import part_of
 
 _PLAIN_JSON = "", TEXT_USE
+_NOT_SHOWN = "subject", "id_subject"
 _NO_SUBJECT = "", SchemaUse("", problem=RejectReason.UNKNOWN_SCHEMA_ID)
 
 
@@ -28,7 +30,7 @@ class PartCounts:
         source_id: cluster of the topic.
         topic: name of the topic.
         part: "key" or "value".
-        context: context of the registry to which the schema ids belong.
+        id_subject: subject of the topic's keys or values.
         form: form of all keys or values.
         subject: subject of the schema that a person names for bodies without a frame.
         records: number of records.
@@ -37,13 +39,13 @@ class PartCounts:
         left_out: number of bodies that would decode, but a run leaves their topic out.
         rejects: number of bodies that do not decode, by reason.
         first_rejects: where the first rejected body is, by reason.
-        schemas: number of bodies by schema, named by id or GUID and name.
+        schemas: number of bodies by schema, named by id or GUID, name and context.
     """
 
     source_id: str
     topic: str
     part: str
-    context: str
+    id_subject: str
     form: Form = Form.NONE
     subject: str = ""
     records: int = 0
@@ -73,7 +75,7 @@ class PartCounts:
         offsets = rows.column("offset").to_numpy()[found.rows]
         places = _Places(self.topic, partition, offsets)
         plain = readers.of_subject(self.subject) or _NO_SUBJECT if self.subject else _PLAIN_JSON
-        context = GroupContext(self.form, readers, self.context, plain)
+        context = GroupContext(self.form, readers, self.id_subject, plain)
         groups = schema_groups(found.bodies, found.headers, context)
         rejects = sorted(reject for group in groups for reject in self._rejected(group))
         for row, position, reason in rejects:
@@ -84,7 +86,8 @@ class PartCounts:
         """Count the keys or values of a group; yield the index, position and reason of rejects."""
         use = group.use
         if use.name and use.problem not in UNKNOWN_SCHEMA:
-            self.schemas[f"{group.name} {use.name}"] += len(group.rows)
+            context = "" if use.context == DEFAULT_CONTEXT else f" of context {use.context}"
+            self.schemas[f"{group.name} {use.name}{context}"] += len(group.rows)
         if use.reader is None:
             reason = use.problem or RejectReason.UNSUPPORTED_SCHEMA
             for row in group.rows.tolist():
@@ -103,7 +106,7 @@ class PartCounts:
     # Any: the types that JSON can hold.
     def to_mapping(self) -> Mapping[str, Any]:
         """Return the counts as a mapping."""
-        names = (each.name for each in fields(self) if each.name != "subject")
+        names = (each.name for each in fields(self) if each.name not in _NOT_SHOWN)
         return {name: getattr(self, name) for name in names}
 
 

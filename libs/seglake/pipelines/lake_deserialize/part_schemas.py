@@ -20,7 +20,7 @@ class PartFacts:
 
     Attributes:
         part: "key" or "value".
-        context: context of the registry's ids.
+        id_subject: subject of the topic's keys or values, which tells the context of schema ids.
         named: the schemas that frames and headers name.
         subject_ids: all ids of the topic's subject.
         subject: subject that a person names for bodies without a frame; "" for none.
@@ -30,7 +30,7 @@ class PartFacts:
 
     part: str
     form: Form
-    context: str
+    id_subject: str
     named: frozenset[str]
     subject_ids: Sequence[int]
     subject: str
@@ -55,7 +55,7 @@ def schema_uses(facts: PartFacts, readers: SchemaReaders) -> list[tuple[str, Sch
     messages = sorted({message for name in names if (message := _message(name))})
     uses: dict[str, SchemaUse] = {}
     for name in sorted({_schema(name) for name in names}, key=_by_id):
-        use = readers.named(facts.context, name)
+        use = readers.named(facts.id_subject, name)
         if use.messages is None:
             uses[name] = use
         else:

@@ -44,10 +44,9 @@ class TopicWork:
     retried: RejectedRecords | None = None
 
     @property
-    def contexts(self) -> dict[str, str]:
-        """Return the contexts of the registry's ids, for keys and for values."""
-        context_of = self.source.registry.context_of
-        return {part: context_of(f"{self.topic}-{part}") for part in HEADERS}
+    def subjects(self) -> dict[str, str]:
+        """Return the subjects of keys and of values, by part."""
+        return {part: f"{self.topic}-{part}" for part in HEADERS}
 
     @property
     def generations(self) -> dict[int, frozenset[int]]:
@@ -156,16 +155,17 @@ class TopicFacts:
     def part(self, part: str) -> PartFacts:
         """Return the schemas, JSON types and existing columns of keys or values."""
         registry, form = self.work.source.registry, self.form(part)
-        context, subject = self.work.contexts[part], f"{self.work.topic}-{part}"
+        subject = self.work.subjects[part]
+        contexts = registry.contexts_of(subject)
         return PartFacts(
             part=part,
             form=form,
-            context=context,
+            id_subject=subject,
             named=frozenset(self.surveys[part].names.get(form, ())),
             subject_ids=[
                 each.schema_id
                 for each in registry.schemas
-                if each.place.name == subject and each.place.context == context
+                if each.place.name == subject and each.place.context in contexts
             ],
             subject=self.subjects.get(subject, ""),
             types=self.types.get(part, JsonTypes()),
@@ -233,7 +233,7 @@ def _part_typing(
 ) -> PartTyping:
     """Return how tasks turn keys or values into columns."""
     plain = next((use for name, use in uses if not name), TEXT_USE)
-    return PartTyping(part.part, part.form, part.context, tuple(typings), plain, part.subject)
+    return PartTyping(part.part, part.form, part.id_subject, tuple(typings), plain, part.subject)
 
 
 def _unreadable(uses: Iterable[SchemaUse]) -> NotTyped:

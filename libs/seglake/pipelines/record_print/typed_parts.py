@@ -89,14 +89,13 @@ class TypedParts:
         """Return the outcome of each value that is not null, by its row; None without frames."""
         rows, bodies, headers = part
         subject = "-".join(of)
-        context = self._registry.context_of(subject)
         named = self._subjects.get(subject)
         plain = (self._readers.of_subject(named) if named else None) or ("", TEXT_USE)
         if named:
             self._forms[of] = Form.BARE
         if of not in self._forms:
             evidence = self._evidence[of]
-            evidence.add(bodies, headers, self._readers, context)
+            evidence.add(bodies, headers, self._readers, subject)
             form = evidence.chosen(has_subject=self._registry.has_subject(subject))
             if form not in FRAMED_FORMS:
                 if len(rows):
@@ -104,7 +103,7 @@ class TypedParts:
                 return None
             self._forms[of] = form
             self.untyped.discard(of)
-        group_context = GroupContext(self._forms[of], self._readers, context, plain)
+        group_context = GroupContext(self._forms[of], self._readers, subject, plain)
         found = {}
         for group in schema_groups(bodies, headers, group_context):
             for index, outcome in zip(group.rows.tolist(), _decoded(group), strict=True):

@@ -72,7 +72,7 @@ class FormEvidence:
         found: Bodies,
         headers: Mapping[int, bytes],
         readers: SchemaReaders,
-        context: str,
+        subject: str,
     ) -> None:
         """Count some keys or values.
 
@@ -80,7 +80,7 @@ class FormEvidence:
             found: keys or values with their frames.
             headers: last header with a schema id, by the index of its key or value.
             readers: know which schemas exist.
-            context: context of the registry to which the schema ids belong.
+            subject: subject of the keys or values.
         """
         self.bodies += len(found.starts)
         self.longs += int(((found.ends - found.starts) == _LONG_BYTES).sum())
@@ -92,8 +92,8 @@ class FormEvidence:
         left = bare  # a value has a frame of one form at most
         for form in FRAMED_FORMS:
             if seen[[*MAGIC_BYTES[form]]].any():
-                left = left.of(self._add_frames(left, GroupContext(form, readers, context)))
-        self._add_frames(named, GroupContext(Form.CONFLUENT, readers, context))
+                left = left.of(self._add_frames(left, GroupContext(form, readers, subject)))
+        self._add_frames(named, GroupContext(Form.CONFLUENT, readers, subject))
         self._add_texts(bare)
 
     def _add_frames(self, some: Bodies, context: GroupContext) -> NDArray[np.int64]:

@@ -65,7 +65,7 @@ class GroupContext(NamedTuple):
     Attributes:
         form: form of the keys or values.
         readers: the readers of the registry's schemas.
-        context: context of the registry to which schema ids belong.
+        subject: subject of the keys or values, which tells the context of schema ids.
         plain: name and use of values that name no schema.
         columns: names of the schemas of Kafka Connect that have columns; JSON of others is read as
             `plain`. None for all.
@@ -73,13 +73,13 @@ class GroupContext(NamedTuple):
 
     form: Form
     readers: SchemaReaders
-    context: str
+    subject: str
     plain: tuple[str, SchemaUse] = ("", TEXT_USE)
     columns: Container[str] | None = None
 
     def use_of(self, name: str) -> SchemaUse:
         """Return how to read values whose frame names this schema, as `shown_name` shows it."""
-        return self.readers.named(self.context, name)
+        return self.readers.named(self.subject, name)
 
 
 def schema_groups(

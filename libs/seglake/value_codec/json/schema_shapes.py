@@ -88,9 +88,9 @@ def _document(text: str) -> Document:
     try:
         root = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise JsonSchemaError from error
+        raise JsonSchemaError("the schema is no JSON") from error
     if not isinstance(root, dict | bool):
-        raise JsonSchemaError
+        raise JsonSchemaError("the schema is neither an object nor a boolean")
     return root
 
 

@@ -1,7 +1,8 @@
 """Compiles the text of a Protobuf schema to descriptors.
 
 protoc reads files only, so the texts are written to a temporary folder, which is deleted at once.
-protoc runs in this process, and imports nothing but these files and Google's own types.
+protoc runs in this process, and imports nothing but these files, the known imports and Google's own
+types.
 """
 
 import ast
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from seglake.value_codec.protobuf.known_imports import KNOWN_IMPORTS
 
 _MAIN = "schema.proto"
 _SERIALIZED = re.compile(rb"AddSerializedFile\((b'.*')\)")
@@ -87,12 +90,14 @@ def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
     import grpc_tools
     from grpc_tools import _protoc_compiler
 
-    if sum(map(len, (text, *imports.values()))) > _MOST_BYTES:
+    texts = text, *imports.values()
+    if sum(map(len, texts)) > _MOST_BYTES:
         raise ProtoTextError("the schema is too long")
+    known = {p: of for p, of in KNOWN_IMPORTS.items() if any(p in each for each in texts)}
     own = str(Path(grpc_tools.__file__).parent / "_proto")
     main = _main_name(imports)
     with tempfile.TemporaryDirectory(prefix="seglake-proto-") as folder:
-        for name, content in {**imports, main: text}.items():
+        for name, content in {**known, **imports, main: text}.items():
             _write(Path(folder), name, content)
         places = [folder.encode(), own.encode()]
         try:

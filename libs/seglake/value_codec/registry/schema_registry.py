@@ -6,12 +6,16 @@ share it.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from seglake.value_codec.avro.schema_types import SchemaTextError, parsed_schema
+from seglake.value_codec.json.schema_shapes import JsonSchemaError, json_schema
+from seglake.value_codec.protobuf.compiler import ProtoTextError, has_protobuf
+from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from seglake.value_codec.registry.registry_records import (
     NO_ID,
     Deletion,
@@ -29,6 +33,7 @@ from seglake.value_codec.registry.schemas import (
 
 _LATEST = -1
 _DEEPEST_REFERENCE = 32
+_MOST_SCHEMAS = 1_024  # most schemas whose problems a process remembers
 
 
 class RecordedAt(NamedTuple):
@@ -103,7 +108,7 @@ class SchemaRegistry:
     unread: list[tuple[RecordedAt | None, str]] = field(default_factory=list)
     _stored: dict[_Entry, StoredSchema] = field(default_factory=dict)
     _of_subject: dict[str, list[_Entry]] = field(default_factory=dict)
-    _of_id: dict[tuple[str, int], list[_Entry]] = field(default_factory=dict)
+    _of_id: dict[int, list[_Entry]] = field(default_factory=dict)
     _of_guid: dict[bytes, _Entry] = field(default_factory=dict)
 
     def add(self, record: RegistryRecord, recorded_at: RecordedAt | None) -> None:
@@ -155,7 +160,7 @@ class SchemaRegistry:
         if known is None:
             self._of_subject.setdefault(found.place.subject, []).append(entry)
             if found.schema_id != NO_ID:
-                self._of_id.setdefault((found.place.context, found.schema_id), []).append(entry)
+                self._of_id.setdefault(found.schema_id, []).append(entry)
             self._of_guid.setdefault(found.content.guid().bytes, entry)
         self._stored[entry] = StoredSchema(
             place=found.place,
@@ -181,10 +186,7 @@ class SchemaRegistry:
         schema from a file contradicts it. Texts that differ only in blanks or in the order of keys
         count as one schema.
         """
-        found: dict[object, StoredSchema] = {}
-        for entry in self._of_id.get((context, schema_id), ()):
-            found.setdefault(_meaning(self._stored[entry].content), self._stored[entry])
-        return [*found.values()]
+        return self._different(schema_id, {context})
 
     def has_subject(self, name: str) -> bool:
         """Return whether any context has, or once had, a subject."""
@@ -205,14 +207,48 @@ class SchemaRegistry:
         found = [self._stored[entry] for entry in self._of_subject.get(subject, ())]
         return max(found, key=lambda s: (s.deletion is None, s.place.version), default=None)
 
-    def context_of(self, subject: str) -> str:
-        """Return the context of a topic's schema ids, given the subject of its keys or values.
+    def contexts_of(self, subject: str) -> frozenset[str]:
+        """Return the contexts that ids in keys or values of a subject may belong to.
 
-        The context is the only one that has the subject, else the default context.
+        They are the default context if it has the subject, else the contexts that have it. Of a
+        subject that no context has, they are the default context if it has any schema, else all.
+
+        Args:
+            subject: the subject, without a context or with the only one that counts.
         """
-        places = (e.place for entries in self._of_subject.values() for e in entries[:1])
+        asked = SubjectVersion(subject, 0)
+        if asked.subject != asked.name:
+            return frozenset((asked.context,))
+        places = [e.place for entries in self._of_subject.values() for e in entries[:1]]
         found = {place.context for place in places if place.name == subject}
-        return found.pop() if len(found) == 1 else DEFAULT_CONTEXT
+        found = found or {place.context for place in places} or {DEFAULT_CONTEXT}
+        return frozenset((DEFAULT_CONTEXT,) if DEFAULT_CONTEXT in found else found)
+
+    def named(self, subject: str, schema_id: int) -> Sequence[StoredSchema]:
+        """Return the different schemas that an id may name in keys or values of a subject.
+
+        As in the registry, an id of the default context counts if it is the subject's there, else
+        the ids that are the subject's in other contexts. An id that is the subject's in no context
+        is looked for in the subject's contexts. Source: confluentinc/schema-registry 794611b,
+        KafkaSchemaRegistry.getSchemaKeyUsingContexts.
+
+        Args:
+            subject: the subject, without a context or with the only one that counts.
+            schema_id: the id.
+        """
+        places = [entry.place for entry in self._of_id.get(schema_id, ())]
+        own = {place.context for place in places if place.name == subject}
+        if DEFAULT_CONTEXT in own:
+            own = {DEFAULT_CONTEXT}
+        return self._different(schema_id, own or self.contexts_of(subject)) if places else ()
+
+    def _different(self, schema_id: int, contexts: Container[str]) -> Sequence[StoredSchema]:
+        """Return the first schema of each meaning that an id has in some contexts."""
+        found: dict[object, StoredSchema] = {}
+        for entry in self._of_id.get(schema_id, ()):
+            if entry.place.context in contexts:
+                found.setdefault(_meaning(self._stored[entry].content), self._stored[entry])
+        return [*found.values()]
 
     def resolve(self, stored: StoredSchema) -> dict[str, str]:
         """Return the texts of all schemas that a schema refers to.
@@ -256,14 +292,30 @@ class SchemaRegistry:
         if content.schema_type not in list(SchemaType):
             return f"unknown schema type {content.schema_type}"
         try:
-            resolved = self.resolve(stored)
-            if content.schema_type == SchemaType.AVRO:
-                parsed_schema(content.text, resolved)
-        except (ResolveError, SchemaTextError) as error:
+            resolved = tuple(self.resolve(stored).items())
+        except ResolveError as error:
             return str(error)
+        if problem := _text_problem(content.schema_type, content.text, resolved):
+            return problem
         if len(self.of_id(stored.place.context, stored.schema_id)) > 1:
             return f"id {stored.schema_id} has several schemas"
         return ""
+
+
+@lru_cache(maxsize=_MOST_SCHEMAS)
+def _text_problem(schema_type: str, text: str, imports: tuple[tuple[str, str], ...]) -> str:
+    """Return why a text is no schema of its type; "" if it is one, or if nothing here reads it."""
+    try:
+        match schema_type:
+            case SchemaType.AVRO:
+                parsed_schema(text, dict(imports))
+            case SchemaType.JSON:
+                json_schema(text, dict(imports))
+            case SchemaType.PROTOBUF if has_protobuf():
+                SchemaMessages(text, dict(imports))
+    except (SchemaTextError, JsonSchemaError, ProtoTextError) as error:
+        return str(error)
+    return ""
 
 
 def _meaning(content: SchemaContent) -> object:

@@ -63,7 +63,7 @@ class SubjectVersion(NamedTuple):
         subject, context = reference.subject, self.context
         if context != DEFAULT_CONTEXT and not subject.startswith(":."):
             subject = f":{context}:{subject}"
-        return SubjectVersion(subject, reference.version)
+        return SubjectVersion(subject.removeprefix(f":{DEFAULT_CONTEXT}:"), reference.version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
