@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from seglake.value_codec.frames.bodies import bodies_of_bytes
-from seglake.value_codec.protobuf.compiler import ProtoTextError
-from seglake.value_codec.protobuf.known_imports import KNOWN_IMPORTS
+from seglake.value_codec.protobuf.compiler import ProtoTextError, known_imports
 from seglake.value_codec.protobuf.message_paths import PathFault, message_paths
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from seglake.value_codec.reject_reasons import RejectReason
@@ -51,7 +50,7 @@ def test_a_text_that_is_no_schema_is_an_error(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", KNOWN_IMPORTS)
+@pytest.mark.parametrize("path", known_imports())
 def test_a_file_that_registries_have_is_imported_without_a_reference(path: str) -> None:
     text = f'{_HEAD} import "{path}"; message A {{ int32 x = 1; }}'
     assert SchemaMessages(text, {}).at((0,)) is not None

@@ -8,12 +8,13 @@ types.
 import ast
 import re
 import tempfile
+import tomllib
 from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-from seglake.value_codec.protobuf.known_imports import KNOWN_IMPORTS
 
 _MAIN = "schema.proto"
 _SERIALIZED = re.compile(rb"AddSerializedFile\((b'.*')\)")
@@ -77,6 +78,13 @@ def _without_extensions(content: bytes) -> bytes:
     return found
 
 
+@cache
+def known_imports() -> Mapping[str, str]:
+    """Return the texts of the files that every registry has, by path."""
+    text = files(__package__).joinpath("known_imports.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
 def _main_name(imports: Mapping[str, str]) -> str:
     """Return a path for the schema itself that no import has."""
     name = _MAIN
@@ -93,7 +101,7 @@ def _serialized_files(text: str, imports: Mapping[str, str]) -> list[bytes]:
     texts = text, *imports.values()
     if sum(map(len, texts)) > _MOST_BYTES:
         raise ProtoTextError("the schema is too long")
-    known = {p: of for p, of in KNOWN_IMPORTS.items() if any(p in each for each in texts)}
+    known = {p: of for p, of in known_imports().items() if any(p in each for each in texts)}
     own = str(Path(grpc_tools.__file__).parent / "_proto")
     main = _main_name(imports)
     with tempfile.TemporaryDirectory(prefix="seglake-proto-") as folder:
