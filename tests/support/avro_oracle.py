@@ -84,12 +84,20 @@ class _Ending(io.BytesIO):
         return found
 
 
-def by_fastavro(schema: Schema, body: bytes) -> list[Any]:
-    """The value that fastavro reads up to the last byte, with branches; else none."""
+def by_fastavro(schema: Schema, body: bytes, *, names_types: bool = False) -> list[Any]:
+    """The value that fastavro reads up to the last byte; else none.
+
+    Args:
+        names_types: whether values of named types in unions come with the name.
+    """
     stream = _Ending(body)
     try:
         value = fastavro.schemaless_reader(
-            stream, fastavro.parse_schema(schema), None, return_record_name=False
+            stream,
+            fastavro.parse_schema(schema),
+            None,
+            return_record_name=False,
+            return_named_type=names_types,
         )
     except (EOFError, IndexError, ValueError, OverflowError, TypeError, MemoryError, KeyError):
         return []

@@ -97,7 +97,7 @@ def _differing(found: Any, expected: Any, path: str) -> Iterator[str]:
             return
         for index, (value, wanted) in enumerate(zip(found, expected, strict=True)):
             yield from _differing(value, wanted, f"{path}[{index}]")
-    elif not _is_same(found, expected):
+    elif not is_same(found, expected):
         yield f"{path}: {found!r} is not {expected!r}"
 
 
@@ -128,7 +128,7 @@ def _legal(name: str) -> str:
     return name.replace(".", "_")
 
 
-def _is_same(found: Any, expected: Any) -> bool:
+def is_same(found: Any, expected: Any) -> bool:
     if not isinstance(expected, dict):
         return bool(found == expected) and isinstance(found, bool) == isinstance(expected, bool)
     match expected:

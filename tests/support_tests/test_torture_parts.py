@@ -10,7 +10,7 @@ import pytest
 from torture import erasures, schedules
 from torture.__main__ import PARTS
 
-_ELSEWHERE = {"faults", "storage_faults", "hostile_bytes", "latest_state"}
+_ELSEWHERE = {"faults", "storage_faults", "hostile_bytes", "latest_state", "typed"}
 _ROUNDS = {"exhausted": 0.01, "schedules": 0.06, "tiers": 0.01, "erasures": 0.01}
 
 

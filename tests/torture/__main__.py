@@ -17,6 +17,7 @@ PARTS = (
     "tiers",
     "erasures",
     "latest_state",
+    "typed",
 )
 WITH_SERVERS = ("s3_faults", "hdfs_faults")  # only when they are asked for
 _ALL = (*PARTS, *WITH_SERVERS)

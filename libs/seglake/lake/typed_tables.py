@@ -37,6 +37,7 @@ TYPED_FOLDER = "typed"
 _PROPERTIES = ("seglake.topic", "seglake.record", "seglake.key_form", "seglake.value_form")
 FORMS = _PROPERTIES[2:]
 """Properties with the forms of keys and of values; "" after a drop of the table's rows."""
+_ORDER = "seglake.order"  # how many tables the topic had when the table was created
 
 PLACE_FIELDS = (
     *string_columns("_source_id _topic_id"),
@@ -64,6 +65,7 @@ class TypedTable(NamedTuple):
         record: full name of the values' record type; "" for values that are no records.
         key_form: form of the topic's keys, chosen when the table was made.
         value_form: form of the topic's values.
+        order: number of tables that the topic had when the table was created.
     """
 
     topic: str
@@ -71,6 +73,7 @@ class TypedTable(NamedTuple):
     key_form: str
     value_form: str
     table: Table
+    order: int = 0
 
 
 def typed_name(topic: str, record: str = "") -> str:
@@ -106,16 +109,17 @@ def is_typed(table: Table) -> bool:
 
 
 def typed_tables(tables: LakeTables) -> list[TypedTable]:
-    """Return the typed tables of a lake with their present columns, sorted by name.
+    """Return the typed tables of a lake with their present columns.
 
-    A Delta table in the same folder that seglake did not create is skipped.
+    A topic's tables are in the order in which runs created them, those of one run by name. A Delta
+    table in the same folder that seglake did not create is skipped.
     """
     names = (
         f"{TYPED_FOLDER}/{each.name}" for each in tables.entries(TYPED_FOLDER) if each.is_folder
     )
     there = (name for name in names if tables.has(Table.of(name)))
     found = (_found(tables, name) for name in sorted(there))
-    return [each for each in found if each is not None]
+    return sorted((each for each in found if each is not None), key=lambda each: each.order)
 
 
 def _found(tables: LakeTables, name: str) -> TypedTable | None:
@@ -135,7 +139,7 @@ def _found(tables: LakeTables, name: str) -> TypedTable | None:
     )
     if made.table.schema.names != fields.names:
         raise TypedTableError(table=name, reason="it is not as seglake creates it")
-    return made
+    return made._replace(order=int(state.settings.get(_ORDER, 0)))
 
 
 def _own(tables: LakeTables, name: str) -> TypedTable:
@@ -176,6 +180,7 @@ def create_or_extend(
     check_writable(tables, requested, known)
     if name not in known:
         facts = dict(zip(_PROPERTIES, requested[:4], strict=True))
+        facts[_ORDER] = str(sum(each.topic == requested.topic for each in known.values()))
         create_table(tables, requested.table, {APPEND_ONLY: "false", **facts})
     there = _own(tables, name)
     check_writable(tables, requested, {name: there})  # another run may have been faster

@@ -27,6 +27,12 @@ _LEAVES = [
     *FIXED_TYPES,
     {"type": "enum", "symbols": ["A", "B"]},
 ]
+_MOST = {
+    "date": 700_000,
+    "timestamp-millis": 10**13,
+    "timestamp-micros": 10**16,
+}
+"""A number below which a time is between the years 1 and 9999."""
 _LATE = ("timestamp_range", "decimal_overflow")
 
 
@@ -34,7 +40,7 @@ def avro_pairs(random: randoms.Random) -> Iterator[str]:
     """Yield for each value of one random schema how the readings differ; "" if they agree."""
     schema = named(_schema(random, random.randrange(5)), [])
     plain = without_logical(schema)
-    values = [_value(random, plain) for _ in range(_VALUES)]
+    values = [value_of(random, plain) for _ in range(_VALUES)]
     bodies = [written(plain, value) for value in values]
     for value, found, reason in zip(values, *read(schema, *bodies), strict=True):
         is_same = reason in _LATE and found is None if reason else found == form(schema, value)
@@ -98,23 +104,29 @@ def _schema(random: randoms.Random, depth: int) -> Schema:
     return random.choice(_LEAVES)
 
 
-def _value(random: randoms.Random, schema: Schema) -> Any:
+def value_of(random: randoms.Random, schema: Schema) -> Any:
+    """A value for fastavro's writer of the plain schema; of a logical type mostly a sound one."""
     match schema:
+        case {"logicalType": str(logical)} if logical in _MOST and random.random() < 0.98:
+            return random.randrange(-_MOST[logical], _MOST[logical])
+        case {"logicalType": "decimal"} if random.random() < 0.98:
+            number = random.randrange(10 ** random.choice((1, 5, 20, 38))) * random.choice((1, -1))
+            return number.to_bytes(16, "big", signed=True)
         case {"type": "record", "fields": members}:
-            return {each["name"]: _value(random, each["type"]) for each in members}
+            return {each["name"]: value_of(random, each["type"]) for each in members}
         case {"items": items}:
-            return [_value(random, items) for _ in range(_few(random))]
+            return [value_of(random, items) for _ in range(_few(random))]
         case {"values": inner}:
-            return {_text(random): _value(random, inner) for _ in range(_few(random))}
+            return {_text(random): value_of(random, inner) for _ in range(_few(random))}
         case {"symbols": symbols}:
             return random.choice(symbols)
         case {"size": size}:
             return random.randbytes(size)
         case {"type": kind}:
-            return _value(random, kind)
+            return value_of(random, kind)
         case list():
             branch = random.choice(schema)
-            return name_of(branch), _value(random, branch)
+            return name_of(branch), value_of(random, branch)
         case "null":
             return None
         case "boolean":

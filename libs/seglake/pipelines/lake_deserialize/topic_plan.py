@@ -251,7 +251,11 @@ def _unreadable(uses: Iterable[SchemaUse]) -> NotTyped:
 def _split(
     topic: str, uses: Sequence[tuple[str, SchemaUse]], known: Sequence[TypedTable]
 ) -> Iterator[tuple[str, str, list[tuple[str, SchemaUse]]]]:
-    """Yield the name of each table, its record type and its schemas; existing tables first."""
+    """Yield the name of each table, its record type and its schemas.
+
+    Existing tables come first, and new ones by name, as later runs find them: all runs write
+    tombstones to the same table.
+    """
     by_record: dict[str, list[tuple[str, SchemaUse]]] = {each.record: [] for each in known}
     for name, use in uses:
         if use.reader is not None:
@@ -261,6 +265,10 @@ def _split(
             by_record.setdefault(record, []).append((name, use))
     there = {each.record: each.table.name for each in known}
     is_alone = len(by_record) == 1 and not there
-    for record in sorted(by_record, key=lambda record: record not in there):
-        own = typed_name(topic) if is_alone or not record else typed_name(topic, record)
-        yield there.get(record, own), record, by_record[record]
+    names = {
+        record: typed_name(topic) if is_alone or not record else typed_name(topic, record)
+        for record in by_record
+        if record not in there
+    }
+    for record in (*there, *sorted(names, key=names.__getitem__)):
+        yield there.get(record) or names[record], record, by_record[record]

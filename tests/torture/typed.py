@@ -1,0 +1,136 @@
+"""Drawn clusters with typed values: ingested and decoded in steps, in random orders.
+
+After each run of `deserialize`, and at the end, each record is one typed row or one reject; its
+leaves are those that fastavro and other libraries read. A lake that did everything at once has the
+same columns and rows.
+"""
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from seglake.errors import ExitCode
+from seglake.pipelines.lake_deserialize.deserialize_choice import ONLY_NEW, Again
+from support.audits import audited
+from support.drawn_typed.checks import Known, checkpoint_problems, problems, record_problems
+from support.drawn_typed.clusters import DrawnCluster
+from support.dying import Died, dying
+from support.lakes import ingested
+from support.typed_lakes import decoded
+from support.typed_rows import typed_rows
+from torture.rows import Row
+
+_KILLS = ("redo", "value_rejects", "cleaned", "typed_checkpoints", "typed/topic0", "recovering")
+_CASES = ("calm", "killed")
+_REJECTS, _REBUILD = Again(rejects=True), Again(everything=True)
+_PLACE = {"_generation", "_run_id"}
+
+
+def campaign(seconds: float, seed: int) -> Iterator[Row]:
+    """Clusters, one after the other; the same seed gives the same ones."""
+    for number, case in enumerate(_CASES):
+        started, tried_count, wrong = time.monotonic(), 0, 0
+        while time.monotonic() - started < seconds / len(_CASES):
+            chance = random.Random(f"{seed}/{number}/{tried_count}")
+            with tempfile.TemporaryDirectory() as folder:
+                steps, found = tried(Path(folder), chance, kills=case == "killed")
+            if found:
+                wrong += 1
+                print(f"WRONG: typed {seed}/{number}/{tried_count}: {steps}: {found}", flush=True)
+            tried_count += 1
+        spent = time.monotonic() - started
+        yield Row(part="typed", case=case, tried=tried_count, wrong=wrong, seconds=spent)
+
+
+def tried(folder: Path, chance: random.Random, *, kills: bool) -> tuple[list[str], str]:
+    """Run the schedule of a cluster; return its steps and what is wrong, empty if nothing."""
+    run = _Schedule(folder, chance, kills)
+    try:
+        run.in_steps()
+        run.at_once()
+    except AssertionError as error:
+        return run.steps, str(error).splitlines()[0] if str(error) else repr(error)
+    except BaseException:
+        print(f"typed: {run.steps}", flush=True)
+        raise
+    return run.steps, ""
+
+
+class _Schedule:
+    """A drawn cluster, and the lakes that it is decoded in."""
+
+    def __init__(self, folder: Path, chance: random.Random, kills: bool) -> None:
+        self.steps: list[str] = []
+        self._chance, self._kills = chance, kills
+        self._cluster = DrawnCluster(chance)
+        self._disk, self._lake, self._other = folder / "disk", folder / "lake", folder / "other"
+        self._parts = 0
+        self._known = Known.SOME
+
+    def in_steps(self) -> None:
+        """Ingest and decode part by part; the registry's log may come later than the topics'."""
+        for parts in range(1, self._cluster.parts + 1):
+            late = self._chance.random() < 0.3
+            self._ingest(parts, parts - late)
+            self._decode(self._chance.choice((ONLY_NEW, ONLY_NEW, ONLY_NEW, _REJECTS, _REBUILD)))
+        self._ingest(self._cluster.parts, self._cluster.parts)
+        if self._chance.random() < 0.7:
+            self._decode(ONLY_NEW)
+        self._known = Known.LATER
+        self._decode(_REJECTS)
+        found = audited(self._lake)
+        assert found.exit_code is ExitCode.DONE, found.findings
+
+    def at_once(self) -> None:
+        """Decode everything anew, and in another lake in one run: columns and rows are equal."""
+        self._known = Known.ALL
+        self._decode(_REBUILD)
+        disk = self._cluster.write(self._disk, self._cluster.parts, self._cluster.parts)
+        ingested(disk, self._other, isolation="read_committed")
+        decoded(self._other)
+        for name in {*_tables(self._lake), *_tables(self._other)}:
+            one, other = (_content(lake, name) for lake in (self._lake, self._other))
+            assert one == other, f"{name} differs from a lake that was decoded at once"
+
+    def _ingest(self, parts: int, registry_parts: int) -> None:
+        self.steps.append(f"ingest {parts} {registry_parts}")
+        disk = self._cluster.write(self._disk, parts, registry_parts)
+        ingested(disk, self._lake, isolation="read_committed")
+        self._parts = parts
+        self._hold(record_problems(self._lake, self._cluster, parts))
+
+    def _decode(self, again: Again) -> None:
+        name = "rebuild" if again.everything else "retry" if again.rejects else "decode"
+        kill = self._chance.choice(_KILLS) if self._kills and self._chance.random() < 0.5 else ""
+        self.steps.append(f"{name}!{kill}" if kill else name)
+        try:
+            done = decoded(self._lake, again=again, after=dying(kill))
+        except Died:
+            self.steps[-1] += " died"
+            if again.everything:  # what was dropped is decoded by the next run
+                again = ONLY_NEW
+            done = decoded(self._lake, again=again)
+        self._hold(problems(self._lake, self._cluster, self._parts, self._known))
+        self._hold(checkpoint_problems(self._lake))
+        self.steps[-1] += f" {int(done.exit_code)}"
+
+    def _hold(self, found: Iterator[str]) -> None:
+        text = next(found, "")
+        assert not text, text
+
+
+def _tables(lake: Path) -> list[str]:
+    folder = lake / "typed"
+    return [path.name for path in folder.iterdir()] if folder.exists() else []
+
+
+def _content(lake: Path, name: str) -> tuple[list[str], list[str]]:
+    """The names of a table's columns, and its rows without what each run makes anew.
+
+    Tombstones are left out: they are in the table that was created first.
+    """
+    rows = [row for row in typed_rows(lake, name) if not row["_tombstone"]]
+    names = [name for name in rows[0] if name not in _PLACE] if rows else []
+    return names, [repr({each: row[each] for each in names}) for row in rows]
