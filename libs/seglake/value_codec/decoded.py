@@ -1,6 +1,6 @@
 """Values that a reader decoded, and the interface of the readers of all forms."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -73,18 +73,3 @@ class ColumnReader(Protocol):
             TooManyItemsError: several bodies need too much memory together.
         """
         ...
-
-
-def decoded_parts(
-    reader: ColumnReader,
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-) -> Iterator[Decoded]:
-    """Yield decoded bodies in their order: all at once, or in parts that need less memory."""
-    try:
-        yield reader.read(data, starts, ends)
-    except TooManyItemsError:
-        middle = len(starts) // 2
-        for some in (slice(0, middle), slice(middle, None)):
-            yield from decoded_parts(reader, data, starts[some], ends[some])

@@ -117,18 +117,16 @@ def _decode(
     group: SchemaGroup, rows: NDArray[np.int64], typing: PartTyping, found: DecodedPart
 ) -> tuple[int, tuple[NDArray[np.int64], Any] | None]:
     """Decode bodies of one schema; return their table, and the decoded rows and columns."""
-    use, table = group.use, typing.table_of(group.key)
+    table = typing.table_of(group.key)
     _name(group, rows, found)
-    if use.reader is None or table == NO_TABLE:
-        found.reasons[rows] = (use.problem or RejectReason.UNSUPPORTED_SCHEMA).code
-        found.positions[rows] = group.problem_at
-        return NO_TABLE, None
-    values, reasons, positions = use.reader.read(*group.bodies)
+    if table == NO_TABLE:
+        group = group._replace(use=group.use._replace(reader=None))
+    values, reasons, positions = group.decoded()
     bad = np.flatnonzero(reasons)
     found.reasons[rows] = reasons
-    is_known = positions[bad] != UNKNOWN_POSITION
-    places = positions[bad] + group.frame_bytes[bad]
-    found.positions[rows[bad]] = np.where(is_known, places, UNKNOWN_POSITION)
+    found.positions[rows[bad]] = positions[bad]
+    if group.use.reader is None:
+        return NO_TABLE, None
     good = np.flatnonzero(reasons == 0)
     found.tables[rows[good]] = table
     sound: Any = values if len(bad) == 0 else values.take(cast("Any", pa.array(good)))

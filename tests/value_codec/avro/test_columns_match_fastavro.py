@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from seglake.value_codec.avro import value_reader
 from seglake.value_codec.avro.schema_types import parsed_schema
 from seglake.value_codec.avro.value_reader import AvroReader
-from seglake.value_codec.decoded import TooManyItemsError, decoded_parts
+from seglake.value_codec.decoded import TooManyItemsError
+from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.reject_reasons import RejectReason
 from support.avro_oracle import (
     as_dicts,
@@ -34,6 +35,7 @@ from support.drawn_avro import (
     values,
     without_logical,
 )
+from support.value_parts import decoded_parts
 
 
 @settings(max_examples=500)
@@ -242,12 +244,12 @@ def test_items_that_need_much_memory_are_read_in_parts_or_rejected(
     monkeypatch.setattr(value_reader, "MOST_BYTES", 20_000_000)
     with pytest.raises(TooManyItemsError):
         reader.read(*found)
-    parts = [*decoded_parts(reader, *found)]
+    parts = decoded_parts(reader, Bodies(*found))
     assert len(parts) > 1
     assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
     assert np.concatenate([part.reasons for part in parts]).tolist() == whole.reasons.tolist()
     monkeypatch.setattr(value_reader, "MOST_BYTES", 10_000_000)
-    parts = [*decoded_parts(reader, *found)]
+    parts = decoded_parts(reader, Bodies(*found))
     outcomes = [code for part in parts for code in part.reasons.tolist()]
     assert outcomes == [0, large, short, *[large] * 5, 0]
     assert parts[0].values.to_pylist()[0] == [None]

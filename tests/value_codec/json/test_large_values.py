@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seglake.value_codec.decoded import TooManyItemsError, decoded_parts
+from seglake.value_codec.decoded import TooManyItemsError
+from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.json import value_reader
 from seglake.value_codec.json.inference import shape_of
 from seglake.value_codec.json.value_reader import JsonReader
 from seglake.value_codec.reject_reasons import RejectReason
 from support.json_values import bodies_of
+from support.value_parts import decoded_parts
 
 _WIDE = json.dumps({f"f{number}": number for number in range(200)})
 _IN_A_CHILD = """
@@ -47,12 +49,12 @@ def test_objects_that_need_much_memory_are_read_in_parts_or_rejected(
     monkeypatch.setattr(value_reader, "MOST_BYTES", 10_000_000)
     with pytest.raises(TooManyItemsError):
         reader.read(*bodies)
-    parts = [*decoded_parts(reader, *bodies)]
+    parts = decoded_parts(reader, Bodies(*bodies))
     assert len(parts) > 1
     assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
     assert np.concatenate([part.reasons for part in parts]).tolist() == whole.reasons.tolist()
     monkeypatch.setattr(value_reader, "MOST_BYTES", 8_000_000)
-    parts = [*decoded_parts(reader, *bodies)]
+    parts = decoded_parts(reader, Bodies(*bodies))
     outcomes = [(c, p) for part in parts for c, p in zip(part[1], part[2], strict=True)]
     assert outcomes == [(0, 0), (large, 0), (bad, 1), (large, 0), (0, 0)]
     [row] = parts[-1].values.to_pylist()[-1:]

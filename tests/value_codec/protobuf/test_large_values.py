@@ -4,10 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from seglake.value_codec.decoded import TooManyItemsError, decoded_parts
+from seglake.value_codec.decoded import TooManyItemsError
+from seglake.value_codec.frames.bodies import Bodies
 from seglake.value_codec.protobuf import value_reader
 from seglake.value_codec.protobuf.schema_messages import SchemaMessages
 from seglake.value_codec.reject_reasons import RejectReason
+from support.value_parts import decoded_parts
 
 _FIELDS = " ".join(f"int64 f{number} = {number + 1};" for number in range(200))
 _WIDE = f"message M {{ {_FIELDS} }}"
@@ -40,9 +42,9 @@ def test_lists_of_wide_messages_are_read_in_parts_or_rejected(
     if sum(sizes) > 6_000_000:  # keys of maps that occur twice are one entry
         with pytest.raises(TooManyItemsError):
             found[1].read(*data)
-    parts = [*decoded_parts(found[1], *data)]
+    parts = decoded_parts(found[1], Bodies(*data))
     assert pa.concat_arrays([part.values for part in parts]).equals(whole.values)
     monkeypatch.setattr(value_reader, "MOST_BYTES", 1_000_000)
-    parts = [*decoded_parts(found[1], *data)]
+    parts = decoded_parts(found[1], Bodies(*data))
     outcomes = [code for part in parts for code in part.reasons.tolist()]
     assert outcomes == [0, _LARGE, _SHORT, _LARGE, 0, _LARGE]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.value_codec.decoded import UNKNOWN_POSITION, decoded_parts
+from seglake.value_codec.decoded import UNKNOWN_POSITION
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.schema_groups import GroupContext, SchemaGroup, schema_groups
 from seglake.value_codec.registry.schemas import DEFAULT_CONTEXT
@@ -88,20 +88,14 @@ class PartCounts:
         if use.name and use.problem not in UNKNOWN_SCHEMA:
             context = "" if use.context == DEFAULT_CONTEXT else f" of context {use.context}"
             self.schemas[f"{group.name} {use.name}{context}"] += len(group.rows)
-        if use.reader is None:
-            reason = use.problem or RejectReason.UNSUPPORTED_SCHEMA
-            for row in group.rows.tolist():
-                yield row, group.problem_at, reason
-        else:
-            parts = [read[1:] for read in decoded_parts(use.reader, *group.bodies)]
-            reasons, positions = map(np.concatenate, zip(*parts, strict=True))
+        first = 0
+        for _, reasons, positions in group.decoded_parts():
             rejected = np.flatnonzero(reasons)
-            self.decoded += len(group.rows) - len(rejected)
+            self.decoded += len(reasons) - len(rejected)
             for row in rejected.tolist():
-                at = int(positions[row])
-                if at != UNKNOWN_POSITION:
-                    at += int(group.frame_bytes[row])
-                yield int(group.rows[row]), at, RejectReason.of_code(int(reasons[row]))
+                reason = RejectReason.of_code(int(reasons[row]))
+                yield int(group.rows[first + row]), int(positions[row]), reason
+            first += len(reasons)
 
     # Any: the types that JSON can hold.
     def to_mapping(self) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from seglake.value_codec.decoded import UNKNOWN_POSITION, ArrowArray, decoded_parts
+from seglake.value_codec.decoded import UNKNOWN_POSITION, ArrowArray
 from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.frames.forms import FRAMED_FORMS, HEADERS, Form
 from seglake.value_codec.frames.schema_groups import (
@@ -115,22 +115,13 @@ class TypedParts:
 
 def _decoded(group: SchemaGroup) -> Iterator[_Outcome]:
     """Yield the result of decoding each key or value of one schema."""
-    use, name = group.use, group.name
-    if use.reader is None:
-        reason = use.problem or RejectReason.UNSUPPORTED_SCHEMA
-        yield from [_Outcome(None, name, reason, group.problem_at)] * len(group.rows)
-        return
-    rows = (
-        row
-        for values, reasons, positions in decoded_parts(use.reader, *group.bodies)
-        for row in zip(json_texts(values), reasons.tolist(), positions.tolist(), strict=True)
-    )
-    for (text, code, position), size in zip(rows, group.frame_bytes.tolist(), strict=True):
-        if code:
-            at = position + size if position >= 0 else position
-            yield _Outcome(None, name, RejectReason.of_code(code), at)
-        else:
-            yield _Outcome(text, name)
+    for values, reasons, positions in group.decoded_parts():
+        rows = zip(json_texts(values), reasons.tolist(), positions.tolist(), strict=True)
+        for text, code, position in rows:
+            if code:
+                yield _Outcome(None, group.name, RejectReason.of_code(code), position)
+            else:
+                yield _Outcome(text, group.name)
 
 
 def _field(part: str, value: bytes | None, outcome: _Outcome | None) -> str:

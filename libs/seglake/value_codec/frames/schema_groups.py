@@ -5,10 +5,11 @@ from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from seglake.value_codec.connect.envelopes import envelopes
-from seglake.value_codec.decoded import UNKNOWN_POSITION
+from seglake.value_codec.decoded import UNKNOWN_POSITION, Decoded, TooManyItemsError
 from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import Form
 from seglake.value_codec.frames.frames import FRAME_REJECTS, NAMED, FrameKind, Frames, frames
@@ -46,6 +47,34 @@ class SchemaGroup(NamedTuple):
     def key(self) -> str:
         """Return the name for the bodies' columns: the schema, and for Protobuf its message."""
         return column_key(self.name, self.use)
+
+    def decoded(self) -> Decoded:
+        """Decode the bodies; positions are those in the keys or values.
+
+        Raises:
+            TooManyItemsError: several bodies need too much memory together.
+        """
+        if self.use.reader is None:
+            count = len(self.rows)
+            reason = self.use.problem or RejectReason.UNSUPPORTED_SCHEMA
+            codes = np.full(count, reason.code, np.uint8)
+            return Decoded(pa.nulls(count), codes, np.full(count, self.problem_at, np.int64))
+        values, reasons, positions = self.use.reader.read(*self.bodies)
+        known = (reasons != 0) & (positions != UNKNOWN_POSITION)
+        return Decoded(values, reasons, positions + np.where(known, self.frame_bytes, 0))
+
+    def decoded_parts(self) -> Iterator[Decoded]:
+        """Yield the decoded bodies in order: all at once, or in parts that need less memory."""
+        try:
+            yield self.decoded()
+        except TooManyItemsError:
+            for some in np.array_split(np.arange(len(self.rows)), 2):
+                half = self._replace(
+                    rows=self.rows[some],
+                    bodies=self.bodies.of(some),
+                    frame_bytes=self.frame_bytes[some],
+                )
+                yield from half.decoded_parts()
 
 
 def column_key(name: str, use: SchemaUse) -> str:
