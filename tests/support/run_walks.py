@@ -107,6 +107,10 @@ def _check_kinds(runs: Sequence[Item | BatchRun], items: Mapping[int, Item]) -> 
         for start, kind in zip(run.starts.tolist(), run.kinds.tolist(), strict=True):
             exact = items[run.position + start]
             assert isinstance(exact, RecordBatch)
-            says = control_type(decode(exact, 100)) if exact.header.is_control else None
+            says = (
+                control_type(decode(exact, 100), is_transactional=exact.header.is_transactional)
+                if exact.header.is_control
+                else None
+            )
             assert CONTROL_TYPES[kind] == says
             assert (kind == BatchKind.EMPTY) == (exact.header.record_count == 0)

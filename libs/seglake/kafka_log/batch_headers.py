@@ -40,7 +40,8 @@ def marker_of(unit: Unit) -> Marker | None:
 def control_kind(batch: RecordBatch) -> ControlType | None:
     """Return the type of a control batch; None if its record cannot be read."""
     try:
-        return control_type(decode(batch, MOST_CONTROL_BYTES))
+        records = decode(batch, MOST_CONTROL_BYTES)
+        return control_type(records, is_transactional=batch.header.is_transactional)
     except DefectError:
         return None
 

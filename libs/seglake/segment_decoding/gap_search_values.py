@@ -154,7 +154,7 @@ def _note_transaction(events: list[Marker | DataSpan], batch: RecordBatch) -> No
     marker = marker_of(batch)
     if marker is not None:
         events.append(marker)
-    elif header.is_transactional and not header.is_control:
+    elif header.is_in_transaction and not header.is_control:
         last = next((e for e in reversed(events) if e.producer_id == header.producer_id), None)
         if not isinstance(last, DataSpan):
             events.append(DataSpan(batch.first_offset, header.producer_id))

@@ -21,7 +21,7 @@ from seglake.segment_codec.formats.control_record import ControlType, control_ty
 from seglake.segment_codec.formats.defects import Defect, Tail
 from seglake.segment_codec.formats.errors import DefectCode, DefectError
 from seglake.segment_codec.formats.message_set import Wrapper
-from seglake.segment_codec.formats.record_batch import TRANSACTIONAL, RecordBatch
+from seglake.segment_codec.formats.record_batch import RecordBatch
 from seglake.segment_codec.formats.reference_decoder import decode
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.batch_run import FEWEST, BatchKind, BatchRun
@@ -276,10 +276,10 @@ class SplitDecoder:
     def _transaction_states(self, run: BatchRun) -> NDArray[np.int8]:
         """Return the states of the batches' transactions, as indexes into `STATES`."""
         states = np.full(len(run), STATES.index(TransactionState.NONE), np.int8)
-        is_transactional = run.column("attributes") & TRANSACTIONAL != 0
-        if not is_transactional.any():
+        is_in_transaction = run.is_in_transaction
+        if not is_in_transaction.any():
             return states
-        places = np.flatnonzero(is_transactional & ~run.is_marker)
+        places = np.flatnonzero(is_in_transaction & ~run.is_marker)
         offsets, producers = run.column("base_offset"), run.column("producer_id")[places]
         by_producer = np.argsort(producers, kind="stable")
         ids, starts = np.unique(producers[by_producer], return_index=True)
@@ -369,7 +369,7 @@ class SplitDecoder:
         control: ControlType | None = None
         if isinstance(unit, RecordBatch):
             header = unit.header
-            if header.is_transactional and not header.is_control:
+            if header.is_in_transaction and not header.is_control:
                 transaction = self._markers.state(header.producer_id, unit.first_offset)
             if header.is_control:
                 state, control = BatchState.CONTROL, self._control(unit)
@@ -388,7 +388,8 @@ class SplitDecoder:
 
     def _control(self, batch: RecordBatch) -> ControlType:
         """Return the type of a control batch; if it is a marker, store it."""
-        kind = control_type(decode(batch, MOST_CONTROL_BYTES))
+        records = decode(batch, MOST_CONTROL_BYTES)
+        kind = control_type(records, is_transactional=batch.header.is_transactional)
         if kind in (ControlType.COMMIT, ControlType.ABORT):
             is_commit = kind is ControlType.COMMIT
             marker = Marker(batch.first_offset, batch.header.producer_id, is_commit)

@@ -13,17 +13,20 @@ def record(key: bytes | None) -> Record:
 
 
 def test_first_record_decides_by_the_number_in_its_key() -> None:
-    numbers = {number: control_type([record(b"\0\5\0" + bytes([number]))]) for number in range(8)}
+    numbers = {
+        number: control_type([record(b"\0\5\0" + bytes([number]))], is_transactional=False)
+        for number in range(8)
+    }
     known = {kind.value: ControlType(kind.name.lower()) for kind in control.ControlType}
     assert numbers == known | {7: ControlType.UNKNOWN}
 
 
 def test_batch_that_the_cleaner_emptied_says_nothing() -> None:
-    assert control_type([]) is ControlType.UNKNOWN
+    assert control_type([], is_transactional=True) is ControlType.UNKNOWN
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\0\0\0", b"\xff\xff\0\1"])
 def test_key_that_is_none_is_malformed(key: bytes | None) -> None:
     with pytest.raises(DefectError) as caught:
-        control_type([record(key)])
+        control_type([record(key)], is_transactional=True)
     assert caught.value.code is DefectCode.MALFORMED_RECORD

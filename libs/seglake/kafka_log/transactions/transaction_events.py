@@ -12,11 +12,7 @@ from seglake.kafka_log.segment_survey import DamagedSpan, DataSpan, Event
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.segment_codec.formats.defects import Defect
 from seglake.segment_codec.formats.errors import DefectCode
-from seglake.segment_codec.formats.record_batch import (
-    MOST_MARKER_BYTES,
-    TRANSACTIONAL,
-    RecordBatch,
-)
+from seglake.segment_codec.formats.record_batch import MOST_MARKER_BYTES, RecordBatch
 from seglake.segment_codec.formats.units import Unit
 from seglake.segment_codec.kernels.batch_run import MARKER_KINDS, BatchKind, BatchRun
 
@@ -64,7 +60,7 @@ class TransactionEvents:
                 self._events.append(marker)
             elif control_kind(unit) is None:
                 self._add_damage(DamagedSpan(unit.first_offset, unit.last_offset + 1))
-        elif header.is_transactional and header.producer_id not in self.first_batches:
+        elif header.is_in_transaction and header.producer_id not in self.first_batches:
             if self._is_in_order:
                 self.first_batches[header.producer_id] = unit
             self._events.append(
@@ -75,7 +71,7 @@ class TransactionEvents:
         """Add valid batches with offsets above all batches added before."""
         for start, stop in run.stretches():
             self._reach(start, stop, shows_skips=True)
-        places = np.flatnonzero(run.column("attributes") & TRANSACTIONAL)
+        places = np.flatnonzero(run.is_in_transaction)
         if self._is_in_order:
             places = _telling(run, places)
         events = zip(

@@ -102,7 +102,10 @@ def _verdict(outcome: UnitOutcome) -> ValidBatch | Defect:
     control: ControlType | None = None
     if isinstance(unit, RecordBatch) and unit.header.is_control:
         try:
-            control = control_type(decode(unit, MOST_DECOMPRESSED_BYTES))
+            control = control_type(
+                decode(unit, MOST_DECOMPRESSED_BYTES),
+                is_transactional=unit.header.is_transactional,
+            )
         except DefectError as error:
             return defect_of(unit, error.code, error.detail)
     return ValidBatch(

@@ -6,7 +6,7 @@ Layout of the key, integers big-endian::
      2  type     i16  0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer,
                       5 KRaft version, 6 KRaft voters
 
-Source: apache/kafka 1eb7644, ControlRecordType.java.
+Source: apache/kafka 1eb7644, ControlRecordType.java, EndTransactionMarker.java.
 """
 
 import struct
@@ -32,16 +32,19 @@ class ControlType(StrEnum):
 
 
 _BY_NUMBER = tuple(ControlType)[:-1]
+_MARKERS = (0, 1)  # types of abort and commit
 
 
-def control_type(records: list[Record]) -> ControlType:
+def control_type(records: list[Record], *, is_transactional: bool) -> ControlType:
     """Return the type of a control batch, from its first record as in Kafka's consumer.
 
     Args:
         records: all records of the batch; the type is UNKNOWN if the cleaner emptied the batch.
+        is_transactional: whether the batch is transactional, and so a transaction marker.
 
     Raises:
-        DefectError: the key is shorter than four bytes or its version is negative.
+        DefectError: the key is shorter than four bytes, its version is negative, or a marker is
+            neither a commit nor an abort.
     """
     if not records:
         return ControlType.UNKNOWN
@@ -52,4 +55,6 @@ def control_type(records: list[Record]) -> ControlType:
     version, number = KEY.unpack_from(key)
     if version < 0:
         raise malformed(f"a control record's key has version {version}")
+    if is_transactional and number not in _MARKERS:
+        raise malformed(f"a transaction marker has type {number}")
     return _BY_NUMBER[number] if 0 <= number < len(_BY_NUMBER) else ControlType.UNKNOWN

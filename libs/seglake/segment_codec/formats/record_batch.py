@@ -84,6 +84,14 @@ class BatchHeader(NamedTuple):
         return self.attributes & TRANSACTIONAL != 0
 
     @property
+    def is_in_transaction(self) -> bool:
+        """Return whether a marker ends the batch's transaction: of a batch without a producer none.
+
+        Source: apache/kafka 1eb7644, CompletedFetch.java, which reads such a batch as any other.
+        """
+        return self.is_transactional and self.producer_id >= 0
+
+    @property
     def is_control(self) -> bool:
         """Return whether the batch has control records instead of user records."""
         return self.attributes & CONTROL != 0

@@ -21,6 +21,7 @@ from seglake.segment_codec.formats.record_batch import (
     HEADER_BYTES,
     LENGTH_STOP,
     SMALLEST_RECORD_BYTES,
+    TRANSACTIONAL,
     BatchHeader,
     RecordBatch,
 )
@@ -103,6 +104,13 @@ class BatchRun:
     def is_compressed(self) -> bool:
         """Return whether any batch is compressed."""
         return bool((self.column("attributes") & CODEC_MASK).any())
+
+    @property
+    def is_in_transaction(self) -> NDArray[np.bool_]:
+        """Return for each batch whether it is in a transaction, or the marker that ends one."""
+        is_transactional = self.column("attributes") & TRANSACTIONAL != 0
+        found: NDArray[np.bool_] = is_transactional & (self.column("producer_id") >= 0)
+        return found
 
     @property
     def is_marker(self) -> NDArray[np.bool_]:
