@@ -6,12 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from support.schedule import CORES
-
 _HOOK = """\
-from support.schedule import FilledScheduling
+from support.schedule import CORES, FilledScheduling
+CORES[:] = [0, 1]  # whatever the machine has
 def pytest_xdist_make_scheduler(config, log):
     return FilledScheduling(config, log)
 """
@@ -25,7 +22,7 @@ def test_one_server(number): pause()
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.xdist_group("s3-two")
 def test_another_server(number): pause()
-@pytest.mark.parametrize("number", range(20 * {cores}))
+@pytest.mark.parametrize("number", range(40))
 def test_nothing(number): pause()
 """
 
@@ -33,7 +30,7 @@ def test_nothing(number): pause()
 def _workers(folder: Path, worker_count: int) -> dict[str, set[str]]:
     """Return the workers that ran each function."""
     (folder / "conftest.py").write_text(_HOOK, "utf-8")
-    (folder / "test_some.py").write_text(_TESTS.format(cores=len(CORES)), "utf-8")
+    (folder / "test_some.py").write_text(_TESTS, "utf-8")
     own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", "--dist=loadgroup"]
     done = subprocess.run(
@@ -52,12 +49,11 @@ def _workers(folder: Path, worker_count: int) -> dict[str, set[str]]:
 
 
 def test_a_worker_for_each_core_computes_while_another_waits_for_servers(tmp_path: Path) -> None:
-    workers = _workers(tmp_path, len(CORES) + 1)
+    workers = _workers(tmp_path, 3)
     assert workers["test_one_server"] == workers["test_another_server"] == {"gw0"}
-    assert workers["test_nothing"] >= {f"gw{1 + number}" for number in range(len(CORES))}
+    assert workers["test_nothing"] >= {"gw1", "gw2"}
 
 
-@pytest.mark.skipif(len(CORES) == 1, reason="there is one core: all tests have one worker")
 def test_with_no_worker_more_than_cores_each_takes_what_is_next(tmp_path: Path) -> None:
-    workers = _workers(tmp_path, len(CORES))
+    workers = _workers(tmp_path, 2)
     assert workers["test_one_server"] | workers["test_another_server"] == {"gw0", "gw1"}

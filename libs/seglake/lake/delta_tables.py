@@ -6,6 +6,7 @@ worker.
 """
 
 import contextlib
+import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
@@ -44,7 +45,7 @@ class LakeTables:
         # Handles that `newest` returned, by table, with the storage options at opening.
         self._handles: dict[str, tuple[dict[str, str], Handle]] = {}
         self._logs: dict[str, TableLog] = {}
-        self._checked_versions: dict[str, int] = {}  # per table: version whose schema was checked
+        self._checked: dict[str, object] = {}  # per table: the facts of a state that passed `check`
         self._whole_versions: dict[str, int] = {}  # per table: version whose log entry is complete
         self.own_versions: dict[str, int] = {}  # per table: version without foreign changes
         self.durable_ends: dict[str, int] = {}  # per table: version up to which the log is durable
@@ -137,7 +138,7 @@ class LakeTables:
             TornLogError: a power cut has damaged a file of the log.
         """
         handle = self.unchecked(table)
-        self._check(table, state_of(handle))
+        self.check(table, state_of(handle))
         # Read the log again from its start, too: the table may have been replaced by a copy.
         self._logs.pop(table.name, None)
         return handle
@@ -185,7 +186,7 @@ class LakeTables:
         """Return a table's state, whether this or another version of seglake made the table."""
         self.check_path()
         state = self._log(table).newest()
-        if state is None or not _has_schema(state):
+        if state is None or not _is_schema(state.schema_text):
             return state_of(self._moved_on(table))
         if self._whole_versions.get(table.name) != state.version:
             self._refuse_cut_entry(table, state.version)
@@ -194,9 +195,10 @@ class LakeTables:
 
     def check(self, table: Table, state: TableState) -> None:
         """Check that this version of seglake may write to a table; see `open`."""
-        if self._checked_versions.get(table.name) != state.version:
-            self._check(table, state)  # a version's schema never changes
-            self._checked_versions[table.name] = state.version
+        facts = (state.protocol, state.partition_by, state.settings, state.schema_text)
+        if self._checked.get(table.name) != facts:
+            self._check(table, state)
+            self._checked[table.name] = facts
 
     def newest(self, table: Table) -> Handle:
         """Return a handle for reading data files; the next call for the table advances it.
@@ -224,7 +226,7 @@ class LakeTables:
         """Clear all caches, since tables may have been dropped and recreated."""
         self._handles.clear()
         self._logs.clear()
-        self._checked_versions.clear()
+        self._checked.clear()
         self._whole_versions.clear()
         self.own_versions.clear()
         self.durable_ends.clear()
@@ -304,7 +306,7 @@ class LakeTables:
         """Return whether a table exists, or existed when it was last checked."""
         from deltalake import DeltaTable
 
-        if table.name in self._checked_versions:
+        if table.name in self._checked:
             return True
         with self.named("look for the table", table):
             return DeltaTable.is_deltatable(self.path(table), self.options)
@@ -389,12 +391,13 @@ def state_of(handle: Handle) -> TableState:
     )
 
 
-def _has_schema(state: TableState) -> bool:
-    """Return whether delta-rs can parse the schema in a table's state."""
+@functools.lru_cache(maxsize=64)
+def _is_schema(text: str) -> bool:
+    """Return whether delta-rs can parse a text as a table's schema."""
     from deltalake import Schema
 
     try:
-        Schema.from_json(state.schema_text)
+        Schema.from_json(text)
     except (ValueError, TypeError):
         return False
     return True
