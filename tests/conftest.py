@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from seglake.task_engine.engine import Engine
     from support.conversions import Conversions
 
+_LONGEST_NAME = 200
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--time-spent", action="store_true", help="say where the time went")
@@ -60,6 +62,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> FilledScheduling:
     return FilledScheduling(config, log)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Give a long value a short name: each report of a test carries it."""
+    if isinstance(val, str | bytes) and len(val) > _LONGEST_NAME:
+        return f"{argname} of {len(val)}"
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)
