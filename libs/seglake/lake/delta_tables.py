@@ -195,10 +195,25 @@ class LakeTables:
 
     def check(self, table: Table, state: TableState) -> None:
         """Check that this version of seglake may write to a table; see `open`."""
+        from deltalake import Schema
+
         facts = (state.protocol, state.partition_by, state.settings, state.schema_text)
-        if self._checked.get(table.name) != facts:
-            self._check(table, state)
-            self._checked[table.name] = facts
+        if self._checked.get(table.name) == facts:
+            return
+        refuse_newer(self.lake_path, state.settings)
+        schema = Schema.from_json(state.schema_text)
+        reasons = foreign_features(
+            table,
+            protocol=state.protocol,
+            partition_by=state.partition_by,
+            settings=state.settings,
+            columns={field.name: field.metadata for field in schema.fields},
+        )
+        if reasons:
+            raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
+        refuse_older(self.lake_path, table, state.column_names)
+        check_whole(table, self.columns(state))
+        self._checked[table.name] = facts
 
     def newest(self, table: Table) -> Handle:
         """Return a handle for reading data files; the next call for the table advances it.
@@ -351,24 +366,6 @@ class LakeTables:
         if table.name not in self._logs:
             self._logs[table.name] = TableLog(self.storage, self._log_folder(table))
         return self._logs[table.name]
-
-    def _check(self, table: Table, state: TableState) -> None:
-        """Check that this version of seglake may write to a table; see `open`."""
-        from deltalake import Schema
-
-        refuse_newer(self.lake_path, state.settings)
-        schema = Schema.from_json(state.schema_text)
-        reasons = foreign_features(
-            table,
-            protocol=state.protocol,
-            partition_by=state.partition_by,
-            settings=state.settings,
-            columns={field.name: field.metadata for field in schema.fields},
-        )
-        if reasons:
-            raise TableRefusedError(table=table.name, path=self.path(table), reasons=reasons)
-        refuse_older(self.lake_path, table, state.column_names)
-        check_whole(table, self.columns(state))
 
     def columns(self, state: TableState) -> pa.Schema:
         """Return the columns of a table, from its state."""
