@@ -59,7 +59,9 @@ class RowsTask:
             of, in_commit = numbers(found, "partition"), numbers(found, "generation")
             chosen = np.zeros(found.num_rows, np.bool_)
             for partition, generations in self.generations.items():
-                chosen |= (of == partition) & np.isin(in_commit, [*generations])
+                # `np.isin` sorts and takes several times as long.
+                is_new = pc.is_in(pa.array(in_commit), value_set=pa.array([*generations]))
+                chosen |= (of == partition) & is_new.to_numpy(zero_copy_only=False)
             yield those(found, chosen & is_own.to_numpy(zero_copy_only=False))
 
 

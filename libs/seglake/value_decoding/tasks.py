@@ -18,10 +18,7 @@ from seglake.lake.tables import Table
 from seglake.lake.value_tables import VALUE_REJECTS
 from seglake.value_codec.decoded import TooManyItemsError
 from seglake.value_codec.frames.evidence import FormEvidence
-from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
-from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups
 from seglake.value_codec.registry.schema_registry import SchemaRegistry
-from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA
 from seglake.value_codec.schema_readers import SchemaReaders
 from seglake.value_decoding.decoded_parts import DecodedPart, PartTyping, decoded_part
 from seglake.value_decoding.record_parts import part_of
@@ -38,24 +35,6 @@ Mask: TypeAlias = NDArray[np.bool_]
 _COUNTED = ("typed_rows", "value_rejects", "key_rejects")
 
 
-@dataclass(slots=True)
-class PartSurvey:
-    """Facts that show the form of keys or values in some rows.
-
-    Attributes:
-        names: for each form of frame, the names of the registry's schemas that values refer to.
-    """
-
-    evidence: FormEvidence = field(default_factory=FormEvidence)
-    names: dict[Form, set[str]] = field(default_factory=dict)
-
-    def add(self, other: "PartSurvey") -> None:
-        """Add the survey of other rows."""
-        self.evidence += other.evidence
-        for form, names in other.names.items():
-            self.names.setdefault(form, set()).update(names)
-
-
 @dataclass(frozen=True, slots=True)
 class SurveyTask:
     """Rows to survey.
@@ -69,23 +48,13 @@ class SurveyTask:
     subjects: Mapping[str, str]
 
 
-def survey(task: SurveyTask) -> dict[str, PartSurvey]:
-    """Return the facts that show the form of the keys and values, by part."""
+def survey(task: SurveyTask) -> dict[str, FormEvidence]:
+    """Return the form and the schemas that the keys and values show, by part."""
     readers = SchemaReaders(task.registry)
-    found = {part: PartSurvey() for part in task.subjects}
+    found = {part: FormEvidence() for part in task.subjects}
     for rows in task.rows.rows(("headers", *task.subjects)):
         for part, subject in task.subjects.items():
-            bodies, headers = part_of(rows, part)[1:]
-            evidence = found[part].evidence
-            before = Counter(evidence.framed)
-            evidence.add(bodies, headers, readers, subject)
-            for form in (each for each in FRAMED_FORMS if evidence.framed[each] > before[each]):
-                of_form = GroupContext(form, readers, subject)
-                found[part].names.setdefault(form, set()).update(
-                    group.key
-                    for group in schema_groups(bodies, headers, of_form)
-                    if group.name and group.use.problem not in UNKNOWN_SCHEMA
-                )
+            found[part].add_bodies(*part_of(rows, part)[1:], readers, subject)
     return found
 
 

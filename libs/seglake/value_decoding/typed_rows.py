@@ -109,10 +109,10 @@ def _ids(part: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:
 
 
 def _guids(part: DecodedPart, chosen: NDArray[np.bool_]) -> Any:
-    rows = np.flatnonzero(chosen).tolist()
+    rows = np.flatnonzero(chosen)
     if not part.guids:
         return pa.nulls(len(rows), pa.string())
-    return pa.array([part.guids.get(row) for row in rows], pa.string())
+    return pa.array([part.guids.get(row) for row in rows.tolist()], pa.string())
 
 
 def _raw_keys(some: pa.Table, key: DecodedPart | None, chosen: NDArray[np.bool_]) -> Any:

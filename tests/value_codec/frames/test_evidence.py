@@ -25,7 +25,7 @@ def evidence(values: list[bytes], headers: dict[int, bytes] | None = None) -> Fo
     registry = SchemaRegistry()
     registry.add(registry_record(*schema_pair("t-value", 1, 1)), None)
     found = FormEvidence()
-    found.add(bodies_of_bytes(values), headers or {}, SchemaReaders(registry), ".")
+    found.add_bodies(bodies_of_bytes(values), headers or {}, SchemaReaders(registry), ".")
     return found
 
 
@@ -67,5 +67,15 @@ def test_headers_with_a_schema_id_decide_whatever_the_bodies_look_like() -> None
 
 
 def test_the_evidence_of_tasks_adds_up() -> None:
-    both = evidence([_KNOWN, b"x"]) + evidence([_OBJECT, _GLUE, _ENVELOPE])
+    both = evidence([_KNOWN, b"x"])
+    both.add(evidence([_OBJECT, _GLUE, _ENVELOPE]))
     assert both == evidence([_KNOWN, b"x", _OBJECT, _GLUE, _ENVELOPE])
+
+
+def test_the_evidence_names_the_schemas_of_the_registry_that_frames_and_headers_refer_to() -> None:
+    known = b"\x00\x00\x00\x00\x01"
+    found = evidence([_KNOWN, _LOST, _GLUE, b"text"])
+    assert found.names(Form.CONFLUENT) == {"id 1"}
+    assert found.names(Form.GLUE) == set()
+    assert evidence([_OBJECT] * 2, {1: known}).names(Form.CONFLUENT) == {"id 1"}
+    assert evidence([_LOST], {0: b"\x00\x00\x00\x00\x07"}).names(Form.CONFLUENT) == set()

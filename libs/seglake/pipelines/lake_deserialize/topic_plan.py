@@ -11,6 +11,7 @@ from seglake.log_tables.ledger_layers import REMOVALS, RangeKind
 from seglake.log_tables.registry_rows import LakeRegistry
 from seglake.pipelines.lake_deserialize.part_schemas import PartFacts, schema_uses
 from seglake.value_codec.column_notes import Field, column_of_key
+from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_codec.frames.forms import HEADERS, Form
 from seglake.value_codec.registry.schemas import SchemaType
 from seglake.value_codec.reject_reasons import PROTOBUF_ADVICE, RejectReason
@@ -18,7 +19,7 @@ from seglake.value_codec.schema_readers import TEXT_USE, SchemaReaders, SchemaUs
 from seglake.value_decoding.decoded_parts import PartTyping
 from seglake.value_decoding.json_shapes import JSON_FORMS, JsonTypes
 from seglake.value_decoding.rows_task import Attempt
-from seglake.value_decoding.tasks import PartSurvey, RejectedRecords
+from seglake.value_decoding.tasks import RejectedRecords
 from seglake.value_decoding.typings import KEY_COLUMN, Typing, is_record, key_typing, value_typing
 
 _WITHOUT_ROWS = (RangeKind.SUPERSEDED, RangeKind.RELEASED, *REMOVALS)
@@ -130,7 +131,7 @@ class TopicFacts:
     """
 
     work: TopicWork
-    surveys: Mapping[str, PartSurvey]
+    surveys: Mapping[str, FormEvidence]
     known: Sequence[TypedTable]
     types: Mapping[str, JsonTypes]
     subjects: Mapping[str, str]
@@ -142,7 +143,7 @@ class TopicFacts:
         if f"{self.work.topic}-{part}" in self.subjects:
             return Form.BARE
         has_subject = self.work.source.registry.has_subject(f"{self.work.topic}-{part}")
-        evidence = self.surveys[part].evidence
+        evidence = self.surveys[part]
         if not evidence.bodies:
             return Form.CONFLUENT if has_subject else Form.NONE
         return evidence.chosen(has_subject=has_subject)
@@ -161,7 +162,7 @@ class TopicFacts:
             part=part,
             form=form,
             id_subject=subject,
-            named=frozenset(self.surveys[part].names.get(form, ())),
+            named=self.surveys[part].names(form),
             subject_ids=[
                 each.schema_id
                 for each in registry.schemas

@@ -9,12 +9,13 @@ from seglake.lake.typed_tables import TypedTable
 from seglake.pipelines.lake_deserialize.topic_plan import TopicFacts, TopicWork
 from seglake.progress.run_reporter import RunReporter
 from seglake.task_engine.engine import Engine
+from seglake.value_codec.frames.evidence import FormEvidence
 from seglake.value_decoding.json_shapes import JsonTypes, TypesTask, json_types
 from seglake.value_decoding.rows_task import RowsTask
-from seglake.value_decoding.tasks import PartSurvey, SurveyTask, survey
+from seglake.value_decoding.tasks import SurveyTask, survey
 
 Task = TypeVar("Task", SurveyTask, TypesTask)
-Found = TypeVar("Found", PartSurvey, JsonTypes)
+Found = TypeVar("Found", FormEvidence, JsonTypes)
 
 
 def file_sizes(tables: LakeTables, tasks: Iterable[RowsTask]) -> list[int]:
@@ -72,7 +73,7 @@ class TopicSurveys:
             [SurveyTask(task, work.source.registry, work.subjects) for task in mine]
             for work, mine in zip(works, tasks, strict=True)
         ]
-        found = [{part: PartSurvey() for part in work.subjects} for work in works]
+        found = [{part: FormEvidence() for part in work.subjects} for work in works]
         self._add(survey, groups, found, "reading schema ids")
         return [
             TopicFacts(

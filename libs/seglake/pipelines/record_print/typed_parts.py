@@ -95,7 +95,7 @@ class TypedParts:
             self._forms[of] = Form.BARE
         if of not in self._forms:
             evidence = self._evidence[of]
-            evidence.add(bodies, headers, self._readers, subject)
+            evidence.add_bodies(bodies, headers, self._readers, subject)
             form = evidence.chosen(has_subject=self._registry.has_subject(subject))
             if form not in FRAMED_FORMS:
                 if len(rows):

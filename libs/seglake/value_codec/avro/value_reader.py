@@ -69,8 +69,10 @@ class AvroReader:
             if size > MOST_BYTES and len(starts) > 1:
                 raise TooManyItemsError
         whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
-        positions = np.where(outcomes == op.OK, 0, places - starts)
-        return Decoded(whole, _CODES[outcomes], positions)
+        reasons, positions = np.zeros(len(starts), np.uint8), np.zeros(len(starts), np.int64)
+        bad = np.flatnonzero(outcomes)
+        reasons[bad], positions[bad] = _CODES[outcomes[bad]], places[bad] - starts[bad]
+        return Decoded(whole, reasons, positions)
 
     def _part(
         self, data: NDArray[np.uint8], bounds: _Pair, verdicts: _Pair, stored: StoredColumns

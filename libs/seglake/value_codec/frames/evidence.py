@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from seglake.value_codec.frames.bodies import Bodies, bodies_of_bytes, without
 from seglake.value_codec.frames.forms import FRAMED_FORMS, Form
-from seglake.value_codec.frames.frames import MAGIC_BYTES, NAMED, frames
-from seglake.value_codec.frames.schema_groups import GroupContext, shown_name
+from seglake.value_codec.frames.frames import MAGIC_BYTES
+from seglake.value_codec.frames.schema_groups import GroupContext, schema_groups
 from seglake.value_codec.reject_reasons import UNKNOWN_SCHEMA
 from seglake.value_codec.schema_readers import SchemaReaders
 
@@ -44,7 +44,8 @@ class FormEvidence:
     Attributes:
         bodies: number of keys or values that are not null.
         longs: number of them that have 8 bytes.
-        known: number of frames that name a schema of the registry, by form.
+        schemas: number of frames that name a schema of the registry, by form and the name of the
+            schema's columns.
         framed: number of frames, by form.
         in_headers: number of values whose schema a header names.
         texts: number of values that begin as a JSON object or array.
@@ -55,7 +56,7 @@ class FormEvidence:
 
     bodies: int = 0
     longs: int = 0
-    known: Counter[Form] = field(default_factory=Counter)
+    schemas: Counter[tuple[Form, str]] = field(default_factory=Counter)
     framed: Counter[Form] = field(default_factory=Counter)
     in_headers: int = 0
     texts: int = 0
@@ -63,11 +64,16 @@ class FormEvidence:
     objects: int = 0
     envelopes: int = 0
 
-    def __add__(self, other: "FormEvidence") -> "FormEvidence":
-        """Return the sum of these counts and others."""
-        return FormEvidence(*(getattr(self, n) + getattr(other, n) for n in self.__slots__))
+    def add(self, other: "FormEvidence") -> None:
+        """Add the counts of other keys or values."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    def add(
+    def names(self, form: Form) -> frozenset[str]:
+        """Return the names of the registry's schemas that frames of a form refer to."""
+        return frozenset(name for each, name in self.schemas if each is form)
+
+    def add_bodies(
         self,
         found: Bodies,
         headers: Mapping[int, bytes],
@@ -87,32 +93,29 @@ class FormEvidence:
         self.in_headers += len(headers)
         named = bodies_of_bytes(headers.values())
         bare = found.of(without(len(found.starts), np.fromiter(headers, np.int64)))
-        firsts = bare.data[bare.starts[bare.ends > bare.starts]]
+        filled = np.flatnonzero(bare.ends > bare.starts)
+        firsts = bare.data[bare.starts[filled]]
         seen = np.bincount(firsts, minlength=256)
         left = bare  # a value has a frame of one form at most
         for form in FRAMED_FORMS:
             if seen[[*MAGIC_BYTES[form]]].any():
                 left = left.of(self._add_frames(left, GroupContext(form, readers, subject)))
         self._add_frames(named, GroupContext(Form.CONFLUENT, readers, subject))
-        self._add_texts(bare)
+        self._add_texts(bare, filled[(firsts == _BRACES[0]) | (firsts == _BRACES[1])])
 
     def _add_frames(self, some: Bodies, context: GroupContext) -> NDArray[np.int64]:
         """Count frames of a form; return the indexes of the values without one."""
-        form = context.form
-        found = frames(form, *some)
-        for kind, names in found.names.items():
-            counts = np.bincount(found.schemas[found.kinds == kind], minlength=len(names))
-            uses = (context.use_of(shown_name(kind, name)) for name in names)
-            is_known = [use.problem not in UNKNOWN_SCHEMA for use in uses]
-            self.framed[form] += int(counts.sum())
-            self.known[form] += int(counts[is_known].sum()) if names else 0
-        return np.flatnonzero(found.kinds > max(NAMED))
+        form, has_frame = context.form, np.zeros(len(some.starts), np.bool_)
+        for group in schema_groups(some, {}, context):
+            if group.name:
+                has_frame[group.rows] = True
+                self.framed[form] += len(group.rows)
+                if group.use.problem not in UNKNOWN_SCHEMA:
+                    self.schemas[form, group.key] += len(group.rows)
+        return np.flatnonzero(~has_frame)
 
-    def _add_texts(self, some: Bodies) -> None:
+    def _add_texts(self, some: Bodies, texts: NDArray[np.int64]) -> None:
         data, starts, ends = some
-        filled = np.flatnonzero(ends > starts)
-        firsts = data[starts[filled]]
-        texts = filled[(firsts == _BRACES[0]) | (firsts == _BRACES[1])]
         self.texts += len(texts)
         for row in texts[: _MOST_PARSED - self.parsed].tolist():
             self.parsed += 1
@@ -129,10 +132,13 @@ class FormEvidence:
         Args:
             has_subject: whether the registry has a subject of the topic's keys or values.
         """
-        form = max(FRAMED_FORMS, key=lambda each: self.known[each])
+        known = Counter[Form]()
+        for (each, _), count in self.schemas.items():
+            known[each] += count
+        form = max(FRAMED_FORMS, key=lambda each: known[each])
         least = 1 if has_subject else max(1, self.bodies / _LEAST_SHARE)
         are_longs = self.longs == self.bodies and form is Form.CONFLUENT
-        if self.known[form] >= least and (has_subject or self.in_headers or not are_longs):
+        if known[form] >= least and (has_subject or self.in_headers or not are_longs):
             return form
         for form in (Form.GLUE, Form.SINGLE_OBJECT):
             if self._is_most(self.framed[form]):

@@ -8,7 +8,7 @@ field `<name>_json`.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from operator import attrgetter, itemgetter, methodcaller
 from typing import Any
 
@@ -119,7 +119,7 @@ class MessageColumns:
         if each.is_repeated:
             self.columns.append(_repeated(each.name, name, arrow, build))
         elif each.has_presence:
-            self.columns.append(_optional(each.name, name, arrow, build))
+            self.columns.append(_optional(each, name, arrow, build))
         else:
             self.columns.append(_Column(name, arrow, _getter(each.name, build)))
 
@@ -229,13 +229,17 @@ def _getter(attribute: str, build: Callable[..., Any]) -> Callable[..., Any]:
     return built
 
 
-def _optional(attribute: str, name: str, arrow: Any, build: Callable[..., Any]) -> _Column:
+def _optional(each: Any, name: str, arrow: Any, build: Callable[..., Any]) -> _Column:
     """Return the column of a field that may be unset."""
+    from google.protobuf.message_factory import GetMessageClass
+
+    # Measured: the method of the class takes half as long as that of each message.
+    has_field = GetMessageClass(each.containing_type).HasField
 
     def built(messages: Values, rows: Rows, faults: Faults) -> Any:
-        has = [message.HasField(attribute) for message in messages]
+        has = [*map(has_field, messages, repeat(each.name))]
         is_set = np.array(has, np.bool_)
-        found = [*map(attrgetter(attribute), compress(messages, has))]
+        found = [*map(attrgetter(each.name), compress(messages, has))]
         some = build(found, rows[is_set], faults)
         return some if is_set.all() else some.take(_places(is_set))
 
@@ -275,7 +279,9 @@ def _unknown(name: str) -> _Column:
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     def built(messages: Values, rows: Rows, faults: Faults) -> Any:
-        counts = map(len, map(UnknownFieldSet, messages))
+        counts = [*map(len, map(UnknownFieldSet, messages))]
+        if not any(counts):  # as in most topics
+            return pa.nulls(len(messages), pa.binary())
         found = [
             unknown_bytes(message) if count else None
             for message, count in zip(messages, counts, strict=True)
