@@ -40,6 +40,17 @@ def test_later_schemas_add_columns_and_change_none(tmp_path: Path) -> None:
     ]
 
 
+def test_types_get_columns_in_the_order_in_which_they_were_ingested(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    for start, (value, kind) in enumerate([(1, "int32"), ("b", "string"), (True, "boolean")]):
+        folder = tmp_path / f"from-{start}"
+        add_values(lake, folder, message({"a": value}, ("a", kind)), start=start)
+    decoded(lake, "t")
+    assert [name for name in columns_of(typed_rows(lake, "t")[0]) if name[0] == "a"] == [
+        *("a", "a__string", "a__boolean")
+    ]
+
+
 def test_a_map_of_structs_and_a_list_of_structs_get_fields(tmp_path: Path) -> None:
     def nested(payload: Any, *fields: tuple[str, str]) -> bytes:
         listed = [{"field": name, "type": kind, "optional": True} for name, kind in fields]

@@ -107,7 +107,11 @@ def _row_differs(outcome: Json, row: Row, form: str, names: dict[str, str]) -> s
     if outcome.get("schema_id") in PROTOBUF_IDS:
         return "" if is_same_message(dict(value or {}), columns) else f"{columns} is not {value}"
     if form == "json":
-        return _json_differs(columns, value, names)
+        named: Row = {}
+        for name, cell in columns.items():
+            if named.get(names[name]) is None:
+                named[names[name]] = cell
+        return json_differs(named, oracle_value(value))
     whole = columns.pop("value__json", None) if form == "connect-json" else None
     if whole is not None:
         return "" if json.loads(whole) == value else f"{whole} is not {value}"
@@ -115,15 +119,11 @@ def _row_differs(outcome: Json, row: Row, form: str, names: dict[str, str]) -> s
     return differs(columns, value if is_record else {"value": value})
 
 
-def _json_differs(columns: Row, value: Any, names: dict[str, str]) -> str:
-    """Return how columns of JSON differ from the oracle; "" if they do not."""
-    whole = columns.pop("value__json")
-    named: Row = {}
-    for name, cell in columns.items():
-        if named.get(names[name]) is None:
-            named[names[name]] = cell
+def json_differs(named: Row, expected: Any) -> str:
+    """Return how a row of JSON, by its fields, differs from an exact value; "" if it does not."""
+    whole = named.pop("value__json")
     found = rebuilt({**named, "value__json": whole}, is_object="__json_" not in named)
-    return "" if same(found, oracle_value(value)) else f"{found} is not {value}"
+    return "" if same(found, expected) else f"{found} is not {expected}"
 
 
 def differing_keys(lake: Path, topic: str) -> list[object]:

@@ -2,35 +2,17 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from support.avro_oracle import by_fastavro, form
 from support.drawn_avro import STRICTER, Schema, name_of, without_logical
 from support.drawn_typed.avro_schemas import text_of
+from support.drawn_typed.outcomes import Outcome
 from support.value_campaign.avro_pairs import has_empty_items
 
 _PER_DAY = {"date": 1, "timestamp-millis": 86_400_000, "timestamp-micros": 86_400_000_000}
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31
 _OF_BODIES = {"short", "trailing_bytes", "bad_utf8", "depth", *STRICTER}
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What must become of a key or a value.
-
-    Attributes:
-        forms: the value that a row must have, as `support.typed_rows` takes it; empty if there
-            must be no row.
-        reasons: the reasons with which it may be rejected; empty if there must be a row.
-        schema: its schema's place among those of the cluster; None if it names none of them.
-        is_wrapped: whether the value is no record, so that it is in a column of its own.
-    """
-
-    forms: tuple[Any, ...] = ()
-    reasons: frozenset[str] = frozenset()
-    schema: int | None = None
-    is_wrapped: bool = False
 
 
 def avro_outcome(schema: Schema, body: bytes, number: int, *, is_sound: bool) -> Outcome:

@@ -9,6 +9,7 @@ from support.drawn_typed.clusters import DrawnCluster, DrawnRecord, Place
 from support.drawn_typed.columns import TableColumns, illegal_columns
 from support.drawn_typed.topics import Part
 from support.lakes import read_table
+from support.typed_oracle import json_differs
 from support.typed_rows import Row, columns_of, table_rows, typed_names, typed_rows
 
 _UNKNOWN = {"unknown_schema_id", "unknown_guid"}
@@ -52,19 +53,19 @@ def problems(lake: Path, cluster: DrawnCluster, parts: int, known: Known) -> Ite
             yield f"tombstones of {topic} are in several tables"
         if others := {*rows} - {*expected}:
             yield f"no record is at {sorted(others)[:3]}"
-        yield from _differing(expected, rows, (columns, standing), known)
+        yield from _differing(expected, rows, (columns, lake, standing), known)
 
 
 def _differing(
     expected: dict[Place, DrawnRecord],
     rows: dict[Place, tuple[str, Row]],
-    tables: tuple[list[Row], dict[tuple[Place, str], Row]],
+    tables: tuple[list[Row], Path, dict[tuple[Place, str], Row]],
     known: Known,
 ) -> Iterator[str]:
     """Yield how rows and rejects of a topic differ from its records."""
-    columns, standing = tables
+    columns, lake, standing = tables
     of = {
-        (name, part): TableColumns(columns, f"typed/{name}", part)
+        (name, part): TableColumns(columns, (lake, name), part)
         for name in {name for name, _ in rows.values()}
         for part in ("key", "value")
     }
@@ -105,6 +106,8 @@ def _part_differs(
     if part == "key":
         return columns.differs(_key(row), {"_key": outcome.forms[0]})
     form = outcome.forms[0]
+    if outcome.is_json:
+        return json_differs(columns.by_field(row), form)
     is_record = isinstance(form, dict) and not outcome.is_wrapped
     return columns.differs(columns_of(row), form if is_record else {"value": form})
 
@@ -138,6 +141,11 @@ def _standing(lake: Path) -> dict[tuple[Place, str], Row]:
         counts[key] += 1 if row["resolution"] is None else -1
         found[key] = row
     return {key: found[key] for key, count in counts.items() if count > 0}
+
+
+def standing_count(lake: Path) -> int:
+    """How many keys and values are rejected, and not resolved."""
+    return len(_standing(lake))
 
 
 def checkpoint_problems(lake: Path) -> Iterator[str]:

@@ -6,8 +6,11 @@ from pathlib import Path
 from random import Random
 
 from support.drawn_typed.avro_schemas import AvroDrawer
+from support.drawn_typed.json_outcomes import json_schema_text
+from support.drawn_typed.outcomes import Outcome
+from support.drawn_typed.protobuf_outcomes import evolved_text, protobuf_text
 from support.drawn_typed.registries import DrawnRegistry
-from support.drawn_typed.topics import NULL, DrawnPart, Part
+from support.drawn_typed.topics import NULL, DrawnPart, DrawnTexts, Part
 from support.encoder import (
     Codec,
     ControlType,
@@ -62,7 +65,7 @@ class DrawnCluster:
     def _add_topic(self, name: str) -> None:
         random = self._random
         context = random.choice(("", "", ":.lab:"))
-        value = self._avro_part("value", f"{context}{name}", random.choice((1, 1, 2)))
+        value = self._values(f"{context}{name}")
         key = None
         if random.random() < 0.5:
             key = self._avro_part("key", f"{context}{name}", 1)
@@ -76,6 +79,24 @@ class DrawnCluster:
                     offset = batches[-1].next_offset
                 segments.append(Segment(start, batches))
             self._segments[name, partition] = segments
+
+    def _values(self, subject: str) -> DrawnPart | DrawnTexts:
+        random = self._random
+        match kind := random.choice(("AVRO", "AVRO", "PROTOBUF", "JSON", "json", "connect")):
+            case "AVRO":
+                return self._avro_part("value", subject, random.choice((1, 1, 2)))
+            case "json" | "connect":
+                return DrawnTexts(random, self.parts, kind == "connect")
+        frame = random.choice(("id", "id", "guid", "header"))
+        found = DrawnPart(random, self.registry, "value", frame)
+        text = protobuf_text(random) if kind == "PROTOBUF" else json_schema_text(random)
+        for number in range(self.parts):
+            if number and random.random() < 0.5:
+                is_protobuf = kind == "PROTOBUF"
+                text = evolved_text(random, text) if is_protobuf else json_schema_text(random)
+            schema = kind, None, text
+            found.schemas.append([self.registry.add(f"{subject}-value", schema, number)])
+        return found
 
     def _avro_part(self, part: str, subject: str, types: int) -> DrawnPart:
         random = self._random
@@ -100,14 +121,14 @@ class DrawnCluster:
         return found
 
     def _batches(
-        self, place: Place, part: int, key: DrawnPart | None, value: DrawnPart
+        self, place: Place, part: int, key: DrawnPart | None, value: DrawnPart | DrawnTexts
     ) -> Iterator[EncodedBatch]:
         """Yield a batch, and the end of its transaction if it has one."""
         random, (topic, partition, offset) = self._random, place
         ending = random.choice((None, None, ControlType.COMMIT, ControlType.ABORT))
         records = []
         for number in range(random.randrange(1, 12)):
-            drawn_key = Part(b"k", NULL.outcome) if key is None else key.drawn(part)
+            drawn_key = Part(b"k", Outcome()) if key is None else key.drawn(part)
             drawn = NULL if random.random() < 0.05 else value.drawn(part)
             drawn_key = NULL if random.random() < 0.05 else drawn_key
             headers = (("other", b"x"), *drawn_key.headers, *drawn.headers)

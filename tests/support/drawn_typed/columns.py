@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from deltalake import DeltaTable
 
-from support.typed_rows import Row, is_same
+from support.typed_rows import Row, is_of_value, is_same
 
 _ILLEGAL = {*' ,;{}()=.`"\n\t'}
 
@@ -16,7 +17,10 @@ _ILLEGAL = {*' ,;{}()=.`"\n\t'}
 class TableColumns:
     """The columns of a typed table, found by the names that `typed_columns` gives their fields."""
 
-    def __init__(self, rows: list[Row], table: str, part: str) -> None:
+    def __init__(self, rows: list[Row], place: tuple[Path, str], part: str) -> None:
+        table = f"typed/{place[1]}"
+        schema = DeltaTable(str(place[0] / "typed" / place[1])).to_pyarrow_table().schema
+        self._fields = [field for field in schema if is_of_value(field.name)]
         self._inner: dict[tuple[str, ...], dict[str, list[str]]] = defaultdict(dict)
         for row in rows:
             if (row["table"], row["part"]) == (table, part):
@@ -55,6 +59,28 @@ class TableColumns:
                 return text
         left.pop("_present", None)
         return f"{at}: {left} is in no field of {wanted}" if left else ""
+
+    def by_field(self, row: Row) -> Row:
+        """The values of a row by the names of their fields, at every depth."""
+        return _by_field(row, self._fields)
+
+
+# Any: pyarrow's stubs have no types with parts.
+def _by_field(cell: Any, fields: Any) -> Row:
+    found: Row = {}
+    for field in fields:
+        name = (field.metadata or {}).get(b"seglake.name", field.name.encode()).decode()
+        value = _of_type(cell[field.name], field.type)
+        found[name] = value if found.get(name) is None else found[name]
+    return found
+
+
+def _of_type(cell: Any, kind: Any) -> Any:
+    if cell is not None and pa.types.is_struct(kind):
+        return _by_field(cell, kind)
+    if cell is not None and pa.types.is_list(kind):
+        return [_of_type(each, kind.value_type) for each in cell]
+    return cell
 
 
 def _first(texts: Iterator[str]) -> str:

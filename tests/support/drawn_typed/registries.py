@@ -103,7 +103,7 @@ class DrawnRegistry:
 
     def disturb(self) -> None:
         """Delete schemas, register some of them again, and configure subjects."""
-        for _ in range(self.random.randrange(4)):
+        for _ in range(self.random.randrange(4) if self.schemas else 0):
             one = self.random.choice(self.schemas)
             part = self.random.randrange(one.part, self.parts)
             later = [e for e in self.schemas if e.subject == one.subject and e.part > part]

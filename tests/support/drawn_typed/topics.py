@@ -3,11 +3,20 @@
 import json
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from support.avro_oracle import written
 from support.drawn_avro import without_logical
-from support.drawn_typed.avro_outcomes import Outcome, avro_outcome
+from support.drawn_typed.avro_outcomes import avro_outcome
 from support.drawn_typed.avro_schemas import text_of
+from support.drawn_typed.json_outcomes import (
+    connect_schema,
+    connect_value,
+    json_outcome,
+    object_body,
+)
+from support.drawn_typed.outcomes import Outcome
+from support.drawn_typed.protobuf_outcomes import MESSAGES, protobuf_body, protobuf_outcome
 from support.drawn_typed.registries import DrawnRegistry, Registered
 from support.value_campaign.avro_pairs import value_of
 from support.value_campaign.damage import damaged
@@ -48,11 +57,10 @@ class DrawnPart:
         known = [place for some in self.schemas[: part + 1] for place in some]
         place = self.random.choice((self.random.choice(known), known[-1]))
         schema = self.registry.schemas[place]
-        body = avro_body(self.random, schema)
-        is_sound = self.random.random() >= self.damages
-        if is_sound:
-            outcome = avro_outcome(schema.content, body, place, is_sound=True)
-            return self._framed(schema, body, outcome)
+        message = self.random.choice((MESSAGES[0], *MESSAGES)) if schema.kind == "PROTOBUF" else ""
+        body = drawn_body(self.random, schema, message)
+        if self.random.random() >= self.damages:
+            return self._framed(schema, message, body, outcome_of(schema, message, body, place))
         match self.random.choice(("body", "body", "trailing", "id", "short", "magic")):
             case "body":
                 body = damaged(self.random, body)
@@ -62,16 +70,20 @@ class DrawnPart:
                 return self._unknown(body)
             case "short" if self.frame != "header":
                 content = b"\0\0\0\0\1"[: self.random.randrange(5)]
-                reasons = frozenset({"no_frame", "bad_magic"})
-                return Part(content, Outcome((), reasons))
+                return Part(content, Outcome((), frozenset({"no_frame", "bad_magic"})))
             case "magic" if self.frame != "header":
                 return Part(b"\x09" + body, Outcome((), frozenset({"bad_magic", "no_frame"})))
-        outcome = avro_outcome(schema.content, body, place, is_sound=False)
-        return self._framed(schema, body, outcome)
+        outcome = outcome_of(schema, message, body, place, is_sound=False)
+        return self._framed(schema, message, body, outcome)
 
-    def _framed(self, schema: Registered, body: bytes, outcome: Outcome) -> Part:
+    def _framed(self, schema: Registered, message: str, body: bytes, outcome: Outcome) -> Part:
         by_id, by_guid = b"\0" + schema.schema_id.to_bytes(4, "big"), b"\1" + schema.guid
-        return self._with_frame(by_id, by_guid, body, outcome)
+        indexes = b""
+        if message and self.random.random() < self.damages / 10:
+            indexes, outcome = b"\x02\x7e", Outcome((), frozenset({"bad_message_index"}))
+        elif message:
+            indexes = b"\0" if message == MESSAGES[0] else b"\x02\x02"
+        return self._with_frame(by_id + indexes, by_guid + indexes, body, outcome)
 
     def _unknown(self, body: bytes) -> Part:
         by_id, by_guid = b"\0" + (99_999).to_bytes(4, "big"), b"\1" + bytes(range(16))
@@ -88,8 +100,53 @@ class DrawnPart:
         return Part(body, outcome, ((f"__{self.name}_schema_id", header),))
 
 
-def avro_body(random: Random, schema: Registered) -> bytes:
-    """The bytes of a value that fastavro writes."""
-    value = value_of(random, schema.content)
+def drawn_body(random: Random, schema: Registered, message: str) -> bytes:
+    """The bytes of a value that another library writes."""
+    match schema.kind:
+        case "PROTOBUF":
+            return protobuf_body(random, schema.text, message)
+        case "JSON":
+            return object_body(random)
     plain = without_logical(json.loads(text_of(schema.content)))
-    return written(plain, value)
+    return written(plain, value_of(random, schema.content))
+
+
+def outcome_of(
+    schema: Registered, message: str, body: bytes, place: int, *, is_sound: bool = True
+) -> Outcome:
+    """What must become of the bytes after a frame."""
+    match schema.kind:
+        case "PROTOBUF":
+            return protobuf_outcome(schema.text, message, body, place)
+        case "JSON":
+            return json_outcome(body, place)
+    return avro_outcome(schema.content, body, place, is_sound=is_sound)
+
+
+@dataclass(slots=True)
+class DrawnTexts:
+    """How values without frames are drawn: JSON, or Kafka Connect's JSON."""
+
+    random: Random
+    parts: int
+    is_connect: bool
+    damages: float = 0.1
+    _schemas: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._schemas = [connect_schema(self.random) for _ in range(self.parts)]
+
+    def drawn(self, part: int) -> Part:
+        """A value of a part of the log."""
+        if self.is_connect:
+            schema = self.random.choice(self._schemas[: part + 1])
+            payload, form = connect_value(self.random, schema)
+            body = json.dumps({"schema": schema, "payload": payload}).encode()
+            if self.random.random() >= self.damages:
+                return Part(body, Outcome((form,)))
+            body = body[: self.random.randrange(len(body))]
+            return Part(body, Outcome((), frozenset({"bad_json"})))
+        body = object_body(self.random)
+        if self.random.random() < self.damages:
+            body = damaged(self.random, body)
+        return Part(body, json_outcome(body))

@@ -24,7 +24,7 @@ _STRINGS = ('"\\ud800"', '"\\u00e4\\n\\ud83d\\ude00\\/"', '""', '"12345678"', '"
 
 def json_pairs(random: randoms.Random) -> Iterator[str]:
     """Yield for each text of one random shape how the readings differ; "" if they agree."""
-    sound = [_text(random, random.randrange(5)).encode() for _ in range(_TEXTS)]
+    sound = [json_text(random, random.randrange(5)).encode() for _ in range(_TEXTS)]
     texts = [*sound, *(damaged(random, random.choice(sound)) for _ in range(_TEXTS))]
     half = shape_of(*bodies_of(texts[::2]))
     whole = shape_of(*bodies_of(texts))
@@ -55,17 +55,17 @@ def is_read(shape: Shape, row: Any, text: bytes) -> bool:
     return same(rebuilt(row, is_object=settled(shape).kind is Kind.OBJECT), expected)
 
 
-def _text(random: randoms.Random, depth: int) -> str:
+def json_text(random: randoms.Random, depth: int) -> str:
     blank = random.choice(("", "", " ", "\n\t"))
     match random.choice(
         ("scalar", "scalar", "array", "object", "object") if depth else ("scalar",)
     ):
         case "array":
-            items = [_text(random, depth - 1) for _ in range(random.choice((0, 1, 2, 3)))]
+            items = [json_text(random, depth - 1) for _ in range(random.choice((0, 1, 2, 3)))]
             return f"[{blank}{','.join(items)}{blank}]"
         case "object":
             keys = random.choices(_KEYS, k=random.choice((0, 1, 2, 3, 4)))
-            pairs = [f"{json.dumps(k)}{blank}:{_text(random, depth - 1)}" for k in keys]
+            pairs = [f"{json.dumps(k)}{blank}:{json_text(random, depth - 1)}" for k in keys]
             return f"{{{', '.join(pairs)}}}{blank}"
     return random.choice(
         (

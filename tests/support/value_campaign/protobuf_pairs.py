@@ -32,11 +32,11 @@ _UNKNOWN = tuple(
 
 def protobuf_pairs(random: randoms.Random) -> Iterator[str]:
     """Yield for each message of one random schema how the readings differ; "" if they agree."""
-    text = _Schema(random).text()
+    text = DrawnSchema(random).text()
     found = SchemaMessages(text, {}).at((0,))
     assert found is not None
     reader = found[1]
-    bodies = [_filled(random, reader.message_class(), 3) for _ in range(_MESSAGES)]
+    bodies = [filled(random, reader.message_class(), 3) for _ in range(_MESSAGES)]
     for _ in range(_DAMAGED):
         one = random.choice(bodies)
         match random.choice(("damage", "damage", "merge", "unknown", "short")):
@@ -67,13 +67,13 @@ def _problem(message_class: Any, body: bytes, row: Any, reason: str, position: i
         is_placed = reason and 0 <= position <= len(body)
         return "" if is_placed else f"the library refuses what is {reason or row} at {position}"
     try:
-        expected = _expected(message)
+        expected = expected_row(message)
     except (UnicodeDecodeError, TypeError):  # keys of maps are bytes then, and not sorted
         return "" if reason == RejectReason.BAD_UTF8 else f"a text is no UTF-8, but {reason or row}"
     return "" if not reason and _same(row, expected) else f"{reason or row}, not {expected}"
 
 
-def _expected(message: Any) -> dict[str, Any]:
+def expected_row(message: Any) -> dict[str, Any]:
     """A message as a row of columns."""
     found: dict[str, Any] = {}
     rest = type(message)()
@@ -100,7 +100,7 @@ def _expected(message: Any) -> dict[str, Any]:
 
 def _one(value: Any, each: Any) -> Any:
     if each.message_type is not None:
-        return _expected(value)
+        return expected_row(value)
     if each.enum_type is not None:
         named = each.enum_type.values_by_number.get(value)
         return str(value) if named is None else named.name
@@ -121,13 +121,14 @@ def _same(left: Any, right: Any) -> bool:
 
 
 @dataclass(slots=True)
-class _Schema:
+class DrawnSchema:
     """Writer of a random schema: four messages, of which each has fields of later ones."""
 
     random: randoms.Random
     lines: list[str] = field(default_factory=list)
 
     def text(self) -> str:
+        """Draw the schema's text."""
         version = self.random.choice(("proto2", "proto3"))
         self.lines = [f'syntax = "{version}";']
         for number in range(4):
@@ -174,7 +175,7 @@ class _Schema:
         return self.random.choice([*_SCALARS, *later, *later])
 
 
-def _filled(random: randoms.Random, message: Any, depth: int) -> bytes:
+def filled(random: randoms.Random, message: Any, depth: int) -> bytes:
     """The bytes of a message with some of its fields."""
     _fill(random, message, depth)
     found: bytes = message.SerializePartialToString()

@@ -34,7 +34,10 @@ class TopicSurveys:
         self._reporter = reporter
 
     def rows_tasks(self, work: TopicWork) -> list[RowsTask]:
-        """Return a task for each file of `records` that may have rows of the new commits."""
+        """Return a task for each file of `records` that may have rows of the new commits.
+
+        The oldest file comes first: types that are found in values get columns in this order.
+        """
         generations, (first, last) = work.generations, work.offsets
         if not generations:
             return []
@@ -42,6 +45,7 @@ class TopicSurveys:
             *(("partition", ">=", min(generations)), ("partition", "<=", max(generations))),
             *(("offset", ">=", first), ("offset", "<=", last)),
         ]
+        paths = self._tables.file_paths(RECORDS, topic=work.topic, pruned_by=pruned)
         return [
             RowsTask(
                 storage=self._tables.storage,
@@ -51,7 +55,7 @@ class TopicSurveys:
                 first_offset=first,
                 last_offset=last,
             )
-            for path in self._tables.file_paths(RECORDS, topic=work.topic, pruned_by=pruned)
+            for path in reversed(paths)  # delta-rs lists the newest first
         ]
 
     def facts(
