@@ -101,6 +101,16 @@ def test_jvm_says_more_with_v(verbosity: int, level: str) -> None:
     assert options.split()[1:] == [f"-Dseglake.log.level={level}", "-Da=b"]
 
 
+def test_java_options_of_spark_defaults_stay_unless_the_settings_give_some(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name = "spark.driver.defaultJavaOptions"
+    (tmp_path / "spark-defaults.conf").write_text(f"{name} -Da=b -Dc=d\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert told()[name].split()[2:] == ["-Da=b", "-Dc=d"]
+    assert told(spark__driver__defaultJavaOptions="-De=f")[name].split()[2:] == ["-De=f"]
+
+
 @pytest.mark.parametrize(
     ("is_command", "master", "expected"),
     [

@@ -17,7 +17,7 @@ USERS_CONF_FOLDER = "_SEGLAKE_SPARK_CONF_DIR"
 """Variable with the user's Spark configuration folder, kept when SPARK_HOME is changed."""
 _SITE_FILES = ("core-site.xml", "hdfs-site.xml")
 _DEFAULTS = "spark-defaults.conf"
-_DEFAULTS_LINE = re.compile(r"spark\.hadoop\.(\S+?)(?:\s*[=:]\s*|\s+)(.*)")
+_DEFAULTS_LINE = re.compile(r"(spark\.\S+?)(?:\s*[=:]\s*|\s+)(.*)")
 _REFERENCE = re.compile(r"\$\{([^${}]+)\}")
 _MOST_ROUNDS = 20  # the limit in Hadoop
 
@@ -40,6 +40,20 @@ def site_properties(environment: Mapping[str, str]) -> dict[str, str]:
 
 def spark_defaults(environment: Mapping[str, str]) -> dict[str, str]:
     """Return Hadoop's properties in the spark-defaults.conf that spark-submit would read.
+
+    Args:
+        environment: the variables of the process.
+
+    Raises:
+        WrongCallError: the file exists and cannot be read.
+    """
+    found = every_spark_default(environment).items()
+    of_hadoop = ((name, value) for name, value in found if name.startswith(SPARK_PREFIX))
+    return {name.removeprefix(SPARK_PREFIX): value for name, value in of_hadoop}
+
+
+def every_spark_default(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return all properties in the spark-defaults.conf that spark-submit would read.
 
     Args:
         environment: the variables of the process.

@@ -19,7 +19,11 @@ from pyspark.sql import SparkSession
 
 from seglake.environment.delta_jars import delta_jars, delta_package
 from seglake.environment.errors import SparkStartError
-from seglake.environment.hadoop_files import USERS_CONF_FOLDER, spark_conf_folder
+from seglake.environment.hadoop_files import (
+    USERS_CONF_FOLDER,
+    every_spark_default,
+    spark_conf_folder,
+)
 from seglake.environment.interrupts import ends_process
 from seglake.environment.java_home import provide_java
 from seglake.environment.s3_jars import s3_jars
@@ -232,7 +236,8 @@ def _configuration(settings: SparkSettings, application: str, verbosity: int) ->
     conf.setAll(list(settings.properties))
     if not is_submitted():
         level = _LOG_LEVELS[max(0, min(verbosity, len(_LOG_LEVELS) - 1))]
-        given = conf.get(_JAVA_OPTIONS) or ""
+        # A value of ours replaces that of spark-defaults.conf, which only the JVM reads.
+        given = conf.get(_JAVA_OPTIONS) or every_spark_default(os.environ).get(_JAVA_OPTIONS, "")
         log = (
             f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION.as_uri()} -Dseglake.log.level={level}"
         )
