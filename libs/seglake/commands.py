@@ -165,10 +165,10 @@ def run_ingest(
     view: "View | None" = None,
 ) -> "IngestSummary":
     """Run `ingest` with complete settings, and return its summary."""
-    from seglake.pipelines.segment_ingest.ingest import ingest as into_tables
-    from seglake.pipelines.segment_ingest.parquet_export import convert
-
-    run = convert if settings.write.format is LakeFormat.PARQUET else into_tables
+    if settings.write.format is LakeFormat.PARQUET:
+        from seglake.pipelines.segment_ingest.parquet_export import convert as run
+    else:
+        from seglake.pipelines.segment_ingest.ingest import ingest as run
     run_id, dry_run = options.get("run_id"), options.get("dry_run", False)
     with scanning(settings, options, view) as scan:
         return run(sources, lake, scan, run_id=run_id, dry_run=dry_run)
@@ -370,9 +370,9 @@ def scanning(
     settings: Settings, options: EngineOptions, view: "View | None"
 ) -> "Iterator[ScanContext]":
     """Open storage, engine and progress for a command, and close them after it."""
+    from seglake.environment.compilation_hint import compilation_hint
     from seglake.environment.engines import open_engine
     from seglake.environment.storages import open_storages
-    from seglake.environment.warm_up import compilation_hint
     from seglake.ingest_steps.run_context import ScanContext
     from seglake.progress.run_reporter import RunReporter
 

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 import pytest
 from pyspark import SparkContext
 
-from seglake.environment import engines, spark_session
+from seglake.environment import late_spark, spark_session
 from seglake.environment.engines import open_engine
 from seglake.environment.errors import WorkersUnfitError
 from seglake.environment.task_advice import advice_on
@@ -51,7 +51,7 @@ def run_that_fails(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(spark_session, "spark_context", context)
-    monkeypatch.setattr(engines, "SparkEngine", lambda context: _Failing(reason))
+    monkeypatch.setattr(late_spark, "SparkEngine", lambda context: _Failing(reason))
     with open_engine("spark", Settings(), verbosity=0) as engine:
         engine.run(str, [1], on_done=lambda count: None)
 

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from seglake.kafka_log.replica import PartitionKey
-from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
+from seglake.log_tables.damaged_batch import DamagedBatch
+from seglake.log_tables.salvaged_rows import salvaged_rows
 from seglake.segment_codec.formats.errors import DefectError
 from seglake.segment_codec.formats.flipped_bit import FlippedBit, with_flipped
 from support.encoder import Codec, Header, Record, record_batch, wrapper

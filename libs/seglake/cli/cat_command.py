@@ -138,7 +138,7 @@ def _check_typed(arguments: argparse.Namespace, line_format: LineFormat) -> None
 
 def _hint_at_compilation(printer: _NotePrinter) -> None:
     """Note that the first run compiles; the import takes 0.07 s, so only a terminal shows it."""
-    from seglake.environment.warm_up import compilation_hint
+    from seglake.environment.compilation_hint import compilation_hint
 
     if hint := compilation_hint(os.environ)():
         printer.note(hint)

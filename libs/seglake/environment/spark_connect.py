@@ -5,19 +5,14 @@ PySpark that is only a client of Spark Connect has no `SparkContext`.
 """
 
 import os
-import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from seglake.environment.spark_home import spark_home
-from seglake.environment.spark_submit import is_submitted
+from seglake.environment.spark_submit import is_submitted, running_context
 from seglake.errors import WrongCallError
 from seglake.settings.settings import SparkSettings
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 _URL = "sc://"
 _REMOTE = "spark.remote"
@@ -68,12 +63,6 @@ def _reason(settings: SparkSettings, environment: Mapping[str, str]) -> str | No
         if found and value in ("", found.lower()):
             return f"{name} is set to {found}"
     return None if is_submitted() else _client_only(environment)
-
-
-def running_context() -> "SparkContext | None":
-    """Return the running Spark of this process, if any; Spark Connect does not count."""
-    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
-    return getattr(context, "_active_spark_context", None)
 
 
 def _client_only(environment: Mapping[str, str]) -> str | None:

@@ -6,7 +6,6 @@ of the remaining rows is kept.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from seglake.lake.compaction import TableView
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import Within, columns_of, is_one_of, numbers, read_rows
 from seglake.lake.place_columns import place_columns
+from seglake.lake.removed_sums import RemovedSums
 from seglake.lake.rewritten_files import OldFile, write_again
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import GAPS, QUARANTINE, RECORDS, Table
@@ -79,25 +79,6 @@ class RowChoice:
             found &= is_one_of(rows, place.topic_id, self.topic_ids)
             found &= not place.topic or is_one_of(rows, place.topic, (self.topic,))
         return found
-
-
-class RemovedSums(NamedTuple):
-    """Sums over removed rows, or over records that erasure rules keep out, as in the ledger.
-
-    Without `needs_sums` of a `RewriteTask`, `offset_sum` and the bytes are 0.
-    """
-
-    records: int = 0
-    offset_sum: int = 0
-    key_bytes: int = 0
-    value_bytes: int = 0
-
-    def plus(self, other: "RemovedSums") -> "RemovedSums":
-        """Return the sums over these and other removed rows."""
-        return RemovedSums(*map(add, self, other))
-
-
-NOTHING_REMOVED = RemovedSums()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ first.
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.tables import HEADERS_TYPE, RECORDS
-from seglake.segment_codec.kernels.flush import Columns
+
+if TYPE_CHECKING:
+    from seglake.segment_codec.kernels.flush import Columns
 
 STATES = tuple(TransactionState)
 TIMESTAMP_TYPES = (0, 1, -1)
@@ -73,7 +75,7 @@ def joined(parts: Sequence[SharedColumns]) -> SharedColumns:
 
 
 def record_rows(
-    columns: Columns, units: SharedColumns, origin: Origin
+    columns: "Columns", units: SharedColumns, origin: Origin
 ) -> tuple[pa.RecordBatch, int]:
     """Return rows of `records`, and the number of header names with invalid bytes, now U+FFFD.
 
@@ -161,7 +163,7 @@ def timestamps(times_ms: NDArray[np.int64]) -> Any:
     return pa.array(times_us, mask=mask).view(_TIMESTAMP)
 
 
-def _headers(columns: Columns) -> tuple[Any, int]:
+def _headers(columns: "Columns") -> tuple[Any, int]:
     """Return the column of headers, and the number of names that are not UTF-8."""
     count = len(columns.offsets)
     total = len(columns.has_header_value)
@@ -181,7 +183,7 @@ def _headers(columns: Columns) -> tuple[Any, int]:
     return pa.Array.from_buffers(HEADERS_TYPE, count, buffers, children=[pairs]), replaced
 
 
-def _names(columns: Columns) -> tuple[Any, int]:
+def _names(columns: "Columns") -> tuple[Any, int]:
     """Return header names as strings, and how many have U+FFFD instead of invalid bytes."""
     total = len(columns.has_header_value)
     if not (columns.names > 127).any():

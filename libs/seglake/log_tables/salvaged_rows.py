@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.tables import SALVAGED_RECORDS
+from seglake.log_tables.damaged_batch import DamagedBatch
 from seglake.log_tables.record_rows import Origin, UnitRows, record_rows, shared_of
 from seglake.segment_codec.formats.errors import DefectCode, DefectError
 from seglake.segment_codec.formats.flipped_bit import with_flipped
@@ -35,39 +35,6 @@ class DamageKind(StrEnum):
     SINGLE_BIT = "single_bit"  # one bit of the batch is wrong
     UNKNOWN = "unknown"
     NONE = "none"  # the batch is valid, and its replica lost an election
-
-
-class DamagedBatch(NamedTuple):
-    """Row of `quarantine` whose records are to be salvaged, without its bytes.
-
-    Attributes:
-        generation: generation of the row; with broker, segment, position and hash it is the row's
-            key.
-        low_offset: last valid offset before the batch; None if there is none.
-        high_offset: first valid offset after the batch; None if there is none.
-        inner_offset: offset of a message inside a compressed set; None for a whole batch.
-    """
-
-    key: PartitionKey
-    broker_id: int | None
-    segment: str
-    position: int
-    raw_sha256: str
-    defect_code: str
-    generation: int
-    low_offset: int | None
-    high_offset: int | None
-    inner_offset: int | None
-
-    @property
-    def is_inside_set(self) -> bool:
-        """Return whether the row is a message of a compressed set."""
-        return self.inner_offset is not None
-
-    @property
-    def is_of_loser(self) -> bool:
-        """Return whether the batch is valid and its replica lost an election."""
-        return self.defect_code == DefectCode.REPLICA_CONFLICT
 
 
 def salvaged_rows(

@@ -16,7 +16,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.kafka_log.transaction_markers import TransactionState
 from seglake.lake.parquet_rows import numbers
-from seglake.lake.removed_rows import RemovedSums
+from seglake.lake.removed_sums import RemovedSums
 from seglake.lake.tables import BATCHES, GAPS, QUARANTINE, RECORDS
 from seglake.log_tables.erasure_rules import TopicRules
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row

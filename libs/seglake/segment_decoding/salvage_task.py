@@ -4,64 +4,24 @@ Memory: one row group of a data file of `quarantine`.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterator
 
 import pyarrow as pa
 
-from seglake.lake.parquet_files import DataFile, ParquetFile, row_groups
+from seglake.lake.parquet_files import ParquetFile, row_groups
 from seglake.lake.parquet_rows import read_rows
 from seglake.lake.tables import SALVAGED_RECORDS
-from seglake.log_tables.erasure_rules import TopicRules
-from seglake.log_tables.quarantine_rows import IDENTITY
-from seglake.log_tables.salvaged_rows import DamagedBatch, salvaged_rows
+from seglake.log_tables.damaged_batch import DamagedBatch
+from seglake.log_tables.salvaged_rows import salvaged_rows
 from seglake.segment_codec.formats.errors import DefectError
 from seglake.segment_codec.walk.salvage import holds_no_record
-from seglake.storage.storage import Storage
-
-PLACE_COLUMNS = ("source_id", "topic", "partition", *IDENTITY)
-"""Columns that identify damaged bytes; with the column `generation`, the key of `quarantine`."""
-
-BatchPlace = tuple[Any, ...]  # Any: the columns have many types
+from seglake.segment_decoding.salvage_values import (
+    PLACE_COLUMNS,
+    SalvageReport,
+    SalvageTask,
+)
 
 _ROW_GROUP_BYTES = 8 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SalvageTask:
-    """Damaged batches of one data file of `quarantine`.
-
-    Attributes:
-        rules: erasure rules of the topics that have any.
-    """
-
-    storage: Storage
-    lake_path: str
-    path: str
-    batches: Mapping[BatchPlace, DamagedBatch]
-    size_bytes: int
-    source_id: str
-    run_id: str
-    salvaged_at_us: int
-    max_bytes: int
-    compression_level: int
-    rules: Mapping[str, TopicRules] = field(default_factory=dict)
-
-
-class SalvageReport(NamedTuple):
-    """Files and counts of a task.
-
-    Attributes:
-        records: number of salvaged records by partition.
-        batches: number of salvaged batches by partition.
-        refused: number of batches that cannot be decoded, by reason.
-    """
-
-    files: tuple[DataFile, ...]
-    records: Mapping[str, int]
-    batches: Mapping[str, int]
-    refused: Mapping[str, int]
 
 
 def salvage(task: SalvageTask) -> SalvageReport:

@@ -14,7 +14,7 @@ from seglake.kafka_log.replica import PartitionKey, SegmentFile
 from seglake.kafka_log.segment_survey import LastBatch
 from seglake.kafka_log.transaction_markers import Marker
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
+from seglake.lake.removed_sums import NOTHING_REMOVED, RemovedSums
 from seglake.log_tables.erasure_rules import TopicRules, rules_for
 from seglake.log_tables.record_rows import Origin
 from seglake.storage.storage import Storage

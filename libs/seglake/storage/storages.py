@@ -1,14 +1,12 @@
 """Selects the storage of a path by its scheme."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import BinaryIO
 
 from seglake.storage.errors import PlaceError, UnsupportedUriError
 from seglake.storage.hadoop_properties import HadoopProperties
-from seglake.storage.hdfs_access import HDFS_SCHEMES
-from seglake.storage.hdfs_storage import HdfsStorage
 from seglake.storage.local_storage import LocalStorage
-from seglake.storage.s3_storage import S3_SCHEMES, S3Storage
 from seglake.storage.storage import FileInfo, Reader, Storage
 
 _EXPECTED = (
@@ -19,20 +17,22 @@ _EXPECTED = (
     "hdfs://host:port/path",
 )
 _LOCAL_SCHEMES = ("", "file")
+_HDFS, _S3 = ("hdfs_storage", "HdfsStorage"), ("s3_storage", "S3Storage")
+# Modules and classes of remote storages, imported with the first path of their scheme.
+_REMOTE = {"s3": _S3, "s3a": _S3, "hdfs": _HDFS, "viewfs": _HDFS}
 
 
 class Storages(Storage):
     """Storage that passes each call to the storage of the path's scheme (local, HDFS or S3)."""
 
     def __init__(self, properties: HadoopProperties) -> None:
-        """Make the storage of each scheme; no store is contacted yet.
+        """Store the properties; the storage of a scheme is made with its first path.
 
         Args:
             properties: addresses and credentials of remote stores.
         """
+        self._properties = properties
         self._by_scheme: dict[str, Storage] = dict.fromkeys(_LOCAL_SCHEMES, LocalStorage())
-        self._by_scheme |= dict.fromkeys(S3_SCHEMES, S3Storage(properties))
-        self._by_scheme |= dict.fromkeys(HDFS_SCHEMES, HdfsStorage(properties))
 
     def locate(self, uri: str) -> str:
         """Return the absolute path of a URI in the storage of its scheme."""
@@ -140,6 +140,16 @@ class Storages(Storage):
         if not colon or "/" in scheme:
             scheme = ""  # a plain path that contains a colon
         storage = self._by_scheme.get(scheme.lower())
-        if storage is None:
+        return self._remote(path, scheme.lower()) if storage is None else storage
+
+    def _remote(self, path: str, scheme: str) -> Storage:
+        """Make the storage of a remote scheme, which all its schemes share."""
+        if scheme not in _REMOTE:
             raise UnsupportedUriError(uri=path, schemes=_EXPECTED)
+        module, name = _REMOTE[scheme]
+        storage: Storage = getattr(import_module(f"seglake.storage.{module}"), name)(
+            self._properties
+        )
+        shared = (each for each, known in _REMOTE.items() if known == _REMOTE[scheme])
+        self._by_scheme |= dict.fromkeys(shared, storage)
         return storage

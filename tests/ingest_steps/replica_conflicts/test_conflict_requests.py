@@ -20,7 +20,7 @@ from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica_selection import OtherReplica, PartitionChoice
 from seglake.lake.delta_tables import LakeTables
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.segment_decoding.replica_compare import CompareRequest
+from seglake.segment_decoding.replica_compare_values import CompareRequest
 from seglake.settings.settings import Settings
 from seglake.storage.local_storage import LocalStorage
 from seglake.task_engine.engine import LocalEngine

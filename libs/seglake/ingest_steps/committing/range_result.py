@@ -15,7 +15,7 @@ from seglake.kafka_log.offset_gaps import GapCause, cause_of
 from seglake.kafka_log.offset_ranges import OffsetRange, common, merged, subtracted, subtracted_near
 from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.segment_survey import LastBatch
-from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
+from seglake.lake.removed_sums import NOTHING_REMOVED, RemovedSums
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import RangeKind, commit_name, empty_row
 from seglake.segment_decoding.damaged_markers import are_markers, unread_markers

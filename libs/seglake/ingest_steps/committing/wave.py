@@ -27,7 +27,7 @@ from seglake.lake.tables import CHECKPOINTS, GAPS, Table
 from seglake.lake.waves import TopicWave
 from seglake.log_tables.ledger_layers import RangeKind
 from seglake.log_tables.quarantine_rows import RowStamp, gap_row
-from seglake.segment_decoding.decode import decode
+from seglake.segment_decoding.task_functions import decode
 from seglake.segment_decoding.tasks import SplitReport, TaskReport
 
 _LOG = logging.getLogger(__name__)

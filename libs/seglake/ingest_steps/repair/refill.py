@@ -33,7 +33,7 @@ from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.lacking_rows import lacking_rows
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.printable import show_count
-from seglake.segment_decoding.decode import count_requested
+from seglake.segment_decoding.task_functions import count_requested
 
 _MOST_INLINE_BYTES = 64 << 20
 _MOST_COMPARED = 8  # most offsets at which a copy is compared with the lake

@@ -27,13 +27,13 @@ from seglake.ingest_steps.repair.transaction_files import read_end_files
 from seglake.kafka_log.replica import PartitionKey, RemoteGap
 from seglake.kafka_log.transactions.missing_markers import MissingMarkers, missing_markers
 from seglake.printable import show_count
-from seglake.segment_decoding.gap_search import search
 from seglake.segment_decoding.gap_search_values import (
     FoundSpan,
     Refused,
     Searched,
     SearchRequest,
 )
+from seglake.segment_decoding.task_functions import search
 
 _MOST_INLINE_BYTES = 64 << 20
 

@@ -25,18 +25,18 @@ from seglake.lake.delta_tables import Handle
 from seglake.lake.parquet_files import DataFile
 from seglake.lake.parquet_rows import distinct_rows, plain_texts, read_rows
 from seglake.lake.tables import QUARANTINE, SALVAGED_RECORDS
+from seglake.log_tables.damaged_batch import DamagedBatch
 from seglake.log_tables.erasure_rules import rules_of
 from seglake.log_tables.partition_ledger import PartitionLedger
-from seglake.log_tables.salvaged_rows import DamagedBatch
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.segment_codec.formats.errors import DefectCode
-from seglake.segment_decoding.salvage_task import (
+from seglake.segment_decoding.salvage_values import (
     PLACE_COLUMNS,
     BatchPlace,
     SalvageReport,
     SalvageTask,
 )
-from seglake.segment_decoding.salvage_task import salvage as salvage_task
+from seglake.segment_decoding.task_functions import salvage as salvage_task
 
 APP = "seglake/salvage"
 _WRONG_CHECKSUMS = frozenset({DefectCode.CRC_MISMATCH, DefectCode.INNER_CRC_MISMATCH})

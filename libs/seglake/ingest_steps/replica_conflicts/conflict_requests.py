@@ -17,7 +17,7 @@ from seglake.kafka_log.replica import Replica
 from seglake.log_dirs.batch_walk import BatchHead
 from seglake.segment_codec.formats.side_files.log_dir import OFFSET_MAX
 from seglake.segment_decoding.listed_copies import ListedCopy
-from seglake.segment_decoding.replica_compare import CompareRequest
+from seglake.segment_decoding.replica_compare_values import CompareRequest
 from seglake.storage.storage import Storage
 
 

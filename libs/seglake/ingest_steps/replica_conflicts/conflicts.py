@@ -40,17 +40,16 @@ from seglake.log_tables.quarantine_rows import most_raw_bytes
 from seglake.log_tables.source_ledger import SourceLedger
 from seglake.segment_codec.formats.errors import DefectCode
 from seglake.segment_decoding.conflict_counts import ConflictCount, ConflictKind, counted
-from seglake.segment_decoding.replica_compare import (
+from seglake.segment_decoding.replica_compare_values import (
     CompareRequest,
     FoundConflicts,
     Listed,
     RecordReport,
     RecordRequest,
     Winner,
-    find_conflicts,
-    record_conflicts,
     unlisted,
 )
+from seglake.segment_decoding.task_functions import find_conflicts, record_conflicts
 from seglake.segment_decoding.tasks import DecodeSettings
 from seglake.task_engine.packing import packed
 

@@ -21,7 +21,7 @@ from seglake.lake.tables import GAPS
 from seglake.log_tables.current_gaps import GAP_COLUMNS
 from seglake.log_tables.partition_ledger import PartitionLedger
 from seglake.segment_codec.formats.side_files.checkpoint_files import EpochStart
-from seglake.segment_decoding.replica_compare import Winner
+from seglake.segment_decoding.replica_compare_values import Winner
 
 _BATCH_COLUMNS = (
     *("base_offset", "last_offset", "leader_epoch", "row_count"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from seglake.kafka_log.offset_ranges import OffsetRange
 from seglake.kafka_log.replica import PartitionKey
 from seglake.lake.parquet_rows import distinct_rows, numbers
-from seglake.lake.removed_rows import RemovedSums
+from seglake.lake.removed_sums import RemovedSums
 from seglake.log_tables.ledger_layers import FILLS, INGESTED, RangeKind
 from seglake.log_tables.partition_ledger import PartitionLedger, Row
 from seglake.log_tables.source_ledger import SourceLedger

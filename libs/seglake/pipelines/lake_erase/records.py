@@ -18,7 +18,7 @@ from seglake.lake import delta_commit
 from seglake.lake.compaction import TableView, view_of
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.removed_rows import NOTHING_REMOVED, RemovedSums
+from seglake.lake.removed_sums import NOTHING_REMOVED, RemovedSums
 from seglake.lake.snapshots import StoredFile
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.lake.waves import TopicWave

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from seglake.findings.loss_causes import LOSS_OF_GAP
 from seglake.kafka_log.offset_ranges import OffsetRange, merged, subtracted
 from seglake.kafka_log.replica import PartitionKey
-from seglake.lake.removed_rows import RemovedSums, RowChoice
+from seglake.lake.removed_rows import RowChoice
+from seglake.lake.removed_sums import RemovedSums
 from seglake.log_tables.current_gaps import CurrentGap
 from seglake.log_tables.ledger_layers import (
     FILLS,

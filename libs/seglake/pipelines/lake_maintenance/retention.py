@@ -17,7 +17,8 @@ from seglake.kafka_log.replica import PartitionKey
 from seglake.lake import delta_commit
 from seglake.lake.delta_commit import commit_wave, recover
 from seglake.lake.parquet_files import DataFile
-from seglake.lake.removed_rows import RemovedSums, Rewritten, newest_removed, total_removed
+from seglake.lake.removed_rows import Rewritten, newest_removed, total_removed
+from seglake.lake.removed_sums import RemovedSums
 from seglake.lake.tables import GAPS, RECORDS
 from seglake.lake.waves import TopicWave
 from seglake.log_tables.current_gaps import GAP_COLUMNS, fillable_gaps, fillable_rows
