@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from seglake.segment_decoding.decode import decode
+from seglake.segment_decoding.task_functions import decode
 from seglake.task_engine.engine import LocalEngine
 
 T = TypeVar("T")
