@@ -37,6 +37,9 @@ def evidence(values: list[bytes], headers: dict[int, bytes] | None = None) -> Fo
         ([_KNOWN] + [b"text"] * 20, True, Form.CONFLUENT),
         ([_LOST] * 3, False, Form.CONFLUENT),
         ([_LOST] * 3 + [b"text"], False, Form.NONE),
+        ([_LOST] * 9 + [b"\x00\x01"], False, Form.CONFLUENT),  # one is damaged
+        ([_LOST] * 8 + [b"\x00\x01"], False, Form.NONE),
+        ([_LOST + b"\x00\x00"] * 9 + [_LOST], False, Form.NONE),  # most may be numbers
         ([_KNOWN + b"\x00\x00"] * 3, False, Form.NONE),  # numbers of 8 bytes
         ([_KNOWN + b"\x00\x00"] * 3, True, Form.CONFLUENT),
         ([_SINGLE] * 2 + [_KNOWN], True, Form.SINGLE_OBJECT),

@@ -9,7 +9,7 @@ The first row that fits wins.
 | --- | --- |
 | frames or headers that name schemas of the registry | the form with the most of them |
 | mostly frames of Glue or of single objects, with lost schemas | that form |
-| mostly headers with a schema id, or nothing but frames with one, with lost schemas | Confluent's |
+| mostly headers with a schema id, or nine in ten frames with one, with lost schemas | Confluent's |
 | mostly JSON objects and arrays | JSON, or Connect's JSON |
 
 A known id alone proves little: numbers of 8 bytes may look like one. So it counts if the registry
@@ -143,7 +143,8 @@ class FormEvidence:
         for form in (Form.GLUE, Form.SINGLE_OBJECT):
             if self._is_most(self.framed[form]):
                 return form
-        is_framed = self.framed[Form.CONFLUENT] >= self.bodies > 0 and not are_longs
+        is_framed = self._is_nearly_all(self.framed[Form.CONFLUENT])
+        is_framed &= not self._is_nearly_all(self.longs)
         if self._is_most(self.in_headers) or is_framed:
             return Form.CONFLUENT
         if self._is_most(self.texts) and 2 * self.objects > self.parsed:
@@ -152,3 +153,6 @@ class FormEvidence:
 
     def _is_most(self, count: int) -> bool:
         return 2 * count > self.bodies
+
+    def _is_nearly_all(self, count: int) -> bool:
+        return 10 * count >= 9 * self.bodies > 0
